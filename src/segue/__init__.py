@@ -1,0 +1,3 @@
+"""Segue hands work from one AI coding agent to the next without losing the thread."""
+
+__version__ = "0.1.0"

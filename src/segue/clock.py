@@ -1,0 +1,31 @@
+"""Moments: UTC times as text of one fixed width, so that they sort, compare and hash as they stand.
+
+Nothing below this file asks the system for the time: whoever needs it is given a clock, which is a
+function without arguments, and a test gives one that stands still.
+"""
+
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+
+Moment = str
+Clock = Callable[[], Moment]
+
+
+def now() -> Moment:
+    return moment(datetime.now(UTC))
+
+
+def moment(when: datetime) -> Moment:
+    return when.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+
+
+def parse(text: Moment) -> datetime:
+    return datetime.strptime(text, "%Y-%m-%dT%H:%M:%S.%fZ").replace(tzinfo=UTC)
+
+
+def later(start: Moment, seconds: float) -> Moment:
+    return moment(parse(start) + timedelta(seconds=seconds))
+
+
+def seconds_between(start: Moment, end: Moment) -> float:
+    return (parse(end) - parse(start)).total_seconds()

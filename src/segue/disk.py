@@ -1,0 +1,100 @@
+"""Writing files so that a reader sees the old content or the new, whatever happens in between.
+
+The rules: write under a temporary name in the same folder, in a loop until all bytes are out; fsync;
+rename; fsync the folder. A failed fsync aborts. Folders are 0700 and files 0600, whatever the umask.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import secrets
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+
+TEMPORARY = ".tmp-"
+"""How the name of a half-written file starts: left behind by a killed process, safe to remove."""
+
+
+def make_private_folder(path: Path) -> None:
+    """Create a folder, and those above it, for this user only; one that exists is left as it is."""
+    missing = []
+    while not path.exists():
+        missing.append(path)
+        path = path.parent
+    for folder in reversed(missing):
+        with contextlib.suppress(FileExistsError):
+            folder.mkdir(mode=0o700)
+            folder.chmod(0o700)
+            sync_folder(folder.parent)
+
+
+def open_private(path: Path, flags: int) -> int:
+    """Open a file that only this user can read, creating it so whatever the umask says."""
+    fd = os.open(path, flags | os.O_CLOEXEC, 0o600)
+    if flags & os.O_CREAT:
+        os.fchmod(fd, 0o600)
+    return fd
+
+
+def write_all(fd: int, data: bytes) -> None:
+    view = memoryview(data)
+    while view:
+        view = view[os.write(fd, view) :]
+
+
+def sync_folder(folder: Path) -> None:
+    fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)
+
+
+@contextlib.contextmanager
+def replacing(path: Path) -> Iterator[Path]:
+    """Give a temporary path to write; afterwards it takes the place of `path`, or leaves no trace."""
+    make_private_folder(path.parent)
+    temporary = path.parent / f"{TEMPORARY}{secrets.token_hex(8)}"
+    try:
+        yield temporary
+        temporary.replace(path)
+        sync_folder(path.parent)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            temporary.unlink()
+        raise
+
+
+def write_file(path: Path, data: bytes) -> None:
+    """Put content in place, whole and on disk when this returns."""
+    with replacing(path) as temporary:
+        fd = open_private(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
+        try:
+            write_all(fd, data)
+            os.fsync(fd)
+        finally:
+            os.close(fd)
+
+
+@contextlib.contextmanager
+def locked(path: Path) -> Iterator[None]:
+    """Hold a lock that one process at a time can hold; the system frees it when the holder dies."""
+    make_private_folder(path.parent)
+    fd = open_private(path, os.O_RDWR | os.O_CREAT)
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(fd)
+
+
+def exposure(path: Path) -> str | None:
+    """How others could get at a file or folder of ours; None where they cannot."""
+    found = path.stat()
+    if found.st_uid != os.getuid():
+        return "it belongs to another user"
+    loose = stat.S_IMODE(found.st_mode) & 0o077
+    return f"mode {stat.S_IMODE(found.st_mode):04o}" if loose else None

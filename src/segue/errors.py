@@ -1,0 +1,253 @@
+"""Every error that Segue raises on purpose, as one tree.
+
+    SegueError
+    ├── BadInput            2  what was typed does not fit
+    │   └── NotBuiltYet
+    ├── NotFound            1  there is no such thing
+    ├── SettingsError       3
+    │   ├── BadFile
+    │   ├── UnknownKey
+    │   ├── BadValue
+    │   ├── FixedByPolicy
+    │   ├── SettingsNotWritten
+    │   └── DraftRefused
+    ├── StoreError          4
+    │   ├── StoreBusy
+    │   ├── StoreDamaged
+    │   │   └── LocalDamaged
+    │   ├── StoreNewer
+    │   ├── StoreReadOnly
+    │   ├── StoreFull
+    │   ├── StoreExposed
+    │   ├── StoreUnreachable
+    │   ├── DriverMissing
+    │   ├── BlobDamaged
+    │   └── BackupDamaged
+    ├── Refused             5  it could be done, but must not be
+    │   ├── UndoConflict
+    │   ├── NothingToUndo
+    │   ├── KeyTaken
+    │   ├── LeaseLost
+    │   └── NoSuchStep
+    └── AgentError          6
+        └── AgentFailed
+
+The docstring is the message and `hint` names the next command; both are filled in from the keywords
+that the error is raised with. The number is the exit code of the command line. Exceptions of
+libraries are translated into these where the library is called, once.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+
+class SegueError(Exception):
+    """{what}"""
+
+    exit_code: ClassVar[int] = 1
+    hint: ClassVar[str] = "segue help"
+
+    def __init__(self, **details: Any) -> None:
+        self.details = details
+        super().__init__(" ".join((self.__doc__ or "").split()).format(**details))
+
+    @property
+    def next_step(self) -> str:
+        return self.hint.format(**self.details)
+
+    @property
+    def kind(self) -> str:
+        return type(self).__name__
+
+
+class BadInput(SegueError):
+    """{what}"""
+
+    exit_code = 2
+    hint = "{next}"
+
+
+class NotBuiltYet(BadInput):
+    """'{command}' is not in this version yet: {summary}."""
+
+    hint = "segue demo shows what there is; segue help --all lists it"
+
+
+class NotFound(SegueError):
+    """There is no {noun} '{name}'."""
+
+    exit_code = 1
+    hint = "{next}"
+
+
+class SettingsError(SegueError):
+    """The settings cannot be used: {what}."""
+
+    exit_code = 3
+    hint = "segue config path"
+
+
+class BadFile(SettingsError):
+    """{place} cannot be read as settings: {what}."""
+
+    hint = "mend that line with segue config edit, or move the file away"
+
+
+class UnknownKey(SettingsError):
+    """{place}: there is no setting '{key}'{nearest}."""
+
+    hint = "segue config list shows every setting"
+
+
+class BadValue(SettingsError):
+    """{place}: '{value}' is no value for {key}: it takes {takes}."""
+
+    hint = "segue config get {key}"
+
+
+class FixedByPolicy(SettingsError):
+    """{key} is fixed by your organisation's policy file {place}."""
+
+    hint = "segue config get {key} shows its value; whoever administers this machine can change it"
+
+
+class SettingsNotWritten(SettingsError):
+    """{place} cannot be written: {what}. Nothing was changed."""
+
+    hint = "make it writable for you, or set SEGUE_HOME to a folder that is; segue config path shows all"
+
+
+class DraftRefused(SettingsError):
+    """{problem}. Your settings are as they were; your text is kept in {draft}."""
+
+    hint = "segue config edit opens it where you left it; delete that file to start anew"
+
+
+class StoreError(SegueError):
+    """The store at {place} cannot be used: {what}."""
+
+    exit_code = 4
+    hint = "segue doctor"
+
+
+class StoreBusy(StoreError):
+    """The store at {place} was busy for {seconds} seconds: another process is writing. Nothing was
+    changed."""
+
+    hint = "run the command again; if it stays busy, segue doctor tells more"
+
+
+class StoreDamaged(StoreError):
+    """The store at {place} is damaged: {what}. It was left as it is."""
+
+    hint = "segue backup list, then segue backup restore latest (the damaged files are kept)"
+
+
+class LocalDamaged(StoreDamaged):
+    """The local store at {place} is damaged: {what}. It was left as it is."""
+
+    hint = "segue doctor --mend puts it aside and starts a new one; you then trust your project files again"
+
+
+class StoreNewer(StoreError):
+    """The store at {place} was written by a newer Segue (schema {found}; this one knows {known}). It was
+    left as it is."""
+
+    hint = "update Segue, or name another store: SEGUE_STORE=... segue ..."
+
+
+class StoreReadOnly(StoreError):
+    """The store at {place} cannot be written: {what}. Nothing was changed."""
+
+    hint = "make the folder writable for you, or set SEGUE_HOME to one that is; segue doctor checks it"
+
+
+class StoreFull(StoreError):
+    """There is no room left for the store at {place}: {what}. Nothing was changed."""
+
+    hint = "free some space and run the command again; segue doctor checks the store"
+
+
+class StoreExposed(StoreError):
+    """{place} can be read or changed by others ({what}); Segue keeps transcripts there and does not use
+    it so."""
+
+    hint = "segue doctor --mend closes it to everyone but you"
+
+
+class StoreUnreachable(StoreError):
+    """The store {place} cannot be reached: {what}. Nothing was changed."""
+
+    hint = (
+        "segue config get store.url shows where that address comes from; "
+        "SEGUE_STORE= segue ... uses the store in your own folder"
+    )
+
+
+class DriverMissing(StoreError):
+    """The store {place} needs the PostgreSQL driver, which is not installed."""
+
+    hint = "pip install 'segue[postgres]'"
+
+
+class BlobDamaged(StoreError):
+    """The content {hash} is missing from the store at {place}, or damaged: {what}."""
+
+    hint = "segue doctor lists what is damaged; segue backup restore brings it back"
+
+
+class BackupDamaged(StoreError):
+    """The backup {place} cannot be used: {what}. The store was not touched."""
+
+    hint = "segue backup list shows the others"
+
+
+class Refused(SegueError):
+    """{what}"""
+
+    exit_code = 5
+    hint = "{next}"
+
+
+class UndoConflict(Refused):
+    """{operation} ({kind}) cannot be undone: {subject} was changed again by {later}."""
+
+    hint = "segue undo {later} first, or segue log to see the history"
+
+
+class NothingToUndo(Refused):
+    """There is nothing of yours to undo{where}."""
+
+    hint = "segue log shows what was done, and by whom"
+
+
+class KeyTaken(Refused):
+    """The idempotency key '{key}' was used for another request before ({operation})."""
+
+    hint = "use a new key; segue log show {operation} tells what the old one did"
+
+
+class LeaseLost(Refused):
+    """{subject} is no longer held by {holder}: the lease ran out and someone else may have taken it."""
+
+    hint = "claim it again before going on"
+
+
+class NoSuchStep(Refused):
+    """A {noun} that is {state} cannot be {event}."""
+
+    hint = "segue log shows how it came to be {state}"
+
+
+class AgentError(SegueError):
+    """{agent}: {what}."""
+
+    exit_code = 6
+    hint = "segue doctor shows which agents are installed"
+
+
+class AgentFailed(AgentError):
+    """{agent} did not finish: {what}."""
+
+    hint = "segue log --limit 5 shows how far it came; the work is kept"

@@ -1,0 +1,1 @@
+"""The ways into Segue: each parses, calls one operation and renders; none thinks or calls another."""

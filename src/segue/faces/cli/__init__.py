@@ -1,0 +1,137 @@
+"""The command line. This file knows the commands by name only and loads the one that is called."""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+import click
+from msgspec import Struct
+
+from segue import __version__
+from segue.errors import BadInput, NotBuiltYet, SegueError
+from segue.faces.cli import report
+from segue.faces.cli.frame import Frame
+
+FIRST_SCREEN = """\
+segue            what each agent has left, and what this folder was doing
+segue to AGENT   continue this work in another agent
+segue back       return to the agent you came from; the work done meanwhile is checked first
+segue run TASK   work unattended; move on at a limit, return at the reset
+segue give WHO   hand this work, code included, to a colleague
+segue take       accept what was handed to you
+segue show       what was passed, what was not, and why
+segue undo       take back Segue's last step (never your code)
+Set up: segue init · Check: segue doctor · Everything: segue help --all"""
+
+
+class Entry(Struct, frozen=True):
+    """A command: the topic it is listed under, one line on it, and the file it is in (none: planned)."""
+
+    topic: str
+    summary: str
+    module: str | None = None
+
+
+COMMANDS = {
+    "demo": Entry("Start here", "watch one handoff from end to end, in a scratch folder", "demo"),
+    "help": Entry("Start here", "this list, or one command's own help", "help"),
+    "completion": Entry("Start here", "completion for bash, zsh or fish", "completion"),
+    "session": Entry("Work", "the pieces of work that handoffs belong to", "session"),
+    "log": Entry("History", "what was changed, by whom and when; verify that it is whole", "log"),
+    "undo": Entry("History", "take back Segue's last step (never your code)", "log"),
+    "config": Entry("Settings", "read and change settings", "config"),
+    "handoff": Entry("Settings", "the settings of handoffs, by flags", "handoff"),
+    "trust": Entry("Settings", "let this project's own settings file do more than narrow", "config"),
+    "doctor": Entry(
+        "Keeping it well", "check settings, stores and agents, and say how to mend them", "doctor"
+    ),
+    "backup": Entry("Keeping it well", "make, list and restore backups of the store", "backup"),
+    "to": Entry("Not in this version yet", "continue this work in another agent"),
+    "back": Entry("Not in this version yet", "return to the agent you came from"),
+    "run": Entry("Not in this version yet", "work unattended; move on at a limit"),
+    "give": Entry("Not in this version yet", "hand this work to a colleague"),
+    "take": Entry("Not in this version yet", "accept what was handed to you"),
+    "show": Entry("Not in this version yet", "what was passed, what was not, and why"),
+    "init": Entry("Not in this version yet", "set up the agents on this machine"),
+}
+
+
+class CommandLine(click.Group):
+    """The top group: commands are loaded when they are called, unknown ones get the nearest name."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return [name for name, entry in COMMANDS.items() if entry.module]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        entry = COMMANDS.get(cmd_name)
+        if entry is None or entry.module is None:
+            return None
+        module = importlib.import_module(f"segue.faces.cli.{entry.module}")
+        command: click.Command = module.COMMANDS[cmd_name]
+        return command
+
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
+        name = args[0]
+        if name in COMMANDS and COMMANDS[name].module is None:
+            raise NotBuiltYet(command=f"segue {name}", summary=COMMANDS[name].summary)
+        if name not in COMMANDS:
+            close = difflib.get_close_matches(name, COMMANDS, n=1)
+            next_step = f"segue {close[0]}" if close else "segue help --all"
+            raise BadInput(what=f"There is no command '{name}'.", next=next_step)
+        return super().resolve_command(ctx, args)
+
+    def get_help(self, ctx: click.Context) -> str:
+        return FIRST_SCREEN
+
+
+@click.group(
+    cls=CommandLine,
+    invoke_without_command=True,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+@click.option("--set", "pairs", multiple=True, metavar="KEY=VALUE", help="A setting for this run alone.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON, for programs.")
+@click.option("--debug", is_flag=True, help="Show the traceback of what goes wrong.")
+@click.option("--version", "-V", is_flag=True, help="The version.")
+@click.pass_context
+def command_line(
+    context: click.Context, pairs: tuple[str, ...], as_json: bool, debug: bool, version: bool
+) -> None:
+    """Hands work from one AI coding agent to the next without losing the thread."""
+    frame: Frame = context.obj
+    frame.flags, frame.debug = pairs, debug
+    if version:
+        click.echo(f"segue {__version__}")
+    elif context.invoked_subcommand is None:
+        from segue.faces.cli.home import home  # lazy: most runs are of another command
+
+        context.invoke(home, as_json=as_json)
+
+
+def main(argv: Sequence[str] | None = None, frame: Frame | None = None) -> int:
+    """Run one command line; the exit code."""
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    frame = frame or Frame()
+    try:
+        # One name, whichever of the two the program was called by: completion finds its variable by it.
+        command_line.main(arguments, prog_name="segue", standalone_mode=False, obj=frame)
+        code = frame.exit_code
+    except SegueError as error:
+        code = report.failed(frame, error, "--json" in arguments)
+    except click.exceptions.Exit as error:
+        code = error.exit_code
+    except click.ClickException as error:
+        code = report.failed(frame, report.from_click(error), "--json" in arguments)
+    except (click.Abort, KeyboardInterrupt):
+        code = report.INTERRUPTED
+    except BrokenPipeError:
+        code = report.reader_left()
+    except Exception as error:  # noqa: BLE001 - the last resort: no traceback reaches a person
+        code = report.failed(frame, error, "--json" in arguments)
+    finally:
+        frame.close()
+    return code

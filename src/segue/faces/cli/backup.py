@@ -1,0 +1,75 @@
+"""`segue backup`: the whole store as one file, made and restored."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+from segue.errors import BadInput
+from segue.faces import render
+from segue.faces.cli.frame import Frame, answers
+from segue.ops import backups as ops
+from segue.ops.backups import Restored
+from segue.store.backup import Backup
+
+
+def made_screen(backup: Backup) -> str:
+    return f"{render.mark('ok')} {render.clean(backup.path)} ({render.size(backup.size)})"
+
+
+def list_screen(backups: list[Backup]) -> str:
+    if not backups:
+        return "No backups yet. segue backup make makes one."
+    return render.table(
+        [(b.name, render.when(b.header.made_at), render.size(b.size), b.header.why) for b in backups]
+    )
+
+
+def restored_screen(restored: Restored) -> str:
+    lines = [f"{render.mark('ok')} The store is as it was at {render.when(restored.backup.header.made_at)}."]
+    if restored.saved:
+        lines.append(f"  What it was before is kept: {render.clean(restored.saved)}")
+    return "\n".join(lines)
+
+
+@click.group()
+def backup() -> None:
+    """Make, list and restore backups of the store."""
+
+
+@backup.command("make")
+@answers(made_screen)
+def make(frame: Frame) -> Backup:
+    """Write the whole store, as it is at this moment, into one file. Others may go on writing."""
+    return ops.make(frame.desk)
+
+
+@backup.command("list")
+@answers(list_screen)
+def list_all(frame: Frame) -> list[Backup]:
+    """Show the backups, the newest first."""
+    return ops.all_backups(frame.desk)
+
+
+@backup.command("restore")
+@click.argument("name")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@answers(restored_screen)
+def restore(frame: Frame, name: str, yes: bool) -> Restored:
+    """Make the store what it was: NAME is from the list, a file, or 'latest'. The present one is kept."""
+    chosen = ops.find(frame.desk, name)
+    question = f"Put the store back to {render.when(chosen.header.made_at)}? What it is now is kept beside."
+    if not yes and not confirmed(question):
+        raise BadInput(
+            what="Nothing was restored: it was not confirmed.", next=f"segue backup restore {name} --yes"
+        )
+    return ops.restore(frame.desk, name)
+
+
+def confirmed(question: str) -> bool:
+    """Ask on a terminal; without one the answer is no."""
+    return sys.stdin.isatty() and click.confirm(question, err=True)
+
+
+COMMANDS = {"backup": backup}

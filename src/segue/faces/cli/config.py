@@ -1,0 +1,149 @@
+"""`segue config` and `segue trust`: the settings."""
+
+from __future__ import annotations
+
+import shlex
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import click
+
+from segue import places
+from segue.errors import BadInput
+from segue.faces import render
+from segue.faces.cli.frame import Frame, answers
+from segue.ops import config as ops
+from segue.ops.config import Changed, Place, Shown, Trusted
+
+
+def plain(value: Any) -> str:
+    """A value as one would type it."""
+    if value is None:
+        return "(not set)"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, tuple | list):
+        return ", ".join(value) or "(none)"
+    return render.clean(value) or "(none)"
+
+
+def one_screen(shown: Shown) -> str:
+    first = f"{shown.key} = {with_unit(shown)}"
+    return f"{first}\n  from {render.clean(shown.source)}\n  {shown.about}; takes {shown.takes}"
+
+
+def with_unit(shown: Shown) -> str:
+    return (
+        f"{shown.value}%" if "percentage" in shown.takes and shown.value is not None else plain(shown.value)
+    )
+
+
+def list_screen(every: list[Shown]) -> str:
+    return render.table([(shown.key, with_unit(shown), shown.source) for shown in every])
+
+
+def changed_screen(changes: list[Changed]) -> str:
+    lines = []
+    for change in changes:
+        what = "removed" if change.after is None else f"= {plain(change.after)}"
+        lines.append(f"{change.key} {what}  (was {plain(change.before)}; in {render.clean(change.path)})")
+        if change.overridden_by:
+            lines.append(f"  but {render.clean(change.overridden_by)} still wins over it")
+    return "\n".join(lines)
+
+
+def paths_screen(found: list[Place]) -> str:
+    return render.table(
+        [(place.layer, place.path, "" if place.exists else "(not there)", place.note) for place in found]
+    )
+
+
+def trusted_screen(trusted: Trusted) -> str:
+    if not trusted.takes_effect:
+        return f"{render.clean(trusted.path)} is trusted as it now is."
+    rows = [(assignment.key, plain(assignment.value)) for assignment in trusted.takes_effect]
+    return (
+        f"{render.clean(trusted.path)} is trusted as it now is. What takes effect by that:\n"
+        + render.table(rows, indent="  ")
+    )
+
+
+@click.group()
+def config() -> None:
+    """Read and change settings."""
+
+
+@config.command("get")
+@click.argument("key")
+@answers(one_screen)
+def get(frame: Frame, key: str) -> Shown:
+    """Show one setting, and where its value comes from."""
+    return ops.show(frame.desk, key)
+
+
+@config.command("list")
+@answers(list_screen)
+def list_all(frame: Frame) -> list[Shown]:
+    """Show every setting, and where its value comes from."""
+    return ops.show_all(frame.desk)
+
+
+@config.command("set")
+@click.argument("key")
+@click.argument("value")
+@click.option("--project", "in_project", is_flag=True, help="In this project's file, not in yours.")
+@answers(changed_screen)
+def set_value(frame: Frame, key: str, value: str, in_project: bool) -> list[Changed]:
+    """Change one setting."""
+    return ops.change(frame.desk, {key: value}, in_project=in_project)
+
+
+@config.command("unset")
+@click.argument("key")
+@click.option("--project", "in_project", is_flag=True, help="In this project's file, not in yours.")
+@answers(changed_screen)
+def unset(frame: Frame, key: str, in_project: bool) -> list[Changed]:
+    """Take one setting out of the file again."""
+    return ops.change(frame.desk, {key: None}, in_project=in_project)
+
+
+@config.command("edit")
+@answers(lambda path: f"{render.clean(path)} is saved and can be read.")
+def edit(frame: Frame) -> str:
+    """Open your settings in $VISUAL or $EDITOR; what cannot be read does not take effect."""
+    editor = shlex.split(frame.env.get("VISUAL") or frame.env.get("EDITOR") or "vi")
+
+    def run(path: Path) -> None:
+        try:
+            code = subprocess.run([*editor, str(path)]).returncode
+        except OSError as error:
+            raise BadInput(
+                what=f"The editor '{editor[0]}' cannot be started: {error.strerror}.",
+                next="EDITOR=nano segue config edit, or segue config set KEY VALUE",
+            ) from error
+        if code:
+            raise BadInput(
+                what=f"The editor '{editor[0]}' ended with {code}; your settings are as they were.",
+                next="segue config edit opens your text where you left it",
+            )
+
+    return str(ops.edit(places.find(frame.env), run))
+
+
+@config.command("path")
+@answers(paths_screen)
+def path(frame: Frame) -> list[Place]:
+    """Show the files that settings come from, and where Segue keeps its things."""
+    return ops.paths(places.find(frame.env), frame.cwd, Path(frame.env.get("HOME") or "/"))
+
+
+@click.command()
+@click.option("--undo", "take_back", is_flag=True, help="Trust it no longer.")
+@answers(trusted_screen)
+def trust(frame: Frame, take_back: bool) -> Trusted:
+    """Let this project's own settings file, as it now is, do more than narrow."""
+    return ops.distrust(frame.desk) if take_back else ops.trust(frame.desk)
+
+
+COMMANDS = {"config": config, "trust": trust}

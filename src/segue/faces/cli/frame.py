@@ -1,0 +1,117 @@
+"""What every command shares: the desk, `--json`, colour, and where output goes.
+
+A command's function returns a value. With `--json` that value is printed as JSON; without, as the
+screen that its renderer makes of it. Data goes to stdout, talk to stderr.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import sys
+from collections.abc import Callable, Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+import msgspec
+
+from segue import clock as clocks
+from segue.clock import Clock
+from segue.ops import desk as desks
+from segue.ops.desk import Desk, NewId
+
+V = TypeVar("V")
+
+
+class Frame:
+    """One run of the command line."""
+
+    def __init__(
+        self,
+        *,
+        env: Mapping[str, str] | None = None,
+        cwd: Path | None = None,
+        clock: Clock = clocks.now,
+        new_id: NewId = desks.new_id,
+    ) -> None:
+        self.env = os.environ if env is None else env
+        self.cwd = cwd or _where()
+        self.clock = clock
+        self.new_id = new_id
+        self.flags: tuple[str, ...] = ()
+        self.debug = False
+        self.exit_code = 0
+
+    @cached_property
+    def desk(self) -> Desk:
+        desk = desks.open_desk(
+            env=self.env, cwd=self.cwd, flags=self.flags, clock=self.clock, new_id=self.new_id
+        )
+        self._tell_what_was_left_out(desk)
+        return desk
+
+    def close(self) -> None:
+        if "desk" in self.__dict__:
+            self.desk.close()
+
+    def say(self, text: str) -> None:
+        """Talk, for the person: never part of the data."""
+        click.echo(text, err=True, color=self.has_colour(sys.stderr))
+
+    def has_colour(self, stream: Any) -> bool:
+        return stream.isatty() and not self.env.get("NO_COLOR") and self.env.get("TERM") != "dumb"
+
+    def _tell_what_was_left_out(self, desk: Desk) -> None:
+        project = desk.project_file
+        if project and project.problem:
+            self.say(f"note: left out, as this project is not trusted: {project.problem}")
+        for assignment in desk.resolved.ignored:
+            self.say(
+                f"note: {assignment.key} in {assignment.source.place} is left out: an untrusted project may "
+                "only narrow (segue trust, once you have read the file)"
+            )
+
+
+def _where() -> Path:
+    try:
+        return Path.cwd()
+    except FileNotFoundError:
+        # The folder was deleted under us; PWD still tells what it was called.
+        return Path(os.environ.get("PWD") or "/")
+
+
+def answers(
+    render: Callable[[V], str], exit_code: Callable[[V], int] = lambda _value: 0
+) -> Callable[[Callable[..., V]], Callable[..., None]]:
+    """Make a function that returns a value into a command's callback. A group's callback is left alone
+    when one of its commands was named."""
+
+    def decorate(function: Callable[..., V]) -> Callable[..., None]:
+        @functools.wraps(function)
+        def callback(context: click.Context, /, *, as_json: bool, debug: bool, **values: Any) -> None:
+            frame: Frame = context.obj
+            frame.debug = frame.debug or debug
+            if context.invoked_subcommand is not None:
+                return
+            value = function(frame, **values)
+            if as_json:
+                text = msgspec.json.format(msgspec.json.encode(value, enc_hook=str), indent=2).decode()
+            else:
+                text = render(value)
+            if text:
+                click.echo(text, color=frame.has_colour(sys.stdout))
+            frame.exit_code = exit_code(value)
+
+        options: list[Callable[[Any], Any]] = [
+            click.pass_context,
+            click.option("--debug", is_flag=True, help="Show the traceback of what goes wrong."),
+            click.option("--json", "as_json", is_flag=True, help="Print JSON, for programs."),
+        ]
+        wrapped: Callable[..., None] = callback
+        for option in options:
+            wrapped = option(wrapped)
+        return wrapped
+
+    return decorate

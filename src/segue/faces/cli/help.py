@@ -1,0 +1,59 @@
+"""`segue help`: the first screen; with --all every command by topic; with a name that command's own."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from segue.errors import BadInput
+from segue.faces import cli, render
+from segue.faces.cli.frame import Frame, answers
+
+
+def every_command() -> list[tuple[str, str, str]]:
+    """Topic, command line and summary of all there is, groups spelt out, planned ones last."""
+    found = []
+    context = click.Context(cli.command_line, info_name="segue")
+    for name, entry in cli.COMMANDS.items():
+        found.append((entry.topic, f"segue {name}", entry.summary))
+        command = cli.command_line.get_command(context, name)
+        if isinstance(command, click.Group):
+            for inner, under in command.commands.items():
+                found.append((entry.topic, f"segue {name} {inner}", under.get_short_help_str(80)))
+    return found
+
+
+def screen(value: Any) -> str:
+    if isinstance(value, str):
+        return value
+    lines: list[str] = []
+    for topic in dict.fromkeys(row["topic"] for row in value):
+        rows = [(row["command"], row["summary"]) for row in value if row["topic"] == topic]
+        lines += [render.bold(topic), render.table(rows, indent="  "), ""]
+    lines.append("Every command takes --json and --help. Settings for one run: segue --set KEY=VALUE ...")
+    return "\n".join(lines)
+
+
+@click.command("help")
+@click.argument("names", nargs=-1)
+@click.option("--all", "show_all", is_flag=True, help="List every command by topic.")
+@answers(screen)
+def help_command(frame: Frame, names: tuple[str, ...], show_all: bool) -> Any:
+    """Show the first screen, every command, or one command's own help."""
+    if show_all:
+        return [
+            {"topic": topic, "command": command, "summary": summary}
+            for topic, command, summary in every_command()
+        ]
+    context = click.Context(cli.command_line, info_name="segue")
+    command: click.Command = cli.command_line
+    for name in names:
+        found = command.get_command(context, name) if isinstance(command, click.Group) else None
+        if found is None:
+            raise BadInput(what=f"There is no command '{' '.join(names)}'.", next="segue help --all")
+        command, context = found, click.Context(found, info_name=name, parent=context)
+    return command.get_help(context)
+
+
+COMMANDS = {"help": help_command}

@@ -1,0 +1,95 @@
+"""`segue log` and `segue undo`: what was changed, whether the record is whole, and taking it back."""
+
+from __future__ import annotations
+
+import click
+import msgspec
+
+from segue.faces import render
+from segue.faces.cli.frame import Frame, answers
+from segue.model import Operation
+from segue.ops import history as ops
+from segue.ops.history import Undone, Verdict
+
+
+def log_screen(operations: list[Operation]) -> str:
+    if not operations:
+        return "Nothing has been recorded yet."
+    return render.table([(o.id, render.when(o.at), o.actor, o.kind, o.subject) for o in operations])
+
+
+def show_screen(operation: Operation) -> str:
+    rows = [
+        ("Operation", operation.id),
+        ("Kind", operation.kind),
+        ("Subject", operation.subject),
+        ("Actor", operation.actor),
+        ("At", render.when(operation.at)),
+        ("Chain", f"{operation.chain}, link {operation.n}"),
+        ("Hash", operation.hash),
+    ]
+    if operation.undoes:
+        rows.append(("Undoes", operation.undoes))
+    lines = [render.table(rows), ""]
+    before = msgspec.json.decode(operation.before) if operation.before else {}
+    after = msgspec.json.decode(operation.after) if operation.after else {}
+    for field in before | after:
+        old, new = before.get(field), after.get(field)
+        if old != new:
+            lines.append(f"  {field}: {render.clean(old)} → {render.clean(new)}")
+    return "\n".join(lines)
+
+
+def verify_screen(verdict: Verdict) -> str:
+    if not verdict.flaws:
+        chains = render.plural(verdict.chains, "chain")
+        return f"{render.mark('ok')} {chains} verified: nothing is missing or changed."
+    lines = [
+        f"{render.mark('problem')} The log does not fit in {render.plural(len(verdict.flaws), 'place')}:"
+    ]
+    lines.append(
+        render.table([(flaw.chain, f"link {flaw.n}", flaw.what) for flaw in verdict.flaws], indent="  ")
+    )
+    lines.append("next: segue backup list shows what can be restored")
+    return "\n".join(lines)
+
+
+def undone_screen(undone: Undone) -> str:
+    return (
+        f"Took back {undone.undone.id} ({undone.undone.kind} of {render.clean(undone.undone.subject)}). "
+        f"segue undo {undone.by.id} brings it back."
+    )
+
+
+@click.group(invoke_without_command=True)
+@click.option("--limit", default=10, show_default=True, type=click.IntRange(1, 1000), help="How many.")
+@answers(log_screen)
+def log(frame: Frame, limit: int) -> list[Operation]:
+    """Show what was changed, by whom and when; the newest first."""
+    return ops.log(frame.desk, limit)
+
+
+@log.command("show")
+@click.argument("id")
+@answers(show_screen)
+def show(frame: Frame, id: str) -> Operation:
+    """Show one operation: what it changed from and to."""
+    return ops.show(frame.desk, id)
+
+
+@log.command("verify")
+@answers(verify_screen, exit_code=lambda verdict: 1 if verdict.flaws else 0)
+def verify(frame: Frame) -> Verdict:
+    """Check that nothing in the record was changed or removed."""
+    return ops.verify(frame.desk)
+
+
+@click.command()
+@click.argument("id", required=False)
+@answers(undone_screen)
+def undo(frame: Frame, id: str | None) -> Undone:
+    """Take back your last step, or the operation named. Your code is never touched."""
+    return ops.undo(frame.desk, id)
+
+
+COMMANDS = {"log": log, "undo": undo}

@@ -1,0 +1,94 @@
+"""What a person sees when something goes wrong: what happened and what to do next, never a traceback.
+
+The log file keeps the traceback; `--debug` shows it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+import traceback
+from pathlib import Path
+
+import click
+import msgspec
+
+from segue import clock, disk, places
+from segue.errors import BadInput, SegueError
+from segue.faces.cli.frame import Frame
+
+LOG_LIMIT = 1_000_000
+BUG = 70
+INTERRUPTED = 130
+
+
+class Bug(SegueError):
+    """Something went wrong inside Segue ({what}). That is a bug, and not your fault. {kept}"""
+
+    exit_code = BUG
+    hint = "segue doctor; then run the command again with --debug to see the details"
+
+
+def from_click(error: click.ClickException) -> SegueError:
+    """A command line that click could not read, as one of our errors."""
+    context = getattr(error, "ctx", None)
+    path = context.command_path if context else "segue"
+    message = error.format_message().rstrip(".") + "."
+    return BadInput(what=message[:1].upper() + message[1:], next=f"{path} --help")
+
+
+def failed(frame: Frame, error: BaseException, as_json: bool) -> int:
+    """Tell the person and the log; the exit code."""
+    if isinstance(error, SegueError):
+        shown = error
+        if error.__cause__ is not None:
+            write_log(frame, error)
+    else:
+        kept = write_log(frame, error)
+        where = f"The details are in {kept}." if kept else "The details could not be logged."
+        shown = Bug(what=f"{type(error).__name__}: {error}", kept=where)
+    if frame.debug:
+        traceback.print_exception(error)
+    if as_json:
+        body = {
+            "error": shown.kind,
+            "message": str(shown),
+            "next": shown.next_step,
+            "exit_code": shown.exit_code,
+        }
+        click.echo(msgspec.json.encode(body).decode(), err=True)
+    else:
+        frame.say(click.style("error: ", fg="red", bold=True) + _printable(str(shown)))
+        frame.say(click.style(" next: ", fg="cyan", bold=True) + _printable(shown.next_step))
+    return shown.exit_code
+
+
+def _printable(text: str) -> str:
+    return "".join(char if char.isprintable() else "�" for char in text)
+
+
+def write_log(frame: Frame, error: BaseException) -> Path | None:
+    """Add a traceback to the log file; None where that is not possible either."""
+    with contextlib.suppress(OSError):
+        path = places.find(frame.env).log
+        disk.make_private_folder(path.parent)
+        if path.exists() and path.stat().st_size > LOG_LIMIT:
+            path.replace(path.with_suffix(".log.old"))
+        fd = disk.open_private(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+        try:
+            # The command's name only: its arguments may hold what must not be logged.
+            head = f"{clock.now()} segue {' '.join(sys.argv[1:2])}\n"
+            disk.write_all(
+                fd, (head + "".join(traceback.format_exception(error)) + "\n").encode(errors="replace")
+            )
+        finally:
+            os.close(fd)
+        return path
+    return None
+
+
+def reader_left() -> int:
+    """`segue log | head`: the other end has seen enough. Nothing more can be said to it."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return 0

@@ -1,0 +1,59 @@
+"""Screens: values as text for people. Nothing that came from outside reaches a terminal unchecked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import click
+
+MARKS = {"ok": ("✓", "green"), "note": ("·", "yellow"), "problem": ("✗", "red")}
+
+
+def clean(text: object) -> str:
+    """Text that cannot move the cursor, change colours or hide itself."""
+    return "".join(char if char.isprintable() else "�" for char in str(text))
+
+
+def bold(text: str) -> str:
+    return click.style(text, bold=True)
+
+
+def dim(text: str) -> str:
+    return click.style(text, dim=True)
+
+
+def mark(level: str) -> str:
+    sign, colour = MARKS[level]
+    return click.style(sign, fg=colour)
+
+
+def size(count: int) -> str:
+    """'2.3 MB', as people write it."""
+    amount = float(count)
+    for unit in ("B", "kB", "MB"):
+        if amount < 1000:
+            return f"{amount:.0f} {unit}" if unit == "B" else f"{amount:.1f} {unit}"
+        amount /= 1000
+    return f"{amount:.1f} GB"
+
+
+def when(moment: str) -> str:
+    """'2026-11-16 09:30:00', in UTC like everything that is kept."""
+    return moment[:19].replace("T", " ")
+
+
+def plural(count: int, noun: str) -> str:
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
+
+
+def table(rows: Iterable[Sequence[object]], *, indent: str = "") -> str:
+    """Columns as wide as they need to be; the last one is not padded."""
+    cells = [[clean(cell) for cell in row] for row in rows]
+    if not cells:
+        return ""
+    widths = [max(len(row[column]) for row in cells) for column in range(len(cells[0]) - 1)]
+    lines = []
+    for row in cells:
+        padded = [cell.ljust(width) for cell, width in zip(row, widths, strict=False)]
+        lines.append((indent + "  ".join([*padded, row[-1]])).rstrip())
+    return "\n".join(lines)

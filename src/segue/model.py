@@ -1,0 +1,428 @@
+"""Every noun of the vocabulary as a frozen value. No I/O, no behaviour beyond what a value knows.
+
+`docs/glossary.md` says in words what each one means. Values compare by content, can be hashed into
+JSON with `msgspec.json.encode`, and never change: a new state of a thing is a new value.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Any
+
+from msgspec import UNSET, Struct, UnsetType
+
+from segue.clock import Moment
+
+Hash = str
+"""The SHA-256 of some content, in hex: the name under which the store keeps it."""
+
+
+class Value(Struct, frozen=True, kw_only=True):
+    """What all nouns share: frozen, fields by name only."""
+
+
+# Agents and what they leave behind
+
+
+class Agent(Value, frozen=True):
+    """A program or model that Segue can start, and read if it keeps transcripts."""
+
+    name: str
+    title: str
+    vendor: str
+    program: str
+    """The executable's name on PATH; empty for an agent that ships with Segue."""
+    tested: str
+    """The version that the tests run against."""
+
+
+class Origin(StrEnum):
+    """Whose words something is. Only a human's may ever stand where instructions stand."""
+
+    HUMAN = "human"
+    ASSISTANT = "assistant"
+    TOOL = "tool"
+    SYSTEM = "system"
+
+
+class EntryKind(StrEnum):
+    PROMPT = "prompt"
+    REPLY = "reply"
+    THOUGHT = "thought"
+    CALL = "call"
+    RESULT = "result"
+    SUMMARY = "summary"
+    LIMIT = "limit"
+    IMAGE = "image"
+    NOTE = "note"
+
+
+class Transcript(Value, frozen=True):
+    """One conversation that one agent keeps on disk, in its own format."""
+
+    id: str
+    agent: str
+    path: str
+    project: str
+    title: str = ""
+    started_at: Moment | None = None
+    updated_at: Moment | None = None
+
+
+class Entry(Value, frozen=True):
+    """One immutable item of a transcript, linked to its parent."""
+
+    id: str
+    kind: EntryKind
+    origin: Origin
+    text: str
+    parent: str | None = None
+    at: Moment | None = None
+    model: str | None = None
+    tool: str | None = None
+    status: int | None = None
+    """The exit status of a result, where there is one."""
+    cwd: str | None = None
+    branch: str | None = None
+    native: dict[str, Any] | None = None
+    """The record as the agent wrote it: what a reader does not know is kept, not dropped."""
+
+
+# Usage, limits, triggers
+
+
+class Scope(StrEnum):
+    """What a limit holds for: at an account's limit another of its models is no way out."""
+
+    ACCOUNT = "account"
+    MODEL = "model"
+
+
+class Limit(Value, frozen=True):
+    """A window with a share used; None where no agent reported it."""
+
+    window: str
+    scope: Scope
+    used_percent: float | None = None
+    resets_at: Moment | None = None
+    is_estimate: bool = False
+
+
+class Usage(Value, frozen=True):
+    """Tokens, cost and the share of every limit, at a moment."""
+
+    at: Moment
+    tokens_used: int
+    tokens_limit: int
+    session_duration: float = 0.0
+    complexity_score: float | None = None
+    user_satisfaction: float | None = None
+    cost_usd: float | None = None
+    limits: tuple[Limit, ...] = ()
+
+
+class TriggerType(StrEnum):
+    USAGE_LIMIT = "usage_limit"
+    COMPLEXITY_MISMATCH = "complexity_mismatch"
+    USER_REQUEST = "user_request"
+    OPTIMIZATION = "optimization"
+
+
+class Urgency(StrEnum):
+    LOW = "low"
+    MEDIUM = "medium"
+    HIGH = "high"
+
+
+class Trigger(Value, frozen=True):
+    """Why a handoff is due."""
+
+    type: TriggerType
+    confidence: float
+    reasoning: str
+    urgency: Urgency
+
+
+# Facts, tiers, briefs
+
+
+class Fact(Value, frozen=True):
+    """Something that happened or was said, with its current value and the entry that shows it."""
+
+    kind: str
+    subject: str
+    value: str
+    entry: str
+    origin: Origin
+
+
+class Tier(StrEnum):
+    """How much may be passed, widest first. What came at a tier goes on at it or a narrower one."""
+
+    FULL = "FULL"
+    SELECTIVE = "SELECTIVE"
+    FILTERED = "FILTERED"
+    MINIMAL = "MINIMAL"
+    METADATA = "METADATA"
+
+    def allows(self, other: Tier) -> bool:
+        """Whether something received at this tier may be passed on at the other."""
+        order = list(Tier)
+        return order.index(other) >= order.index(self)
+
+
+class Preserve(StrEnum):
+    """A tier and a budget under one name."""
+
+    MINIMAL = "minimal"
+    STANDARD = "standard"
+    COMPLETE = "complete"
+
+
+class Section(Value, frozen=True):
+    """A part of a brief whose words all have one origin."""
+
+    title: str
+    origin: Origin
+    lines: tuple[str, ...]
+
+
+class Brief(Value, frozen=True):
+    """What the receiver reads, within a budget of tokens."""
+
+    tier: Tier
+    budget: int
+    tokens: int
+    sections: tuple[Section, ...]
+
+
+class Fate(StrEnum):
+    """What became of a fact on its way."""
+
+    PASSED = "passed"
+    RECOVERABLE = "recoverable"
+    NOT_PASSED = "not passed"
+
+
+class ReceiptLine(Value, frozen=True):
+    fact: Fact
+    fate: Fate
+    reason: str = ""
+    pointer: Hash | None = None
+
+
+class Receipt(Value, frozen=True):
+    """Fact by fact: passed, recoverable by a pointer, or not passed and why."""
+
+    lines: tuple[ReceiptLine, ...]
+
+    def count(self, fate: Fate) -> int:
+        return sum(line.fate is fate for line in self.lines)
+
+
+class Package(Value, frozen=True):
+    """The lossless context, compressed, and the brief made from it."""
+
+    context: Hash
+    size: int
+    stored: int
+    brief: Hash
+
+
+# Sessions and handoffs
+
+
+class SessionStatus(StrEnum):
+    OPEN = "open"
+    CLOSED = "closed"
+
+
+class Session(Value, frozen=True):
+    """A durable piece of work with an owner; it outlives every agent that works on it."""
+
+    id: str
+    title: str
+    owner: str
+    project: str
+    status: SessionStatus
+    epoch: int
+    """Grows by one with every change of owner."""
+    created_at: Moment
+    updated_at: Moment
+
+
+class HandoffState(StrEnum):
+    PREPARED = "prepared"
+    DELIVERED = "delivered"
+    ACKNOWLEDGED = "acknowledged"
+    COMPLETED = "completed"
+    VALIDATED = "validated"
+    CANCELLED = "cancelled"
+    EXPIRED = "expired"
+    FAILED = "failed"
+    ROLLED_BACK = "rolled back"
+
+
+class ExpectedOutput(Value, frozen=True):
+    format: str
+    schema: str
+
+
+class Handoff(Value, frozen=True):
+    """A package on its way from one party to the next, with its lifecycle and its receipt."""
+
+    id: str
+    session: str
+    source: str
+    target: str
+    tier: Tier
+    state: HandoffState
+    reason: str
+    package: Package
+    receipt: Hash
+    created_at: Moment
+    updated_at: Moment
+    not_passed: tuple[str, ...] = ()
+    expected_output: ExpectedOutput | None = None
+    proof: Hash | None = None
+    """What the target answered when it was asked what it holds."""
+
+
+class Bundle(Value, frozen=True):
+    """A sealed file that carries a session, and its uncommitted code, elsewhere."""
+
+    id: str
+    session: str
+    content: Hash
+    sealed_by: str
+    sealed_at: Moment
+    receiver: str
+    expires_at: Moment | None = None
+
+
+# Work that Segue coordinates
+
+
+class StepState(StrEnum):
+    DUE = "due"
+    CLAIMED = "claimed"
+    RUNNING = "running"
+    CHECKING = "checking"
+    DONE = "done"
+    DONE_WITH_CONCERNS = "done with concerns"
+    BLOCKED = "blocked"
+    NEEDS_CONTEXT = "needs context"
+
+
+class Step(Value, frozen=True):
+    """One fresh agent run of a flow; its accepted result is stored once."""
+
+    id: str
+    flow: str
+    role: str
+    state: StepState
+    attempt: int = 1
+    result: Hash | None = None
+
+
+class Flow(Value, frozen=True):
+    """A durable plan."""
+
+    id: str
+    name: str
+    session: str
+    goal: str
+    steps: tuple[Step, ...] = ()
+
+
+class Lease(Value, frozen=True):
+    """The right to work on something until a moment; the token grows with every claim."""
+
+    subject: str
+    kind: str
+    due_at: Moment
+    token: int
+    holder: str | None = None
+    expires_at: Moment | None = None
+
+
+class MessageKind(StrEnum):
+    HANDOFF = "handoff"
+    CONSULTATION = "consultation"
+    DELEGATION = "delegation"
+    STATUS = "status"
+
+
+class Priority(StrEnum):
+    LOW = "low"
+    NORMAL = "normal"
+    HIGH = "high"
+    URGENT = "urgent"
+
+
+class Message(Value, frozen=True):
+    """A note between agents or people."""
+
+    id: str
+    sender: str
+    receiver: str
+    kind: MessageKind
+    priority: Priority
+    text: str
+    sent_at: Moment
+    expires_at: Moment | None = None
+    acknowledged_at: Moment | None = None
+
+
+# What is said, learned and recorded
+
+
+class Assertion(Value, frozen=True):
+    """Something an agent says it did or found; None while it has not been checked."""
+
+    text: str
+    kind: str
+    entry: str
+    is_supported: bool | None = None
+    evidence: str = ""
+
+
+class Lesson(Value, frozen=True):
+    """Something learned from outcomes, with its evidence."""
+
+    id: str
+    text: str
+    evidence: tuple[str, ...]
+    learned_at: Moment
+
+
+class Operation(Value, frozen=True):
+    """One recorded change to the shared store: who, what, when, before and after."""
+
+    id: str
+    chain: str
+    """The session whose history this belongs to."""
+    n: int
+    kind: str
+    subject: str
+    actor: str
+    at: Moment
+    before: str | None
+    """The subject as JSON before the change; None where it did not exist."""
+    after: str | None
+    undoes: str | None
+    key: str | None
+    """The idempotency key: a retry with it gives this operation again, and changes nothing."""
+    request: Hash | None
+    """With a key: what was asked for, so that another request cannot take the key over."""
+    prev: Hash
+    hash: Hash
+
+
+class Blob(Value, frozen=True):
+    """Content that the store keeps under its hash, compressed."""
+
+    hash: Hash
+    size: int
+    stored: int
+    added_at: Moment | UnsetType = UNSET

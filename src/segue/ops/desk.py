@@ -1,0 +1,165 @@
+"""What an operation has at hand: settings, the stores, a clock, ids, and where the person stands.
+
+A desk is made once per command. Stores are opened when they are first needed, and a store that is not
+there yet is made only by something that writes to it.
+"""
+
+from __future__ import annotations
+
+import os
+import pwd
+import secrets
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+
+from msgspec import Struct
+
+from segue import clock as clocks
+from segue import places, settings, store
+from segue.clock import Clock
+from segue.errors import LocalDamaged, SettingsError, StoreDamaged
+from segue.settings import Layer, Resolved
+from segue.store import blobs
+
+ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
+NewId = Callable[[str], str]
+
+
+def new_id(prefix: str) -> str:
+    """An id that a person can type: its start is enough wherever it is the only one that starts so."""
+    return prefix + "-" + "".join(secrets.choice(ALPHABET) for _ in range(12))
+
+
+class ProjectFile(Struct, frozen=True):
+    """A project's own settings file, and whether the person trusts it as it now is."""
+
+    path: Path
+    hash: str
+    is_trusted: bool
+    problem: str = ""
+    """Why it was left out as a whole: it is not trusted and cannot be read."""
+
+
+class Desk:
+    def __init__(
+        self,
+        *,
+        places: places.Places,
+        resolved: Resolved,
+        project_file: ProjectFile | None,
+        cwd: Path,
+        env: Mapping[str, str],
+        clock: Clock,
+        new_id: NewId,
+    ) -> None:
+        self.places = places
+        self.resolved = resolved
+        self.settings = resolved.settings
+        self.project_file = project_file
+        self.cwd = cwd
+        self.env = env
+        self.clock = clock
+        self.new_id = new_id
+
+    @cached_property
+    def project(self) -> Path:
+        return places.find_project(self.cwd)
+
+    @cached_property
+    def actor(self) -> str:
+        return self.settings.user_name or login_name()
+
+    @property
+    def has_store(self) -> bool:
+        return store.exists(self.places.data, self.settings)
+
+    @cached_property
+    def shared(self) -> store.Shared:
+        return store.open_shared(
+            self.places.data, self.settings, actor=self.actor, new_id=self.new_id, clock=self.clock
+        )
+
+    @cached_property
+    def local(self) -> store.Local:
+        return open_local(self.places, self.settings)
+
+    def close(self) -> None:
+        for name in ("shared", "local"):
+            if name in self.__dict__:
+                self.__dict__.pop(name).close()
+
+
+def login_name() -> str:
+    try:
+        return pwd.getpwuid(os.getuid()).pw_name
+    except KeyError:
+        return f"user-{os.getuid()}"
+
+
+def open_local(found: places.Places, chosen: settings.Settings) -> store.Local:
+    try:
+        return store.open_local(found.data, chosen)
+    except StoreDamaged as error:
+        raise LocalDamaged(**error.details) from error
+
+
+def open_desk(
+    *,
+    env: Mapping[str, str],
+    cwd: Path,
+    flags: Sequence[str] = (),
+    clock: Clock = clocks.now,
+    new_id: NewId = new_id,
+) -> Desk:
+    """Read the settings that hold here and now."""
+    found = places.find(env)
+    user = settings.read_file(found.config, Layer.USER)
+    environment = settings.read_environment(env)
+    given = settings.read_flags(flags)
+    policy = settings.read_file(found.policy, Layer.POLICY)
+    project_file, project = _read_project(found, cwd, env)
+    resolved = settings.resolve(
+        [user, project, environment, given, policy],
+        is_trusted=project_file is not None and project_file.is_trusted,
+    )
+    return Desk(
+        places=found,
+        resolved=resolved,
+        project_file=project_file,
+        cwd=cwd,
+        env=env,
+        clock=clock,
+        new_id=new_id,
+    )
+
+
+def _read_project(
+    found: places.Places, cwd: Path, env: Mapping[str, str]
+) -> tuple[ProjectFile | None, list[settings.Assignment]]:
+    path = places.find_project_file(cwd, Path(env.get("HOME") or "/"))
+    if path is None:
+        return None, []
+    try:
+        content = path.read_bytes()
+    except OSError:
+        content = b""
+    hash = blobs.hash_of(content)
+    is_trusted = _is_trusted(found, path, hash)
+    try:
+        return ProjectFile(path, hash, is_trusted), settings.read_file(path, Layer.PROJECT)
+    except SettingsError as error:
+        # A stranger's broken file must not stop the person's work in that folder.
+        if is_trusted:
+            raise
+        return ProjectFile(path, hash, False, str(error)), []
+
+
+def _is_trusted(found: places.Places, path: Path, hash: str) -> bool:
+    if not (found.data / "local.db").exists():
+        return False
+    local = open_local(found, settings.Settings())
+    try:
+        return local.trusts(path, hash)
+    finally:
+        local.close()

@@ -1,0 +1,209 @@
+"""Looking everything over: settings, stores, agents. Each finding says how to mend it."""
+
+from __future__ import annotations
+
+import sqlite3
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from enum import StrEnum
+from pathlib import Path
+
+from msgspec import Struct
+
+from segue import agents, disk, places, settings, store
+from segue.errors import LocalDamaged, SegueError, StoreDamaged
+from segue.ops import history
+from segue.ops.desk import Desk, open_desk
+from segue.store.sqlite import journal_mode
+
+STALE_SECONDS = 3600
+"""A half-written file older than this belongs to a process that is gone."""
+
+OTHER_VARIABLES = {"SEGUE_HOME", "SEGUE_STEP", "SEGUE_COMPLETE"}
+
+
+class Level(StrEnum):
+    OK = "ok"
+    NOTE = "note"
+    PROBLEM = "problem"
+
+
+class Finding(Struct, frozen=True):
+    area: str
+    level: Level
+    text: str
+    mend: str = ""
+
+
+def examine(
+    env: Mapping[str, str], cwd: Path, flags: Iterable[str] = (), *, mend: bool = False
+) -> list[Finding]:
+    """Look everything over, each part even if another is broken; with `mend`, do what is safe to do."""
+    found = places.find(env)
+    findings = [Finding("python", Level.OK, f"Python {sys.version.split()[0]} at {sys.executable}")]
+    if mend:
+        findings += _mend(found)
+    desk: Desk | None = None
+    try:
+        desk = open_desk(env=env, cwd=cwd, flags=list(flags))
+    except SegueError as error:
+        findings.append(_problem("settings", error))
+    if desk:
+        findings += _settings(desk)
+    findings += _variables(env)
+    findings += _folders(found)
+    if desk:
+        try:
+            findings += _guarded("local store", lambda: _local(desk))
+            findings += _guarded("shared store", lambda: _shared(desk))
+        finally:
+            desk.close()
+    return findings + [_agent(agents.ask_version(agent)) for agent in agents.all_programs()]
+
+
+def _problem(area: str, error: SegueError) -> Finding:
+    return Finding(area, Level.PROBLEM, str(error), error.next_step)
+
+
+def _guarded(area: str, look: Callable[[], Iterator[Finding]]) -> Iterator[Finding]:
+    try:
+        yield from look()
+    except SegueError as error:
+        yield _problem(area, error)
+
+
+def _settings(desk: Desk) -> Iterator[Finding]:
+    files = {
+        source.place.rpartition(":")[0] for source in desk.resolved.sources.values() if ":" in source.place
+    }
+    yield Finding("settings", Level.OK, "read from " + (", ".join(sorted(files)) or "defaults alone"))
+    if desk.project_file and desk.project_file.problem:
+        yield Finding(
+            "settings", Level.NOTE, "left out: " + desk.project_file.problem, "mend it, or remove the file"
+        )
+    for assignment in desk.resolved.ignored:
+        yield Finding(
+            "settings",
+            Level.NOTE,
+            f"{assignment.key} in {assignment.source.place} is left out: that file is not trusted",
+            "read the file, then segue trust",
+        )
+
+
+def _variables(env: Mapping[str, str]) -> Iterator[Finding]:
+    known = OTHER_VARIABLES | set(settings.environment_names())
+    for name in sorted(env):
+        if name.startswith("SEGUE_") and name not in known and not name.startswith("SEGUE_LIMITS_MODELS_"):
+            yield Finding(
+                "settings", Level.NOTE, f"{name} is set, and no setting has that name", "segue config list"
+            )
+
+
+def _private_paths(found: places.Places) -> list[Path]:
+    shared = store.shared_file(found.data)
+    return [path for path in (found.data, shared.parent, shared, found.data / "local.db") if path.exists()]
+
+
+def _folders(found: places.Places) -> Iterator[Finding]:
+    exposed = [(path, what) for path in _private_paths(found) if (what := disk.exposure(path))]
+    for path, what in exposed:
+        yield Finding("folders", Level.PROBLEM, f"{path} is open to others ({what})", "segue doctor --mend")
+    for path in _leftovers(found):
+        yield Finding("folders", Level.NOTE, f"{path} was left by a killed process", "segue doctor --mend")
+    if not exposed:
+        what = "closed to others" if found.data.exists() else "not made yet"
+        yield Finding("folders", Level.OK, f"{found.data}: {what}")
+
+
+def _leftovers(found: places.Places) -> list[Path]:
+    old = time.time() - STALE_SECONDS
+    candidates = found.data.rglob(disk.TEMPORARY + "*") if found.data.exists() else ()
+    return sorted(path for path in candidates if path.lstat().st_mtime < old)
+
+
+def _local(desk: Desk) -> Iterator[Finding]:
+    if not (desk.places.data / "local.db").exists():
+        yield Finding("local store", Level.OK, "not made yet")
+        return
+    for what in desk.local.database.check():
+        yield _problem("local store", LocalDamaged(place=desk.local.database.place, what=what))
+    count = len(desk.local.trusted())
+    yield Finding("local store", Level.OK, f"{desk.local.database.place}: {count} trusted files")
+
+
+def _shared(desk: Desk) -> Iterator[Finding]:
+    if not desk.has_store:
+        yield Finding("shared store", Level.OK, "not made yet: the first thing to be kept makes it")
+        return
+    database = desk.shared.database
+    version = store.plan_for(database).newest
+    yield Finding("shared store", Level.OK, f"{database.place}: schema {version}")
+    if database.dialect == "sqlite":
+        mode = journal_mode()
+        yield Finding(
+            "shared store", Level.OK, f"SQLite {sqlite3.sqlite_version} with the {mode.upper()} journal"
+        )
+    restore = "segue backup list, then segue backup restore latest"
+    for what in database.check():
+        yield Finding("shared store", Level.PROBLEM, what, restore)
+    verdict = history.verify(desk)
+    for flaw in verdict.flaws:
+        yield Finding("log", Level.PROBLEM, f"{flaw.chain} link {flaw.n}: {flaw.what}", restore)
+    if not verdict.flaws:
+        yield Finding("log", Level.OK, f"{verdict.chains} chains verified")
+    damaged = desk.shared.damaged_blobs()
+    for error in damaged:
+        yield _problem("blobs", error)
+    if not damaged:
+        yield Finding("blobs", Level.OK, "all content matches its name")
+
+
+def _agent(found: agents.Installed) -> Finding:
+    title = found.agent.title
+    if found.path is None:
+        return Finding(
+            "agents",
+            Level.NOTE,
+            f"{title} is not on PATH",
+            f"install it if you use it ({found.agent.program})",
+        )
+    if found.problem:
+        mend = f"run {found.path} --version and see"
+        return Finding("agents", Level.PROBLEM, f"{title} at {found.path}: {found.problem}", mend)
+    if found.version != found.agent.tested:
+        text = f"{title} {found.version} at {found.path}; Segue is tested with {found.agent.tested}"
+        return Finding("agents", Level.NOTE, text, "nothing to do unless something goes wrong")
+    return Finding("agents", Level.OK, f"{title} {found.version} at {found.path}")
+
+
+def _mend(found: places.Places) -> Iterator[Finding]:
+    """What is safe to do without asking: close folders, clear leftovers, put a damaged local store aside."""
+    for path in _private_paths(found):
+        if disk.exposure(path) and path.stat().st_uid == found.data.stat().st_uid:
+            path.chmod(0o700 if path.is_dir() else 0o600)
+            yield Finding("mended", Level.OK, f"{path} is closed to others now")
+    for path in _leftovers(found):
+        _remove(path)
+        yield Finding("mended", Level.OK, f"{path} is gone")
+    local = found.data / "local.db"
+    try:
+        if local.exists():
+            opened = store.open_local(found.data, settings.Settings())
+            damage = opened.database.check()
+            opened.close()
+            if damage:
+                raise LocalDamaged(place=local, what=damage[0])
+    except StoreDamaged as error:
+        aside = local.with_name(f"local.db.damaged-{int(time.time())}")
+        local.rename(aside)
+        yield Finding("mended", Level.OK, f"{error.details.get('what')}: put aside as {aside}")
+
+
+def _remove(path: Path) -> None:
+    if path.is_dir():
+        for inner in path.iterdir():
+            inner.unlink()
+        path.rmdir()
+    else:
+        path.unlink()

@@ -1,0 +1,183 @@
+"""Handing work over: prepare, execute, validate. The only place that knows the order of the steps.
+
+entries -> facts -> brief + receipt -> store (prepared) -> the target runs -> what it holds is read
+back -> store (acknowledged, completed) -> its answers are graded -> store (validated)
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+
+from segue import agents, disk, facts, lifecycle, pack
+from segue.errors import AgentFailed, NotFound
+from segue.lifecycle import Event
+from segue.model import Brief, Entry, Fact, Handoff, HandoffState, Package, Receipt, Session, Tier, Transcript
+from segue.ops.desk import Desk
+from segue.store import HANDOFF
+
+RUN_SECONDS = 60
+
+
+class Probe(Struct, frozen=True):
+    """A question to the target whose right answer the facts hold."""
+
+    question: str
+    section: str
+    about: str
+    expected: str
+    answer: tuple[str, ...] = ()
+
+    @property
+    def is_right(self) -> bool:
+        return bool(self.answer) and self.expected in self.answer[-1]
+
+
+class Report(Struct, frozen=True):
+    """What the target proved to hold."""
+
+    handoff: Handoff
+    arrived_whole: bool
+    probes: tuple[Probe, ...]
+
+    @property
+    def right(self) -> int:
+        return sum(probe.is_right for probe in self.probes)
+
+
+def prepare(
+    desk: Desk, session: Session, source: str, entries: Sequence[Entry], *, to: str, reason: str, budget: int
+) -> Handoff:
+    """Pack what matters and put it into the store, ready to go."""
+    agents.adapter(to)
+    brief, receipt = pack.pack(facts.derive(entries), tier=Tier.SELECTIVE, budget=budget)
+    context = desk.shared.keep(msgspec.json.encode(list(entries)))
+    package = Package(
+        context=context.hash,
+        size=context.size,
+        stored=context.stored,
+        brief=desk.shared.keep(msgspec.json.encode(brief)).hash,
+    )
+    now = desk.clock()
+    handoff = Handoff(
+        id=desk.new_id("h"),
+        session=session.id,
+        source=source,
+        target=to,
+        tier=brief.tier,
+        state=HandoffState.PREPARED,
+        reason=reason,
+        package=package,
+        receipt=desk.shared.keep(msgspec.json.encode(receipt)).hash,
+        created_at=now,
+        updated_at=now,
+        not_passed=("the conversation itself (kept in the package)",),
+    )
+    desk.shared.record(HANDOFF, "handoff.prepared", handoff.id, lambda _present: handoff)
+    return handoff
+
+
+def brief_of(desk: Desk, handoff: Handoff) -> Brief:
+    return msgspec.json.decode(desk.shared.content(handoff.package.brief), type=Brief)
+
+
+def receipt_of(desk: Desk, handoff: Handoff) -> Receipt:
+    return msgspec.json.decode(desk.shared.content(handoff.receipt), type=Receipt)
+
+
+def execute(desk: Desk, handoff: Handoff, folder: Path) -> Report:
+    """Start the target with the brief and read back what it holds."""
+    adapter = agents.adapter(handoff.target)
+    text = pack.render(brief_of(desk, handoff).sections)
+    brief_file = folder / f"{handoff.id}.md"
+    disk.write_file(brief_file, text.encode())
+    probes = probes_for(receipt_of(desk, handoff))
+    step(desk, handoff, Event.DELIVER)
+    answers = _run(desk, handoff, adapter.command(brief_file, folder), folder, probes)
+    answered = tuple(
+        msgspec.structs.replace(probe, answer=tuple(answer or ()))
+        for probe, answer in zip(probes, answers, strict=True)
+    )
+    arrived = any(
+        entry.text == text
+        for transcript in adapter.find(folder)
+        for entry in _read(adapter, transcript, handoff)
+    )
+    if not arrived:
+        step(desk, handoff, Event.FAIL)
+        raise AgentFailed(agent=handoff.target, what="what it holds is not what was sent")
+    step(desk, handoff, Event.ACKNOWLEDGE)
+    proof = desk.shared.keep(msgspec.json.encode(answered)).hash
+    return Report(step(desk, handoff, Event.COMPLETE, proof=proof), arrived, answered)
+
+
+def _read(adapter: agents.Adapter, transcript: Transcript, handoff: Handoff) -> Sequence[Entry]:
+    """What the target keeps of this handoff: never the source's own transcript."""
+    return list(adapter.read(transcript)) if transcript.id == "received" else []
+
+
+def _run(
+    desk: Desk, handoff: Handoff, argv: Sequence[str], folder: Path, probes: Sequence[Probe]
+) -> list[list[str] | None]:
+    questions = json.dumps([{"section": probe.section, "about": probe.about} for probe in probes])
+    try:
+        done = subprocess.run(
+            argv, input=questions, capture_output=True, text=True, cwd=folder, timeout=RUN_SECONDS
+        )
+        if done.returncode:
+            raise ValueError(done.stderr.strip().rpartition("\n")[2] or f"exit code {done.returncode}")
+        return msgspec.json.decode(done.stdout, type=list[list[str] | None])
+    except (OSError, subprocess.TimeoutExpired, ValueError, msgspec.DecodeError) as error:
+        step(desk, handoff, Event.FAIL)
+        raise AgentFailed(agent=handoff.target, what=str(error)) from error
+
+
+def step(desk: Desk, handoff: Handoff, event: Event, *, proof: str | None = None) -> Handoff:
+    """Take a handoff one state further."""
+
+    def decide(present: Handoff | None) -> Handoff:
+        if present is None:
+            raise NotFound(noun="handoff", name=handoff.id, next="segue log")
+        return msgspec.structs.replace(
+            present,
+            state=lifecycle.transition(present.state, event),
+            proof=proof or present.proof,
+            updated_at=desk.clock(),
+        )
+
+    change = desk.shared.record(HANDOFF, f"handoff.{event.value.replace(' ', '_')}", handoff.id, decide)
+    assert change.value is not None  # noqa: S101 - decide never removes
+    return change.value
+
+
+def validate(desk: Desk, report: Report) -> Report:
+    """Close the handoff: validated if every answer was right, failed if not."""
+    event = Event.VALIDATE if report.right == len(report.probes) else Event.FAIL
+    return msgspec.structs.replace(report, handoff=step(desk, report.handoff, event))
+
+
+QUESTIONS = {
+    "constraint": ("What did the person last rule out or insist on?", ""),
+    "test": ("Which test fails?", "failing"),
+    "file": ("Which file was changed last?", ""),
+    "next step": ("What is next?", ""),
+}
+"""For each kind of fact a question, and the word that a fitting line must hold."""
+
+
+def probes_for(receipt: Receipt) -> tuple[Probe, ...]:
+    """One question of each kind, about what came about last."""
+    latest: dict[str, Fact] = {}
+    for line in receipt.lines:
+        if line.fact.kind != "test" or line.fact.value == "failing":
+            latest[line.fact.kind] = line.fact
+    return tuple(
+        Probe(question, pack.SECTIONS[kind], about, latest[kind].subject or latest[kind].value)
+        for kind, (question, about) in QUESTIONS.items()
+        if kind in latest
+    )

@@ -1,0 +1,66 @@
+"""Where Segue keeps its things: the platform's own folders, or all of them under SEGUE_HOME."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+from msgspec import Struct
+
+PROJECT_FILE = ".segue.toml"
+
+
+class Places(Struct, frozen=True):
+    config: Path
+    """The person's settings file."""
+    policy: Path
+    """The organisation's policy file. No environment variable moves it: it is not the user's to move."""
+    data: Path
+    """The stores, the blobs and the backups."""
+    log: Path
+    """The log file: what went wrong, with tracebacks."""
+
+
+def find(env: Mapping[str, str]) -> Places:
+    home = env.get("SEGUE_HOME")
+    if home:
+        base = Path(home).expanduser().absolute()
+        return Places(base / "settings.toml", policy_file(), base / "data", base / "segue.log")
+    import platformdirs  # lazy: a SEGUE_HOME does without it
+
+    dirs = platformdirs.PlatformDirs("segue", appauthor=False)
+    return Places(
+        dirs.user_config_path / "settings.toml",
+        policy_file(),
+        dirs.user_data_path,
+        dirs.user_log_path / "segue.log",
+    )
+
+
+def policy_file() -> Path:
+    if sys.platform == "darwin":
+        return Path("/Library/Application Support/segue/policy.toml")
+    return Path("/etc/segue/policy.toml")
+
+
+def find_project_file(start: Path, home: Path) -> Path | None:
+    """The settings file of the project that a folder is in: the nearest one upwards, up to the
+    repository's root; never the home folder's own or anything above it."""
+    for folder in (start, *start.parents):
+        if folder == home or folder == folder.parent:
+            return None
+        candidate = folder / PROJECT_FILE
+        if candidate.is_file():
+            return candidate
+        if (folder / ".git").exists():
+            return None
+    return None
+
+
+def find_project(start: Path) -> Path:
+    """The folder that work is counted under: the repository's root, or the folder itself."""
+    for folder in (start, *start.parents):
+        if (folder / ".git").exists():
+            return folder
+    return start

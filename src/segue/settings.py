@@ -1,0 +1,325 @@
+"""Files and environment in, one frozen `Settings` out, with the place that each value came from.
+
+Later layers win: defaults < the person's file < a trusted project's file < environment < flags < the
+organisation's policy. A project file that is not trusted may only narrow: each setting says which
+values are narrower than another, and what is not narrower is left out and reported, never obeyed.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Callable, Iterable, Mapping
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from segue.errors import BadFile, BadValue, UnknownKey
+from segue.model import Preserve
+
+
+class Settings(Struct, frozen=True, kw_only=True):
+    """A field for each setting: the dots of its key are underscores here."""
+
+    handoff_auto: bool = False
+    handoff_auto_switch: bool = False
+    handoff_preserve: Preserve = Preserve.STANDARD
+    limits_recommend: int = 75
+    limits_urgent: int = 90
+    limits_models: dict[str, int] = {}
+    vendors_allowed: tuple[str, ...] = ()
+    store_url: str = ""
+    store_busy_seconds: int = 30
+    user_name: str = ""
+
+
+class Kind(Struct, frozen=True):
+    """What a setting takes: in words for people, and as a function that raises ValueError."""
+
+    takes: str
+    read: Callable[[Any], Any]
+
+
+class Setting(Struct, frozen=True):
+    key: str
+    kind: Kind
+    about: str
+    is_narrower: Callable[[Any, Any], bool]
+    """Whether the second value may come from a project that is not trusted, given the first."""
+
+    @property
+    def field(self) -> str:
+        return self.key.replace(".", "_")
+
+    @property
+    def default(self) -> Any:
+        return getattr(Settings(), self.field)
+
+
+def _read_flag(value: Any) -> bool:
+    words = {"true": True, "on": True, "yes": True, "false": False, "off": False, "no": False}
+    if isinstance(value, bool):
+        return value
+    if isinstance(value, str) and value.lower() in words:
+        return words[value.lower()]
+    raise ValueError
+
+
+def _read_percent(value: Any) -> int:
+    if isinstance(value, str) and re.fullmatch(r"\d{1,3}%?", value.strip()):
+        value = int(value.strip().rstrip("%"))
+    if isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= 100:
+        return value
+    raise ValueError
+
+
+def _read_seconds(value: Any) -> int:
+    if isinstance(value, str) and value.isdecimal():
+        value = int(value)
+    if isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= 3600:
+        return value
+    raise ValueError
+
+
+def _read_names(value: Any) -> tuple[str, ...]:
+    if isinstance(value, str):
+        value = [part.strip() for part in value.split(",") if part.strip()]
+    if isinstance(value, list | tuple) and all(isinstance(part, str) and part for part in value):
+        return tuple(value)
+    raise ValueError
+
+
+def _read_text(value: Any) -> str:
+    if isinstance(value, str) and value.isprintable():
+        return value
+    raise ValueError
+
+
+def _read_store(value: Any) -> str:
+    text = _read_text(value)
+    if text and not re.match(r"postgres(ql)?://", text):
+        raise ValueError
+    return text
+
+
+FLAG = Kind("true or false", _read_flag)
+PERCENT = Kind("a whole percentage from 1% to 100%", _read_percent)
+SECONDS = Kind("a whole number of seconds from 1 to 3600", _read_seconds)
+NAMES = Kind("a list of names", _read_names)
+TEXT = Kind("a line of text", _read_text)
+STORE = Kind("postgresql://..., or nothing for the store in your own folder", _read_store)
+PRESERVE = Kind(" or ".join(Preserve), Preserve)
+
+
+def _never(_old: Any, _new: Any) -> bool:
+    return False
+
+
+def _lower(old: Any, new: Any) -> bool:
+    return bool(new <= old)
+
+
+def _less_kept(old: Preserve, new: Preserve) -> bool:
+    return list(Preserve).index(new) <= list(Preserve).index(old)
+
+
+MODEL_LIMIT = "limits.models."
+
+SETTINGS = (
+    Setting("handoff.auto", FLAG, "prepare a handoff by itself when a threshold is reached", _lower),
+    Setting("handoff.auto_switch", FLAG, "let `segue run` move on by itself at the urgent threshold", _lower),
+    Setting("handoff.preserve", PRESERVE, "how much a handoff carries", _less_kept),
+    Setting("limits.recommend", PERCENT, "from this share of a limit on a handoff is recommended", _lower),
+    Setting("limits.urgent", PERCENT, "from this share of a limit on it is urgent", _lower),
+    Setting("limits.models", PERCENT, "the share for one model, as limits.models.NAME", _lower),
+    Setting(
+        "vendors.allowed",
+        NAMES,
+        "vendors that context may go to without asking",
+        lambda old, new: set(new) <= set(old),
+    ),
+    Setting("store.url", STORE, "where the shared store is", _never),
+    Setting("store.busy_seconds", SECONDS, "how long to wait for a busy store", _never),
+    Setting("user.name", TEXT, "your name in the log; your login name if empty", _never),
+)
+BY_KEY = {setting.key: setting for setting in SETTINGS}
+
+
+class Layer(StrEnum):
+    DEFAULT = "default"
+    USER = "user file"
+    PROJECT = "project file"
+    ENVIRONMENT = "environment"
+    FLAG = "flag"
+    POLICY = "policy"
+
+
+class Source(Struct, frozen=True):
+    """Where a value came from: 'user file /home/ada/.config/segue/settings.toml:3'."""
+
+    layer: Layer
+    place: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.layer.value} {self.place}".rstrip()
+
+
+class Assignment(Struct, frozen=True):
+    """One key given a value in one place."""
+
+    key: str
+    value: Any
+    source: Source
+
+
+class Resolved(Struct, frozen=True):
+    """The settings in force, where each came from, and what an untrusted project asked for in vain."""
+
+    settings: Settings
+    sources: dict[str, Source]
+    ignored: tuple[Assignment, ...] = ()
+
+    def value(self, key: str) -> Any:
+        setting = setting_for(key, "the command line")
+        found = getattr(self.settings, setting.field)
+        return found.get(key.removeprefix(MODEL_LIMIT)) if key.startswith(MODEL_LIMIT) else found
+
+    def source(self, key: str) -> Source:
+        return self.sources.get(key, Source(Layer.DEFAULT))
+
+    def every_key(self) -> list[str]:
+        """Every key that has a value, one for each model that has a limit of its own."""
+        models = [MODEL_LIMIT + name for name in sorted(self.settings.limits_models)]
+        keys = [setting.key for setting in SETTINGS if setting.key != "limits.models"]
+        after = keys.index("limits.urgent") + 1
+        return [*keys[:after], *models, *keys[after:]]
+
+
+def setting_for(key: str, place: str) -> Setting:
+    """The setting that a key names; `limits.models.NAME` is one key for each model."""
+    if re.fullmatch(re.escape(MODEL_LIMIT) + r"[A-Za-z0-9][\w.:-]*", key):
+        return BY_KEY["limits.models"]
+    if key in BY_KEY and key != "limits.models":
+        return BY_KEY[key]
+    known = [*BY_KEY, MODEL_LIMIT + "NAME"]
+    close = difflib.get_close_matches(key, known, n=1, cutoff=0.5)
+    raise UnknownKey(place=place, key=key, nearest=f"; did you mean {close[0]}?" if close else "")
+
+
+def assign(key: str, value: Any, source: Source, place: str) -> Assignment:
+    setting = setting_for(key, place)
+    try:
+        return Assignment(key, setting.kind.read(value), source)
+    except ValueError:
+        shown = value if isinstance(value, str) else msgspec.json.encode(value, enc_hook=str).decode()
+        raise BadValue(place=place, key=key, value=shown, takes=setting.kind.takes) from None
+
+
+def read_file(path: Path, layer: Layer) -> list[Assignment]:
+    """What a settings file assigns; an empty list where there is no such file."""
+    try:
+        text = path.read_bytes().decode()
+    except FileNotFoundError:
+        return []
+    except (OSError, UnicodeDecodeError) as error:
+        raise BadFile(place=path, what=getattr(error, "strerror", None) or str(error)) from error
+    return read_text(text, path, layer)
+
+
+def read_text(text: str, path: Path, layer: Layer) -> list[Assignment]:
+    import tomllib  # lazy: most starts find no settings file
+
+    try:
+        tree = tomllib.loads(text)
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        raise BadFile(place=path, what=str(error)) from error
+    found = []
+    for key, value in _leaves(tree, ""):
+        place = f"{path}:{line_of(text, key)}"
+        found.append(assign(key, value, Source(layer, place), place))
+    return found
+
+
+def _leaves(tree: Mapping[str, Any], prefix: str) -> Iterable[tuple[str, Any]]:
+    for name, value in tree.items():
+        key = prefix + name
+        # A table under a setting's own key is a wrong value, not a path further down.
+        if isinstance(value, dict) and (key not in BY_KEY or key == "limits.models"):
+            yield from _leaves(value, key + ".")
+        else:
+            yield key, value
+
+
+def line_of(text: str, key: str) -> int:
+    """The line that assigns a key, or the nearest that names a part of it: TOML's reader does not say."""
+    parts = key.split(".")
+    table: list[str] = []
+    best, best_depth = 1, 0
+    for number, line in enumerate(text.splitlines(), 1):
+        if header := re.match(r"\s*\[\[?\s*([^\[\]]+?)\s*\]", line):
+            table = _split_key(header.group(1))
+            here = table
+        elif assigned := re.match(r"\s*([^=#]+?)\s*=", line):
+            here = table + _split_key(assigned.group(1))
+        else:
+            continue
+        if here == parts[: len(here)] and len(here) > best_depth:
+            best, best_depth = number, len(here)
+    return best
+
+
+def _split_key(text: str) -> list[str]:
+    return [part.strip().strip("\"'") for part in text.split(".")]
+
+
+def read_environment(env: Mapping[str, str]) -> list[Assignment]:
+    """SEGUE_LIMITS_URGENT and the like, a name for each key; SEGUE_STORE is short for store.url."""
+    found = []
+    for name, key in environment_names().items():
+        if name in env:
+            found.append(assign(key, env[name], Source(Layer.ENVIRONMENT, name), name))
+    for name, value in env.items():
+        if model := re.fullmatch(r"SEGUE_LIMITS_MODELS_(\w+)", name):
+            key = MODEL_LIMIT + model.group(1).lower()
+            found.append(assign(key, value, Source(Layer.ENVIRONMENT, name), name))
+    return found
+
+
+def environment_names() -> dict[str, str]:
+    names = {"SEGUE_" + setting.field.upper(): setting.key for setting in SETTINGS}
+    del names["SEGUE_LIMITS_MODELS"]
+    del names["SEGUE_STORE_URL"]
+    return {**names, "SEGUE_STORE": "store.url"}
+
+
+def read_flags(pairs: Iterable[str]) -> list[Assignment]:
+    """`--set key=value`, as often as wanted."""
+    found = []
+    for pair in pairs:
+        key, _, value = pair.partition("=")
+        found.append(assign(key.strip(), value.strip(), Source(Layer.FLAG, "--set"), "--set"))
+    return found
+
+
+def resolve(layers: Iterable[list[Assignment]], *, is_trusted: bool) -> Resolved:
+    """Lay the layers over each other, in the order given."""
+    values: dict[str, Any] = {}
+    sources: dict[str, Source] = {}
+    ignored = []
+    for assignment in (assignment for layer in layers for assignment in layer):
+        setting = setting_for(assignment.key, str(assignment.source))
+        # A model without a limit of its own has the general one.
+        general = values.get("limits.recommend", Settings().limits_recommend)
+        current = values.get(assignment.key, general if setting.key == "limits.models" else setting.default)
+        from_stranger = assignment.source.layer is Layer.PROJECT and not is_trusted
+        if from_stranger and not setting.is_narrower(current, assignment.value):
+            ignored.append(assignment)
+            continue
+        values[assignment.key] = assignment.value
+        sources[assignment.key] = assignment.source
+    models = {k.removeprefix(MODEL_LIMIT): v for k, v in values.items() if k.startswith(MODEL_LIMIT)}
+    plain = {BY_KEY[k].field: v for k, v in values.items() if not k.startswith(MODEL_LIMIT)}
+    return Resolved(Settings(limits_models=models, **plain), sources, tuple(ignored))

@@ -1,0 +1,77 @@
+"""Content by its hash: packing it for any store, and keeping it as files beside SQLite's.
+
+A file is complete and checked before it gets its name: written in full under a temporary one, fsynced,
+read again and compared, renamed, the folder fsynced. Only then may a row speak of it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from pathlib import Path
+
+import zstandard
+
+from segue import disk
+from segue.errors import BlobDamaged
+from segue.model import Hash
+from segue.store import faults
+
+LEVEL = 3
+
+
+def hash_of(content: bytes) -> Hash:
+    return hashlib.sha256(content).hexdigest()
+
+
+def pack(content: bytes) -> bytes:
+    return zstandard.ZstdCompressor(level=LEVEL, write_content_size=True, write_checksum=True).compress(
+        content
+    )
+
+
+def unpack(packed: bytes, hash: Hash, place: str) -> bytes:
+    """The content again, or an error: never something other than what the hash names."""
+    try:
+        content = zstandard.ZstdDecompressor().decompress(packed)
+    except (zstandard.ZstdError, MemoryError) as error:
+        raise BlobDamaged(hash=hash, place=place, what=str(error)) from error
+    if hash_of(content) != hash:
+        raise BlobDamaged(hash=hash, place=place, what="its content does not match its name")
+    return content
+
+
+class BlobFiles:
+    """A folder of packed content: ab/cdef... for the hash abcdef..."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def path(self, hash: Hash) -> Path:
+        return self.folder / hash[:2] / hash[2:]
+
+    def put(self, hash: Hash, packed: bytes) -> None:
+        path = self.path(hash)
+        with faults.translated(self.folder):
+            if path.exists() and path.read_bytes() == packed:
+                return
+            with disk.replacing(path) as temporary:
+                fd = disk.open_private(temporary, os.O_RDWR | os.O_CREAT | os.O_EXCL)
+                try:
+                    disk.write_all(fd, packed)
+                    os.fsync(fd)
+                finally:
+                    os.close(fd)
+                if temporary.read_bytes() != packed:
+                    raise BlobDamaged(hash=hash, place=self.folder, what="the disk gave back other bytes")
+
+    def get(self, hash: Hash) -> bytes | None:
+        with faults.translated(self.folder):
+            try:
+                return self.path(hash).read_bytes()
+            except FileNotFoundError:
+                return None
+
+    def leftovers(self) -> list[Path]:
+        """Half-written files of processes that were killed."""
+        return sorted(self.folder.glob(f"*/{disk.TEMPORARY}*"))

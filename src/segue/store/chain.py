@@ -1,0 +1,74 @@
+"""The hash chain of a session's operations. Pure: makes links and finds what does not fit.
+
+A link's hash covers every field of its operation and the hash of the link before it, so a changed byte,
+a removed or a swapped link shows; the head, kept apart, shows a chain that lost its end.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping
+
+import msgspec
+from msgspec import Struct
+
+from segue.model import Hash, Operation
+
+
+class Flaw(Struct, frozen=True):
+    """Something that does not fit: in which chain, at which link (0: the chain itself), and what."""
+
+    chain: str
+    n: int
+    what: str
+
+
+class Head(Struct, frozen=True):
+    chain: str
+    n: int
+    hash: Hash
+    at: str
+
+
+def hash_of(operation: Operation) -> Hash:
+    fields = msgspec.structs.asdict(operation)
+    del fields["hash"]
+    return hashlib.sha256(msgspec.json.encode(list(fields.items()))).hexdigest()
+
+
+def sealed(operation: Operation) -> Operation:
+    """The operation with its hash put in."""
+    return msgspec.structs.replace(operation, hash=hash_of(operation))
+
+
+def flaws_in(chain: str, operations: Iterable[Operation], head: Head | None) -> list[Flaw]:
+    """What does not fit in one chain, given its operations in order."""
+    found = []
+    n, prev, at = 0, "", ""
+    for operation in operations:
+        n += 1
+        if operation.n != n:
+            found.append(Flaw(chain, n, f"link {n} is missing: the next one is {operation.n}"))
+            n = operation.n
+        elif operation.prev != prev:
+            found.append(Flaw(chain, n, "it does not follow from the link before it"))
+        if hash_of(operation) != operation.hash:
+            found.append(Flaw(chain, n, "it was changed after it was recorded"))
+        if operation.at < at:
+            found.append(Flaw(chain, n, "it is older than the link before it"))
+        prev, at = operation.hash, operation.at
+    if head is None:
+        found.append(Flaw(chain, 0, "it has no head"))
+    elif (head.n, head.hash) != (n, prev):
+        found.append(Flaw(chain, 0, f"its head speaks of link {head.n}, its last link is {n}"))
+    return found
+
+
+def stale_subjects(operations: Iterable[Operation], present: Mapping[str, str | None]) -> list[Flaw]:
+    """Subjects whose present state is not what the last operation on them left."""
+    last = {operation.subject: operation for operation in operations}
+    return [
+        Flaw(operation.chain, operation.n, f"{subject} is not as this operation left it")
+        for subject, operation in last.items()
+        if present.get(subject) != operation.after
+    ]

@@ -1,0 +1,36 @@
+"""The local store: always SQLite, one user, one machine. For now it holds what the person trusts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from segue.clock import Moment
+from segue.model import Hash
+from segue.store import migrate
+from segue.store.database import Row, in_transaction
+from segue.store.sqlite import SqliteDatabase
+
+
+class Local:
+    def __init__(self, path: Path, *, busy_seconds: float = 30) -> None:
+        self.database = SqliteDatabase(path, busy_seconds=busy_seconds)
+        plan = migrate.read_plan("local", "sqlite", schema=False)
+        migrate.bring_up(self.database, plan, before_upgrade=lambda _found: None)
+
+    def trusts(self, path: Path, hash: Hash) -> bool:
+        with self.database.read() as transaction:
+            row = transaction.one("trust_get", path=str(path))
+        return row is not None and row["hash"] == hash
+
+    def trust(self, path: Path, hash: Hash, at: Moment) -> None:
+        in_transaction(self.database, lambda t: t.run("trust_put", path=str(path), hash=hash, at=at))
+
+    def distrust(self, path: Path) -> bool:
+        return bool(in_transaction(self.database, lambda t: t.run("trust_drop", path=str(path))))
+
+    def trusted(self) -> list[Row]:
+        with self.database.read() as transaction:
+            return transaction.all("trust_list")
+
+    def close(self) -> None:
+        self.database.close()

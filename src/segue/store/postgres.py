@@ -1,0 +1,175 @@
+"""PostgreSQL: one database for many people and machines. Everything is in a schema named `segue`.
+
+The only file that imports the driver, which takes longer to load than all the rest of Segue.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from collections.abc import Iterable, Iterator
+from typing import Any
+from urllib.parse import urlsplit, urlunsplit
+
+from segue.errors import (
+    DriverMissing,
+    SegueError,
+    StoreDamaged,
+    StoreError,
+    StoreFull,
+    StoreReadOnly,
+    StoreUnreachable,
+)
+from segue.model import Hash
+from segue.store import queries
+from segue.store.database import Contention, Row, Transaction, plain_name
+
+try:
+    import psycopg
+    from psycopg import errors as pg
+    from psycopg import sql
+    from psycopg.rows import dict_row
+except ImportError as missing:
+    raise DriverMissing(place="postgresql://...") from missing
+
+CONNECT_SECONDS = 5
+SCHEMA_LOCK = 5_347_553
+"""The number that all Segues agree on for changing the schema."""
+
+
+def without_password(url: str) -> str:
+    """The address, fit to be shown and logged."""
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return "postgresql://..."
+    host = parts.netloc.rpartition("@")[2]
+    user = parts.netloc.rpartition("@")[0].partition(":")[0]
+    query = "..." if parts.query else ""
+    return urlunsplit((parts.scheme, f"{user}@{host}" if user else host, parts.path, query, ""))
+
+
+class PostgresTransaction:
+    def __init__(self, connection: psycopg.Connection[Row]) -> None:
+        self._connection = connection
+
+    def all(self, query: str, **values: Any) -> list[Row]:
+        return self._connection.execute(queries.for_postgres()[query].encode(), values).fetchall()
+
+    def one(self, query: str, **values: Any) -> Row | None:
+        rows = self.all(query, **values)
+        return rows[0] if rows else None
+
+    def run(self, query: str, **values: Any) -> int:
+        return self._connection.execute(queries.for_postgres()[query].encode(), values).rowcount
+
+    def script(self, sql: str) -> None:
+        self._connection.execute(sql.encode())
+
+    def tables(self) -> list[str]:
+        found = self._connection.execute(
+            "select table_name from information_schema.tables "
+            "where table_schema = 'segue' and table_name <> 'blob_data' order by table_name"
+        )
+        return [row["table_name"] for row in found.fetchall()]
+
+    def rows(self, table: str) -> Iterable[Row]:
+        with self._connection.cursor(name="segue_rows", row_factory=dict_row) as cursor:
+            cursor.execute(sql.SQL("select * from {}").format(sql.Identifier(plain_name(table))))
+            yield from cursor
+
+    def insert(self, table: str, row: Row) -> None:
+        columns = [plain_name(column) for column in row]
+        self._connection.execute(
+            sql.SQL("insert into {} ({}) values ({})").format(
+                sql.Identifier(plain_name(table)),
+                sql.SQL(", ").join(map(sql.Identifier, columns)),
+                sql.SQL(", ").join(map(sql.Placeholder, columns)),
+            ),
+            row,
+        )
+
+
+class PostgresDatabase:
+    dialect = "postgres"
+
+    def __init__(self, url: str, *, busy_seconds: float = 30) -> None:
+        self.place = without_password(url)
+        with self._translated():
+            self._connection: psycopg.Connection[Row] = psycopg.connect(
+                url,
+                autocommit=True,
+                connect_timeout=CONNECT_SECONDS,
+                row_factory=dict_row,
+                # A restore drops and makes tables: a prepared plan of another session would not survive it.
+                prepare_threshold=None,
+            )
+            self._connection.execute("select set_config('search_path', 'segue', false)")
+            self._connection.execute("select set_config('lock_timeout', %s, false)", [f"{busy_seconds:.0f}s"])
+
+    @contextlib.contextmanager
+    def read(self) -> Iterator[Transaction]:
+        with self._transaction("set transaction isolation level repeatable read, read only") as transaction:
+            yield transaction
+
+    @contextlib.contextmanager
+    def snapshot(self) -> Iterator[Transaction]:
+        with self.read() as transaction:
+            yield transaction
+
+    @contextlib.contextmanager
+    def write(self, *, alone: bool = False) -> Iterator[Transaction]:
+        first = f"select pg_advisory_xact_lock({SCHEMA_LOCK})" if alone else None
+        with self._transaction(first) as transaction:
+            if alone:
+                transaction.script("create schema if not exists segue")
+            yield transaction
+
+    @contextlib.contextmanager
+    def _transaction(self, first: str | None) -> Iterator[Transaction]:
+        with self._translated(), self._connection.transaction():
+            if first:
+                self._connection.execute(first.encode())
+            yield PostgresTransaction(self._connection)
+
+    def put_blob(self, hash: Hash, packed: bytes) -> None:
+        with self.write() as transaction:
+            transaction.run("blob_data_put", hash=hash, data=packed)
+
+    def get_blob(self, hash: Hash) -> bytes | None:
+        with self.read() as transaction:
+            row = transaction.one("blob_data_get", hash=hash)
+        return bytes(row["data"]) if row else None
+
+    def check(self) -> list[str]:
+        with self._translated():
+            self._connection.execute("select 1")
+        return []
+
+    def close(self) -> None:
+        self._connection.close()
+
+    @contextlib.contextmanager
+    def _translated(self) -> Iterator[None]:
+        try:
+            yield
+        except psycopg.Error as error:
+            raise self._fault(error) from error
+
+    def _fault(self, error: psycopg.Error) -> SegueError | Contention:
+        what = re.sub(r"\s+", " ", str(error)).strip().removeprefix("ERROR: ") or type(error).__name__
+        if isinstance(error, pg.UniqueViolation | pg.SerializationFailure | pg.DeadlockDetected):
+            return Contention(what)
+        if isinstance(error, pg.LockNotAvailable):
+            return Contention(what)
+        if isinstance(error, pg.DiskFull | pg.OutOfMemory):
+            return StoreFull(place=self.place, what=what)
+        if isinstance(error, pg.InsufficientPrivilege | pg.ReadOnlySqlTransaction):
+            return StoreReadOnly(place=self.place, what=what)
+        if isinstance(error, pg.UndefinedTable | pg.UndefinedColumn | pg.DataCorrupted | pg.IndexCorrupted):
+            return StoreDamaged(place=self.place, what=what)
+        if isinstance(error, psycopg.OperationalError | psycopg.ProgrammingError) and not error.sqlstate:
+            return StoreUnreachable(place=self.place, what=what)
+        if isinstance(error, psycopg.OperationalError):
+            return StoreUnreachable(place=self.place, what=what)
+        return StoreError(place=self.place, what=what)

@@ -1,0 +1,18 @@
+-- The statements of the local store.
+
+-- name: trust_get
+-- The hash under which a file was trusted.
+select path, hash, at from trust where path = :path;
+
+-- name: trust_put
+-- Trust a file as it now is.
+insert into trust (path, hash, at) values (:path, :hash, :at)
+on conflict (path) do update set hash = excluded.hash, at = excluded.at;
+
+-- name: trust_drop
+-- Trust it no longer.
+delete from trust where path = :path;
+
+-- name: trust_list
+-- Every file that is trusted.
+select path, hash, at from trust order by path;

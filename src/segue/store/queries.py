@@ -1,0 +1,38 @@
+"""Named SQL: reads the .sql files of this folder, so that no statement stands in Python."""
+
+from __future__ import annotations
+
+import functools
+import re
+from pathlib import Path
+
+HERE = Path(__file__).parent
+
+
+def text(name: str) -> str:
+    return (HERE / name).read_text(encoding="utf-8")
+
+
+def parse(source: str) -> dict[str, str]:
+    """A file of statements, by the name that stands over each."""
+    parts = re.split(r"^-- name: (\w+)\n", source, flags=re.MULTILINE)[1:]
+    return {
+        name: "\n".join(line for line in body.splitlines() if not line.startswith("--")).strip().rstrip(";")
+        for name, body in zip(parts[::2], parts[1::2], strict=True)
+    }
+
+
+@functools.cache
+def for_sqlite() -> dict[str, str]:
+    return {**parse(text("queries.sql")), **parse(text("queries.local.sql"))}
+
+
+@functools.cache
+def for_postgres() -> dict[str, str]:
+    both = {**parse(text("queries.sql")), **parse(text("queries.postgres.sql"))}
+    return {name: to_psycopg(statement) for name, statement in both.items()}
+
+
+def to_psycopg(statement: str) -> str:
+    """`:name` as `%(name)s`, the form that psycopg takes."""
+    return re.sub(r"(?<![:\w]):(\w+)", r"%(\1)s", statement.replace("%", "%%"))

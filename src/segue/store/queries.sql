@@ -1,0 +1,161 @@
+-- The statements of the shared store, for both databases. A line `-- name: x` starts one; the lines
+-- after it say what it is for. Values are :named. queries.postgres.sql replaces the few that must
+-- differ there.
+
+-- name: meta_all
+-- The store's schema version and id.
+select key, value from meta;
+
+-- name: meta_put
+-- Set one of them.
+insert into meta (key, value) values (:key, :value)
+on conflict (key) do update set value = excluded.value;
+
+-- name: session_get
+-- One session.
+select * from session where id = :id;
+
+-- name: session_put
+-- Write a session's present state.
+insert into session (id, title, owner, project, status, epoch, created_at, updated_at)
+values (:id, :title, :owner, :project, :status, :epoch, :created_at, :updated_at)
+on conflict (id) do update set
+  title = excluded.title, owner = excluded.owner, project = excluded.project, status = excluded.status,
+  epoch = excluded.epoch, created_at = excluded.created_at, updated_at = excluded.updated_at;
+
+-- name: session_drop
+-- Remove a session whose creation was undone; its chain stays.
+delete from session where id = :id;
+
+-- name: session_list
+-- Sessions, the last touched first.
+select * from session order by updated_at desc, id limit :limit;
+
+-- name: session_find
+-- Sessions whose id starts so.
+select * from session where substr(id, 1, length(:prefix)) = :prefix order by id limit 3;
+
+-- name: handoff_get
+-- One handoff.
+select * from handoff where id = :id;
+
+-- name: handoff_put
+-- Write a handoff's present state.
+insert into handoff (id, session, source, target, tier, state, reason, package, receipt, not_passed,
+  expected_output, proof, created_at, updated_at)
+values (:id, :session, :source, :target, :tier, :state, :reason, :package, :receipt, :not_passed,
+  :expected_output, :proof, :created_at, :updated_at)
+on conflict (id) do update set
+  session = excluded.session, source = excluded.source, target = excluded.target, tier = excluded.tier,
+  state = excluded.state, reason = excluded.reason, package = excluded.package,
+  receipt = excluded.receipt, not_passed = excluded.not_passed,
+  expected_output = excluded.expected_output, proof = excluded.proof,
+  created_at = excluded.created_at, updated_at = excluded.updated_at;
+
+-- name: handoff_drop
+-- Remove a handoff whose preparation was undone; its operations stay.
+delete from handoff where id = :id;
+
+-- name: handoff_list
+-- Handoffs, the last touched first.
+select * from handoff order by updated_at desc, id limit :limit;
+
+-- name: handoff_find
+-- Handoffs whose id starts so.
+select * from handoff where substr(id, 1, length(:prefix)) = :prefix order by id limit 3;
+
+-- name: head_touch
+-- Make sure that a chain has a head to lock.
+insert into head (chain, n, hash, at) values (:chain, 0, '', '') on conflict (chain) do nothing;
+
+-- name: head_lock
+-- The newest link of a chain, held until this transaction ends. (SQLite's writers are alone anyway.)
+select chain, n, hash, at from head where chain = :chain;
+
+-- name: head_put
+-- Move the head to a new link.
+update head set n = :n, hash = :hash, at = :at where chain = :chain;
+
+-- name: head_all
+-- Every chain's head.
+select chain, n, hash, at from head order by chain;
+
+-- name: operation_add
+-- Add a link to a chain.
+insert into operation (id, chain, n, kind, subject, actor, at, before, after, undoes, key, request, prev, hash)
+values (:id, :chain, :n, :kind, :subject, :actor, :at, :before, :after, :undoes, :key, :request, :prev, :hash);
+
+-- name: operation_by_key
+-- What a request with this idempotency key did before.
+select * from operation where key = :key;
+
+-- name: operation_find
+-- Operations whose id starts so.
+select * from operation where substr(id, 1, length(:prefix)) = :prefix order by id limit 3;
+
+-- name: operation_list
+-- The newest operations of all chains.
+select * from operation order by at desc, chain, n desc limit :limit;
+
+-- name: operation_chain
+-- A chain in order.
+select * from operation where chain = :chain order by n;
+
+-- name: operation_last_on
+-- The newest operation on a subject.
+select * from operation where subject = :subject order by n desc limit 1;
+
+-- name: operation_undone_by
+-- The operation that undid this one, if any.
+select * from operation where undoes = :id order by at desc limit 1;
+
+-- name: operation_chains
+-- Every chain that has a link.
+select distinct chain from operation order by chain;
+
+-- name: blob_add
+-- Record content that is already safe.
+insert into blob (hash, size, stored, added_at) values (:hash, :size, :stored, :added_at)
+on conflict (hash) do nothing;
+
+-- name: blob_get
+-- The record of one content.
+select hash, size, stored, added_at from blob where hash = :hash;
+
+-- name: blob_all
+-- Every content on record.
+select hash, size, stored, added_at from blob order by hash;
+
+-- name: lease_offer
+-- Make something claimable, once.
+insert into lease (subject, kind, due_at, token, holder, expires_at)
+values (:subject, :kind, :due_at, 0, null, null)
+on conflict (subject) do nothing;
+
+-- name: lease_claim
+-- Take the longest due thing of a kind that nobody holds, or whose holder's time ran out.
+update lease set holder = :holder, token = token + 1, expires_at = :expires_at
+where subject = (
+  select subject from lease
+  where kind = :kind and due_at <= :now and (holder is null or expires_at <= :now)
+  order by due_at, subject limit 1
+)
+returning subject, kind, due_at, token, holder, expires_at;
+
+-- name: lease_renew
+-- Hold on to a claim for longer; no row if it is lost.
+update lease set expires_at = :expires_at
+where subject = :subject and token = :token and holder = :holder and expires_at > :now;
+
+-- name: lease_release
+-- Give a claim back, to be claimed by anyone; no row if it is lost.
+update lease set holder = null, expires_at = null
+where subject = :subject and token = :token and holder = :holder;
+
+-- name: lease_settle
+-- The work is done: there is nothing to claim any more; no row if the claim is lost.
+delete from lease where subject = :subject and token = :token and holder = :holder;
+
+-- name: lease_list
+-- Everything claimable or claimed.
+select subject, kind, due_at, token, holder, expires_at from lease order by kind, due_at, subject;

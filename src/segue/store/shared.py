@@ -1,0 +1,319 @@
+"""The shared store: sessions, handoffs, leases and blobs, and the log of every change to them.
+
+There is one way to change a noun: `record`, which asks a pure function for the next state, writes it,
+and adds the operation to the session's chain, all in one transaction. What can be read is read as it
+was at one moment.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Generic, TypeVar
+
+import msgspec
+from msgspec import Struct
+
+from segue import clock
+from segue.errors import BadInput, BlobDamaged, KeyTaken, LeaseLost, NotFound, StoreDamaged
+from segue.model import Blob, Handoff, Hash, Lease, Operation, Session
+from segue.store import blobs, chain
+from segue.store.database import Database, Row, Transaction, in_transaction
+
+N = TypeVar("N", Session, Handoff)
+V = TypeVar("V")
+
+LIMIT = 1000
+
+
+class Noun(Struct, Generic[N], frozen=True):
+    """How a noun is kept: its table, the columns that hold JSON, and the chain its changes belong to."""
+
+    type: type[N]
+    name: str
+    json: frozenset[str]
+    chain: Callable[[N], str]
+
+    def to_row(self, value: N) -> Row:
+        row: Row = msgspec.to_builtins(value)
+        return {k: msgspec.json.encode(v).decode() if k in self.json else v for k, v in row.items()}
+
+    def from_row(self, row: Row) -> N:
+        try:
+            fields = {k: msgspec.json.decode(v) if k in self.json else v for k, v in row.items()}
+        except (msgspec.DecodeError, TypeError) as error:
+            raise StoreDamaged(place="the shared store", what=f"{self.name} {row['id']}: {error}") from error
+        return _as(self.type, fields)
+
+
+def _as(type: type[V], fields: Any) -> V:
+    """A row as the value it stands for."""
+    try:
+        return msgspec.convert(fields, type)
+    except msgspec.ValidationError as error:
+        raise StoreDamaged(
+            place="the shared store", what=f"a row is not what it should be: {error}"
+        ) from error
+
+
+SESSION: Noun[Session] = Noun(Session, "session", frozenset(), lambda session: session.id)
+HANDOFF: Noun[Handoff] = Noun(
+    Handoff,
+    "handoff",
+    frozenset({"package", "not_passed", "expected_output", "proof"}),
+    lambda handoff: handoff.session,
+)
+NOUNS: tuple[Noun[Any], ...] = (SESSION, HANDOFF)
+
+
+class Change(Struct, Generic[N], frozen=True):
+    """The operation that a request led to, and the noun as it left it (None: removed)."""
+
+    operation: Operation
+    value: N | None
+
+
+class Shared:
+    """One open shared store, in the hands of one actor."""
+
+    def __init__(
+        self,
+        database: Database,
+        *,
+        actor: str,
+        clock: clock.Clock = clock.now,
+        new_id: Callable[[str], str],
+    ) -> None:
+        self.database = database
+        self.actor = actor
+        self._clock = clock
+        self.new_id = new_id
+
+    @property
+    def place(self) -> str:
+        return self.database.place
+
+    def close(self) -> None:
+        self.database.close()
+
+    # Nouns
+
+    def get(self, noun: Noun[N], id: str) -> N:
+        """The noun with this id, or with the only id that starts so."""
+        with self.database.read() as transaction:
+            rows = transaction.all(f"{noun.name}_find", prefix=id) if id else []
+        found = [row for row in rows if row["id"] == id] or rows
+        next_step = f"segue {noun.name} list"
+        if not found:
+            raise NotFound(noun=noun.name, name=id, next=next_step)
+        if len(found) > 1:
+            raise BadInput(what=f"More than one {noun.name} starts with '{id}'.", next=next_step)
+        return noun.from_row(found[0])
+
+    def all(self, noun: Noun[N], limit: int = LIMIT) -> list[N]:
+        """The last touched first."""
+        with self.database.read() as transaction:
+            return [noun.from_row(row) for row in transaction.all(f"{noun.name}_list", limit=limit)]
+
+    def record(
+        self,
+        noun: Noun[N],
+        kind: str,
+        subject: str,
+        decide: Callable[[N | None], N | None],
+        *,
+        key: str | None = None,
+        request: Any = None,
+        undoes: str | None = None,
+    ) -> Change[N]:
+        """Change a noun: `decide` is given its present state (None: not there) and returns the next
+        (None: remove it), or raises, and then nothing has happened. With a `key`, a second call gives
+        what the first one did; `request` is what must then be the same."""
+        digest = blobs.hash_of(msgspec.json.encode([kind, request])) if key else None
+
+        def work(transaction: Transaction) -> Change[N]:
+            if key and (earlier := transaction.one("operation_by_key", key=key)):
+                return self._again(noun, _as(Operation, earlier), digest)
+            before = self._held(transaction, noun, subject)
+            after = decide(before)
+            owner = after or before
+            if owner is None:
+                raise NotFound(noun=noun.name, name=subject, next=f"segue {noun.name} list")
+            if after is None:
+                transaction.run(f"{noun.name}_drop", id=subject)
+            else:
+                transaction.run(f"{noun.name}_put", **noun.to_row(after))
+            operation = Operation(
+                id=self.new_id("op"),
+                chain=noun.chain(owner),
+                n=0,
+                kind=kind,
+                subject=f"{noun.name}:{subject}",
+                actor=self.actor,
+                at=self._clock(),
+                before=as_json(before),
+                after=as_json(after),
+                undoes=undoes,
+                key=key,
+                request=digest,
+                prev="",
+                hash="",
+            )
+            return Change(self._append(transaction, operation), after)
+
+        return in_transaction(self.database, work)
+
+    def _held(self, transaction: Transaction, noun: Noun[N], id: str) -> N | None:
+        """A noun as it is, with its chain held so that it stays so until the transaction ends."""
+        row = transaction.one(f"{noun.name}_get", id=id)
+        if row is None:
+            return None
+        self._hold(transaction, noun.chain(noun.from_row(row)))
+        row = transaction.one(f"{noun.name}_get", id=id)
+        return noun.from_row(row) if row else None
+
+    def _again(self, noun: Noun[N], operation: Operation, digest: str | None) -> Change[N]:
+        if operation.request != digest:
+            raise KeyTaken(key=operation.key, operation=operation.id)
+        value = msgspec.json.decode(operation.after, type=noun.type) if operation.after else None
+        return Change(operation, value)
+
+    def _hold(self, transaction: Transaction, chain_name: str) -> chain.Head:
+        transaction.run("head_touch", chain=chain_name)
+        return _as(chain.Head, transaction.one("head_lock", chain=chain_name))
+
+    def _append(self, transaction: Transaction, operation: Operation) -> Operation:
+        head = self._hold(transaction, operation.chain)
+        # A clock that was set back must not make a chain run backwards.
+        link = msgspec.structs.replace(operation, n=head.n + 1, prev=head.hash, at=max(operation.at, head.at))
+        link = chain.sealed(link)
+        transaction.run("operation_add", **msgspec.structs.asdict(link))
+        transaction.run("head_put", chain=link.chain, n=link.n, hash=link.hash, at=link.at)
+        return link
+
+    # The log
+
+    def operations(self, limit: int = LIMIT) -> list[Operation]:
+        """The newest first."""
+        with self.database.read() as transaction:
+            return _as(list[Operation], transaction.all("operation_list", limit=limit))
+
+    def operation(self, id: str) -> Operation:
+        with self.database.read() as transaction:
+            rows = transaction.all("operation_find", prefix=id) if id else []
+        found = [row for row in rows if row["id"] == id] or rows
+        if not found:
+            raise NotFound(noun="operation", name=id, next="segue log")
+        if len(found) > 1:
+            raise BadInput(what=f"More than one operation starts with '{id}'.", next="segue log")
+        return _as(Operation, found[0])
+
+    def last_on(self, subject: str) -> Operation | None:
+        """The newest operation on a subject."""
+        with self.database.read() as transaction:
+            row = transaction.one("operation_last_on", subject=subject)
+        return _as(Operation, row) if row else None
+
+    def undone_by(self, id: str) -> Operation | None:
+        with self.database.read() as transaction:
+            row = transaction.one("operation_undone_by", id=id)
+        return _as(Operation, row) if row else None
+
+    def verify(self) -> tuple[int, list[chain.Flaw]]:
+        """How many chains there are, and what does not fit in them or in the rows they speak of."""
+        with self.database.read() as transaction:
+            return verify(transaction)
+
+    # Blobs
+
+    def keep(self, content: bytes) -> Blob:
+        """Keep content for good and give its name."""
+        blob = Blob(hash=blobs.hash_of(content), size=len(content), stored=0, added_at=self._clock())
+        packed = blobs.pack(content)
+        self.database.put_blob(blob.hash, packed)
+        blob = msgspec.structs.replace(blob, stored=len(packed))
+        in_transaction(self.database, lambda t: t.run("blob_add", **msgspec.structs.asdict(blob)))
+        return blob
+
+    def content(self, hash: Hash) -> bytes:
+        packed = self.database.get_blob(hash)
+        if packed is None:
+            raise BlobDamaged(hash=hash, place=self.place, what="it is not there")
+        return blobs.unpack(packed, hash, self.place)
+
+    def damaged_blobs(self) -> list[BlobDamaged]:
+        """Content on record that cannot be given back as it was."""
+        with self.database.read() as transaction:
+            hashes = [row["hash"] for row in transaction.all("blob_all")]
+        found = []
+        for hash in hashes:
+            try:
+                self.content(hash)
+            except BlobDamaged as error:
+                found.append(error)
+        return found
+
+    # Leases
+
+    def offer(self, kind: str, subject: str, due_at: clock.Moment | None = None) -> None:
+        """Make something claimable; a second time changes nothing."""
+        due = due_at or self._clock()
+        in_transaction(self.database, lambda t: t.run("lease_offer", subject=subject, kind=kind, due_at=due))
+
+    def claim(self, kind: str, seconds: float, holder: str | None = None) -> Lease | None:
+        """Take what is longest due of a kind; None where nothing is free."""
+
+        def work(transaction: Transaction) -> Lease | None:
+            now = self._clock()
+            row = transaction.one(
+                "lease_claim",
+                kind=kind,
+                holder=holder or self.actor,
+                now=now,
+                expires_at=clock.later(now, seconds),
+            )
+            return _as(Lease, row) if row else None
+
+        return in_transaction(self.database, work)
+
+    def renew(self, lease: Lease, seconds: float) -> None:
+        now = self._clock()
+        self._with_lease("lease_renew", lease, now=now, expires_at=clock.later(now, seconds))
+
+    def release(self, lease: Lease) -> None:
+        self._with_lease("lease_release", lease)
+
+    def settle(self, lease: Lease) -> None:
+        """The work is done: nobody is to claim it again."""
+        self._with_lease("lease_settle", lease)
+
+    def _with_lease(self, query: str, lease: Lease, **values: Any) -> None:
+        held = {"subject": lease.subject, "token": lease.token, "holder": lease.holder}
+        if not in_transaction(self.database, lambda t: t.run(query, **held, **values)):
+            raise LeaseLost(subject=lease.subject, holder=lease.holder)
+
+
+def verify(transaction: Transaction) -> tuple[int, list[chain.Flaw]]:
+    """Check every chain, and that the present state of each subject is what the log says."""
+    present: dict[str, str | None] = {}
+    for noun in NOUNS:
+        for row in transaction.rows(noun.name):
+            try:
+                present[f"{noun.name}:{row['id']}"] = as_json(noun.from_row(row))
+            except StoreDamaged as error:
+                present[f"{noun.name}:{row['id']}"] = str(error)
+    heads = {row["chain"]: _as(chain.Head, row) for row in transaction.all("head_all")}
+    names = {row["chain"] for row in transaction.all("operation_chains")} | set(heads)
+    flaws: list[chain.Flaw] = []
+    known: set[str] = set()
+    for name in sorted(names):
+        operations = _as(list[Operation], transaction.all("operation_chain", chain=name))
+        flaws += chain.flaws_in(name, operations, heads.get(name))
+        flaws += chain.stale_subjects(operations, present)
+        known |= {operation.subject for operation in operations}
+    flaws += [chain.Flaw("", 0, f"{subject} has no history") for subject in sorted(set(present) - known)]
+    return len(names), flaws
+
+
+def as_json(value: Session | Handoff | None) -> str | None:
+    """A noun as operations record it."""
+    return msgspec.json.encode(value).decode() if value is not None else None
