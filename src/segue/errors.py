@@ -95,7 +95,7 @@ class BadFile(SettingsError):
 
 
 class UnknownKey(SettingsError):
-    """{place}: there is no setting '{key}'{nearest}."""
+    """{place}: there is no setting '{key}'.{nearest}"""
 
     hint = "segue config list shows every setting"
 

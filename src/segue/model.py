@@ -1,7 +1,7 @@
 """Every noun of the vocabulary as a frozen value. No I/O, no behaviour beyond what a value knows.
 
-`docs/glossary.md` says in words what each one means. Values compare by content, can be hashed into
-JSON with `msgspec.json.encode`, and never change: a new state of a thing is a new value.
+`docs/glossary.md` says in words what each one means. Values compare by content and
+never change: a new state of a thing is a new value.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Any
 
-from msgspec import UNSET, Struct, UnsetType
+from msgspec import Struct
 
 from segue.clock import Moment
 
@@ -401,22 +401,23 @@ class Operation(Value, frozen=True):
 
     id: str
     chain: str
-    """The session whose history this belongs to."""
-    n: int
+    """The session whose history this belongs to, or 'store'."""
     kind: str
     subject: str
     actor: str
     at: Moment
-    before: str | None
+    before: str | None = None
     """The subject as JSON before the change; None where it did not exist."""
-    after: str | None
-    undoes: str | None
-    key: str | None
+    after: str | None = None
+    undoes: str | None = None
+    key: str | None = None
     """The idempotency key: a retry with it gives this operation again, and changes nothing."""
-    request: Hash | None
+    request: Hash | None = None
     """With a key: what was asked for, so that another request cannot take the key over."""
-    prev: Hash
-    hash: Hash
+    n: int = 0
+    """Its number in the chain, from 1; given with the two hashes when it is recorded."""
+    prev: Hash = ""
+    hash: Hash = ""
 
 
 class Blob(Value, frozen=True):
@@ -425,4 +426,4 @@ class Blob(Value, frozen=True):
     hash: Hash
     size: int
     stored: int
-    added_at: Moment | UnsetType = UNSET
+    added_at: Moment

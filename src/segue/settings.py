@@ -206,7 +206,7 @@ def setting_for(key: str, place: str) -> Setting:
         return BY_KEY[key]
     known = [*BY_KEY, MODEL_LIMIT + "NAME"]
     close = difflib.get_close_matches(key, known, n=1, cutoff=0.5)
-    raise UnknownKey(place=place, key=key, nearest=f"; did you mean {close[0]}?" if close else "")
+    raise UnknownKey(place=place, key=key, nearest=f" Did you mean {close[0]}?" if close else "")
 
 
 def assign(key: str, value: Any, source: Source, place: str) -> Assignment:

@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from segue import store
 from segue.errors import NotFound, StoreDamaged, StoreError
+from segue.model import Operation
 from segue.ops.desk import Desk
 from segue.store import backup, faults
 from segue.store.backup import Backup
@@ -66,7 +67,15 @@ def restore(desk: Desk, name: str) -> Restored:
                 desk.close()
     database = store.connect(desk.places.data, desk.settings)
     try:
-        backup.restore(database, store.plan_for(database), Path(chosen.path))
+        record = Operation(
+            id=desk.new_id("op"),
+            chain="store",
+            kind="store.restored",
+            subject=f"backup:{chosen.name}",
+            actor=desk.actor,
+            at=desk.clock(),
+        )
+        backup.restore(database, store.plan_for(database), Path(chosen.path), record)
         store.mark(database)
     finally:
         database.close()

@@ -129,7 +129,7 @@ def _local(desk: Desk) -> Iterator[Finding]:
     for what in desk.local.database.check():
         yield _problem("local store", LocalDamaged(place=desk.local.database.place, what=what))
     count = len(desk.local.trusted())
-    yield Finding("local store", Level.OK, f"{desk.local.database.place}: {count} trusted files")
+    yield Finding("local store", Level.OK, f"{desk.local.database.place}: trusted files: {count}")
 
 
 def _shared(desk: Desk) -> Iterator[Finding]:
@@ -151,7 +151,7 @@ def _shared(desk: Desk) -> Iterator[Finding]:
     for flaw in verdict.flaws:
         yield Finding("log", Level.PROBLEM, f"{flaw.chain} link {flaw.n}: {flaw.what}", restore)
     if not verdict.flaws:
-        yield Finding("log", Level.OK, f"{verdict.chains} chains verified")
+        yield Finding("log", Level.OK, f"every chain verifies ({verdict.chains})")
     damaged = desk.shared.damaged_blobs()
     for error in damaged:
         yield _problem("blobs", error)

@@ -50,14 +50,15 @@ def undo(desk: Desk, id: str | None = None) -> Undone:
     noun = _noun_of(target)
     subject = target.subject.partition(":")[2]
 
+    later = _later_than(desk, target)
+
     def decide(present: Any) -> Any:
-        if as_json(present) != target.after or _has_handoffs(desk, target):
-            later = desk.shared.last_on(target.subject)
+        if later or as_json(present) != target.after:
             raise UndoConflict(
                 operation=target.id,
                 kind=target.kind,
                 subject=target.subject,
-                later=later.id if later else "another operation",
+                later=later or "another operation",
             )
         return _inverse(desk, target, present)
 
@@ -70,7 +71,10 @@ def _noun_of(operation: Operation) -> store.Noun[Any]:
     for noun in NOUNS:
         if noun.name == name:
             return noun
-    raise Refused(what=f"{operation.id} ({operation.kind}) cannot be undone.", next="segue log")
+    raise Refused(
+        what=f"{operation.id} ({operation.kind}) cannot be undone.",
+        next="segue backup list shows the store as it was before, if that is what you want back",
+    )
 
 
 def _inverse(desk: Desk, target: Operation, present: Any) -> Any:
@@ -81,10 +85,18 @@ def _inverse(desk: Desk, target: Operation, present: Any) -> Any:
     return msgspec.json.decode(target.before, type=_noun_of(target).type) if target.before else None
 
 
-def _has_handoffs(desk: Desk, target: Operation) -> bool:
-    if target.before is not None or not target.subject.startswith("session:"):
-        return False
-    return any(handoff.session == target.chain for handoff in desk.shared.all(store.HANDOFF))
+def _later_than(desk: Desk, target: Operation) -> str | None:
+    """The operation that stands in the way: a later one on the subject, or, where undoing would remove a
+    session, the last one on a handoff in it."""
+    last = desk.shared.last_on(target.subject)
+    if last and last.after != target.after:
+        return last.id
+    if target.before is None and target.subject.startswith("session:"):
+        for handoff in desk.shared.all(store.HANDOFF):
+            inside = desk.shared.last_on(f"handoff:{handoff.id}")
+            if handoff.session == target.chain and inside:
+                return inside.id
+    return None
 
 
 def _last_of(desk: Desk) -> Operation:
@@ -98,7 +110,7 @@ def _last_of(desk: Desk) -> Operation:
         if handoff.state in lifecycle.ENDS and (handoff.state, Event.ROLL_BACK) not in lifecycle.STEPS
     }
     for operation in recent:
-        is_open = operation.id not in taken_back and operation.undoes is None
+        is_open = operation.id not in taken_back and operation.undoes is None and operation.chain != "store"
         if is_open and operation.actor == desk.actor and operation.subject not in ended:
             return operation
     raise NothingToUndo(where=f" among the last {LOOK_BACK} operations")

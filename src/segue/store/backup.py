@@ -7,7 +7,6 @@ a backup. Because the form is the same for both, it also moves a store from one 
 
 from __future__ import annotations
 
-import base64
 import hashlib
 import io
 import os
@@ -22,6 +21,7 @@ from msgspec import Struct
 from segue import disk
 from segue.clock import Moment
 from segue.errors import BackupDamaged, BlobDamaged, StoreNewer
+from segue.model import Operation
 from segue.store import blobs, faults, migrate, shared
 from segue.store.database import Database, Transaction, in_transaction
 
@@ -52,7 +52,7 @@ class Line(Struct, frozen=True, omit_defaults=True):
     table: str | None = None
     row: dict[str, Any] | None = None
     blob: str | None = None
-    data: str | None = None
+    data: bytes | None = None
     end: str | None = None
 
 
@@ -64,7 +64,7 @@ def make(database: Database, folder: Path, made_at: Moment, why: str = "asked fo
         fd = disk.open_private(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
         with (
             os.fdopen(fd, "wb") as file,
-            zstandard.ZstdCompressor(level=3).stream_writer(file, closefd=False) as out,
+            zstandard.ZstdCompressor(level=3, write_checksum=True).stream_writer(file, closefd=False) as out,
         ):
             digest = hashlib.sha256()
             for line in _lines(database, made_at, why):
@@ -92,7 +92,7 @@ def _lines(database: Database, made_at: Moment, why: str) -> Iterator[Line]:
         packed = database.get_blob(hash)
         if packed is None:
             raise BlobDamaged(hash=hash, place=database.place, what="it is not there")
-        yield Line(blob=hash, data=base64.b64encode(packed).decode())
+        yield Line(blob=hash, data=packed)
 
 
 def read(path: Path) -> Iterator[Line]:
@@ -124,7 +124,10 @@ def check(path: Path) -> Header:
     for line in read(path):
         header = header or line.header
         if line.blob and line.data:
-            blobs.unpack(base64.b64decode(line.data), line.blob, str(path))
+            try:
+                blobs.unpack(line.data, line.blob, str(path))
+            except BlobDamaged as error:
+                raise BackupDamaged(place=path, what=str(error)) from error
     if header is None or header.format != FORMAT or not header.version:
         raise BackupDamaged(place=path, what="it has no header that this Segue understands")
     return header
@@ -143,14 +146,15 @@ def list_in(folder: Path) -> list[Backup]:
     return sorted(found, key=lambda backup: (backup.header.made_at, backup.name), reverse=True)
 
 
-def restore(database: Database, plan: migrate.Plan, path: Path) -> Header:
-    """Make the store what it was when the backup was made: in one transaction, checked before it ends."""
+def restore(database: Database, plan: migrate.Plan, path: Path, record: Operation) -> Header:
+    """Make the store what it was when the backup was made: in one transaction, checked before it ends.
+    The operation goes on record in what is restored."""
     header = check(path)
     if header.version > plan.newest:
         raise StoreNewer(place=path, found=header.version, known=plan.newest)
     for line in read(path):
         if line.blob and line.data:
-            database.put_blob(line.blob, base64.b64decode(line.data))
+            database.put_blob(line.blob, line.data)
 
     def work(transaction: Transaction) -> None:
         for table in transaction.tables():
@@ -160,6 +164,7 @@ def restore(database: Database, plan: migrate.Plan, path: Path) -> Header:
             if line.table and line.row is not None:
                 transaction.insert(line.table, line.row)
         migrate.upgrade(transaction, plan, header.version)
+        shared.append(transaction, record)
         _, flaws = shared.verify(transaction)
         if flaws:
             raise BackupDamaged(place=path, what=f"{flaws[0].chain} {flaws[0].what}".strip())

@@ -197,6 +197,6 @@ class SqliteDatabase:
             return StoreFull(place=self.place, what=what)
         if name.startswith(("SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_PERM")):
             return StoreReadOnly(place=self.place, what=what)
-        if name == "SQLITE_ERROR":
+        if what.startswith("no such "):
             return StoreDamaged(place=self.place, what=what)
         return StoreError(place=self.place, what=what)

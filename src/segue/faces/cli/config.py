@@ -15,12 +15,15 @@ from segue.faces import render
 from segue.faces.cli.frame import Frame, answers
 from segue.ops import config as ops
 from segue.ops.config import Changed, Place, Shown, Trusted
+from segue.settings import PERCENT, setting_for
 
 
-def plain(value: Any) -> str:
+def plain(key: str, value: Any) -> str:
     """A value as one would type it."""
     if value is None:
-        return "(not set)"
+        return "not set"
+    if setting_for(key, key).kind is PERCENT:
+        return f"{value}%"
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, tuple | list):
@@ -29,25 +32,21 @@ def plain(value: Any) -> str:
 
 
 def one_screen(shown: Shown) -> str:
-    first = f"{shown.key} = {with_unit(shown)}"
+    first = f"{shown.key} = {plain(shown.key, shown.value)}"
     return f"{first}\n  from {render.clean(shown.source)}\n  {shown.about}; takes {shown.takes}"
 
 
-def with_unit(shown: Shown) -> str:
-    return (
-        f"{shown.value}%" if "percentage" in shown.takes and shown.value is not None else plain(shown.value)
-    )
-
-
 def list_screen(every: list[Shown]) -> str:
-    return render.table([(shown.key, with_unit(shown), shown.source) for shown in every])
+    return render.table([(shown.key, plain(shown.key, shown.value), shown.source) for shown in every])
 
 
 def changed_screen(changes: list[Changed]) -> str:
     lines = []
     for change in changes:
-        what = "removed" if change.after is None else f"= {plain(change.after)}"
-        lines.append(f"{change.key} {what}  (was {plain(change.before)}; in {render.clean(change.path)})")
+        what = "removed" if change.after is None else f"= {plain(change.key, change.after)}"
+        lines.append(
+            f"{change.key} {what}  (was {plain(change.key, change.before)}; in {render.clean(change.path)})"
+        )
         if change.overridden_by:
             lines.append(f"  but {render.clean(change.overridden_by)} still wins over it")
     return "\n".join(lines)
@@ -62,7 +61,7 @@ def paths_screen(found: list[Place]) -> str:
 def trusted_screen(trusted: Trusted) -> str:
     if not trusted.takes_effect:
         return f"{render.clean(trusted.path)} is trusted as it now is."
-    rows = [(assignment.key, plain(assignment.value)) for assignment in trusted.takes_effect]
+    rows = [(assignment.key, plain(assignment.key, assignment.value)) for assignment in trusted.takes_effect]
     return (
         f"{render.clean(trusted.path)} is trusted as it now is. What takes effect by that:\n"
         + render.table(rows, indent="  ")

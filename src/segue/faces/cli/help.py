@@ -20,7 +20,7 @@ def every_command() -> list[tuple[str, str, str]]:
         command = cli.command_line.get_command(context, name)
         if isinstance(command, click.Group):
             for inner, under in command.commands.items():
-                found.append((entry.topic, f"segue {name} {inner}", under.get_short_help_str(80)))
+                found.append((entry.topic, f"segue {name} {inner}", under.get_short_help_str(120)))
     return found
 
 

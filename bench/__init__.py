@@ -1,0 +1,1 @@
+"""Measurements, each run with one command: ./dev bench NAME."""

@@ -1,0 +1,164 @@
+"""The schema is the sum of its migrations, an upgrade keeps what was there, a newer store is refused."""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+
+from segue import store
+from segue.errors import StoreDamaged, StoreNewer
+from segue.model import Session
+from segue.store import SESSION, backup, migrate
+from segue.store.database import Database, in_transaction
+from tests.conftest import Place
+from tests.test_store import a_session
+
+
+def shape_of(database: Database) -> Any:
+    """Everything the database itself knows of its tables, columns and indexes."""
+    if database.dialect == "sqlite":
+        with sqlite3.connect(database.place) as connection:
+            names = [
+                name for (name,) in connection.execute("select name from sqlite_master where type='table'")
+            ]
+            return {
+                name: (
+                    connection.execute(f"pragma table_info({name})").fetchall(),
+                    sorted(
+                        (row[1], row[2], connection.execute(f"pragma index_info({row[1]})").fetchall())
+                        for row in connection.execute(f"pragma index_list({name})").fetchall()
+                    ),
+                )
+                for name in names
+            }
+    connection = database._connection  # type: ignore[attr-defined]
+    columns = connection.execute(
+        "select table_name, column_name, ordinal_position, data_type, is_nullable, column_default "
+        "from information_schema.columns where table_schema = 'segue' order by 1, 3"
+    ).fetchall()
+    indexes = connection.execute(
+        "select indexdef from pg_indexes where schemaname = 'segue' order by 1"
+    ).fetchall()
+    return columns, indexes
+
+
+def at_version(place: Place, version: int) -> Database:
+    """A store as an older Segue made it."""
+    database = store.connect(place.data, place.settings)
+    plan = store.plan_for(database)
+    older = migrate.Plan(plan.migrations[:version])
+
+    def work(transaction: Any) -> None:
+        migrate.create(transaction, older)
+
+    in_transaction(database, work, alone=True)
+    return database
+
+
+def test_the_schema_is_the_sum_of_the_migrations(place: Place, tmp_path: Path) -> None:
+    database = store.connect(place.data, place.settings)
+    plan = store.plan_for(database)
+    assert [migration.version for migration in plan.migrations] == list(range(1, plan.newest + 1))
+    in_transaction(database, lambda t: migrate.create(t, plan), alone=True)
+    from_schema = shape_of(database)
+
+    def again(transaction: Any) -> None:
+        for table in transaction.tables():
+            transaction.script(f"drop table {table}")
+        if database.dialect == "postgres":
+            transaction.script("drop table blob_data")
+        migrate.create(transaction, migrate.Plan(plan.migrations))
+
+    in_transaction(database, again, alone=True)
+    assert shape_of(database) == from_schema
+    database.close()
+
+
+def test_an_upgrade_keeps_the_data_and_makes_a_backup_first(place: Place) -> None:
+    database = at_version(place, 1)
+    with database.write() as transaction:
+        row = SESSION.to_row(a_session("s-old", "from before"))
+        transaction.run("session_put", **row)
+    database.close()
+    shared = place.open()
+    assert shared.get(SESSION, "s-old") == a_session("s-old", "from before")
+    shared.offer("step", "step:1")
+    assert shape_of(shared.database)
+    shared.close()
+    (made,) = backup.list_in(store.backups_folder(place.data))
+    assert made.header.version == 1 and "upgrade" in made.header.why
+
+
+def test_every_older_version_can_be_upgraded(place: Place) -> None:
+    newest = place.open()
+    expected = shape_of(newest.database)
+    plan = store.plan_for(newest.database)
+    for version in range(1, plan.newest):
+
+        def back(transaction: Any, version: int = version) -> None:
+            for table in transaction.tables():
+                transaction.script(f"drop table {table}")
+            migrate.create(transaction, migrate.Plan(plan.migrations[:version]))
+
+        in_transaction(newest.database, back, alone=True)
+        place.open().close()
+        assert shape_of(newest.database) == expected
+    newest.close()
+
+
+def test_a_failed_migration_leaves_the_store_as_it_was(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    database = at_version(place, 1)
+    before = shape_of(database)
+    plan = store.plan_for(database)
+    broken = migrate.Migration(2, "broken", "create table fresh (id text); select nonsense from nowhere;")
+    monkeypatch.setattr(store, "plan_for", lambda _: migrate.Plan((plan.migrations[0], broken)))
+    with pytest.raises(StoreDamaged):
+        place.open()
+    assert shape_of(database) == before
+    database.close()
+
+
+def test_a_newer_store_is_refused_and_left_alone(place: Place) -> None:
+    shared = place.open()
+    with shared.database.write() as transaction:
+        transaction.run("meta_put", key="version", value="99")
+    before = shape_of(shared.database)
+    with pytest.raises(StoreNewer, match="99"):
+        place.open()
+    assert shape_of(shared.database) == before
+    shared.close()
+
+
+def test_a_restored_backup_of_an_older_version_is_upgraded(place: Place, tmp_path: Path) -> None:
+    database = at_version(place, 1)
+    made = backup.make(database, tmp_path / "b", "2026-11-16T09:30:00.000000Z")
+    database.close()
+    shared = place.open()
+    shared.record(SESSION, "session.created", "s-1", lambda _: a_session("s-1"))
+    record = shared.operations()[0]
+    record = type(record)(
+        id="op-r", chain="store", kind="store.restored", subject="backup:b", actor="ada", at=record.at
+    )
+    backup.restore(shared.database, store.plan_for(shared.database), Path(made.path), record)
+    assert shared.all(SESSION) == []
+    shared.offer("step", "step:1")
+    assert [operation.kind for operation in shared.operations()] == ["store.restored"]
+    shared.close()
+
+
+def test_two_people_share_one_postgresql_store(tmp_path: Path, postgres_url: str) -> None:
+    ada = Place(tmp_path / "ada", postgres_url).open(actor="ada")
+    bob = Place(tmp_path / "bob", postgres_url).open(actor="bob")
+    ada.record(SESSION, "session.created", "s-1", lambda _: a_session("s-1"))
+    found: Session = bob.get(SESSION, "s-1")
+    assert found.title == "work"
+    blob = ada.keep(b"kept in the database")
+    assert bob.content(blob.hash) == b"kept in the database"
+    with psycopg.connect(postgres_url) as connection:
+        assert connection.execute("select count(*) from segue.blob_data").fetchone() == (1,)
+    ada.close()
+    bob.close()
