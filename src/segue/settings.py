@@ -222,7 +222,7 @@ def read_file(path: Path, layer: Layer) -> list[Assignment]:
     """What a settings file assigns; an empty list where there is no such file."""
     try:
         text = path.read_bytes().decode()
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return []
     except (OSError, UnicodeDecodeError) as error:
         raise BadFile(place=path, what=getattr(error, "strerror", None) or str(error)) from error

@@ -59,6 +59,7 @@ def restore(desk: Desk, name: str) -> Restored:
                 store.backups_folder(desk.places.data),
                 desk.clock(),
                 why=f"before restoring {chosen.name}",
+                damaged_too=True,
             ).path
         except StoreDamaged:
             saved = str(_put_aside(desk))

@@ -56,7 +56,7 @@ def open_shared(
 
         def save_first(found: int) -> None:
             why = f"before the upgrade from schema {found}"
-            backup.make(database, backups_folder(data), clock(), why)
+            backup.make(database, backups_folder(data), clock(), why, damaged_too=True)
 
         migrate.bring_up(database, plan_for(database), before_upgrade=save_first)
         mark(database)

@@ -56,8 +56,11 @@ class Line(Struct, frozen=True, omit_defaults=True):
     end: str | None = None
 
 
-def make(database: Database, folder: Path, made_at: Moment, why: str = "asked for") -> Backup:
-    """Write a backup of the store into a folder."""
+def make(
+    database: Database, folder: Path, made_at: Moment, why: str = "asked for", *, damaged_too: bool = False
+) -> Backup:
+    """Write a backup of the store into a folder. With `damaged_too`, content that is lost already is
+    left out instead of ending it: some backup is better than none before something is replaced."""
     name = "segue-" + made_at[:19].replace(":", "").replace("-", "") + "-" + os.urandom(3).hex()
     path = folder / (name + SUFFIX)
     with faults.translated(folder), disk.replacing(path) as temporary:
@@ -67,7 +70,7 @@ def make(database: Database, folder: Path, made_at: Moment, why: str = "asked fo
             zstandard.ZstdCompressor(level=3, write_checksum=True).stream_writer(file, closefd=False) as out,
         ):
             digest = hashlib.sha256()
-            for line in _lines(database, made_at, why):
+            for line in _lines(database, made_at, why, damaged_too):
                 text = msgspec.json.encode(line) + b"\n"
                 digest.update(text)
                 out.write(text)
@@ -79,7 +82,7 @@ def make(database: Database, folder: Path, made_at: Moment, why: str = "asked fo
     return Backup(name, str(path), path.stat().st_size, header)
 
 
-def _lines(database: Database, made_at: Moment, why: str) -> Iterator[Line]:
+def _lines(database: Database, made_at: Moment, why: str, damaged_too: bool) -> Iterator[Line]:
     with database.snapshot() as transaction:
         version = migrate.version_in(transaction) or 0
         yield Line(header=Header(FORMAT, version, made_at, database.place, why))
@@ -90,9 +93,13 @@ def _lines(database: Database, made_at: Moment, why: str) -> Iterator[Line]:
     # Blobs never change and are never removed while a row speaks of them: they need no snapshot.
     for hash in kept:
         packed = database.get_blob(hash)
-        if packed is None:
-            raise BlobDamaged(hash=hash, place=database.place, what="it is not there")
-        yield Line(blob=hash, data=packed)
+        try:
+            blobs.unpack(packed, hash, database.place)
+        except BlobDamaged:
+            if not damaged_too:
+                raise
+        else:
+            yield Line(blob=hash, data=packed)
 
 
 def read(path: Path) -> Iterator[Line]:

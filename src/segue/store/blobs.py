@@ -30,8 +30,10 @@ def pack(content: bytes) -> bytes:
     )
 
 
-def unpack(packed: bytes, hash: Hash, place: str) -> bytes:
+def unpack(packed: bytes | None, hash: Hash, place: str) -> bytes:
     """The content again, or an error: never something other than what the hash names."""
+    if packed is None:
+        raise BlobDamaged(hash=hash, place=place, what="it is not there")
     try:
         content = zstandard.ZstdDecompressor().decompress(packed)
     except (zstandard.ZstdError, MemoryError) as error:

@@ -230,10 +230,7 @@ class Shared:
         return blob
 
     def content(self, hash: Hash) -> bytes:
-        packed = self.database.get_blob(hash)
-        if packed is None:
-            raise BlobDamaged(hash=hash, place=self.place, what="it is not there")
-        return blobs.unpack(packed, hash, self.place)
+        return blobs.unpack(self.database.get_blob(hash), hash, self.place)
 
     def damaged_blobs(self) -> list[BlobDamaged]:
         """Content on record that cannot be given back as it was."""

@@ -183,6 +183,8 @@ class SqliteDatabase:
             yield
         except sqlite3.Error as error:
             raise self._fault(error) from error
+        except UnicodeDecodeError as error:
+            raise StoreDamaged(place=self.place, what="text in it is not text") from error
 
     def _fault(self, error: sqlite3.Error) -> SegueError | Contention:
         name = getattr(error, "sqlite_errorname", "") or ""
