@@ -62,7 +62,12 @@ class CommandLine:
         self.home = folder / "home"
         self.cwd = folder / "project"
         self.cwd.mkdir(parents=True)
-        self.env = {"SEGUE_HOME": str(self.home), "HOME": str(folder), "PATH": str(folder / "bin")}
+        self.env = {
+            "SEGUE_HOME": str(self.home),
+            "HOME": str(folder),
+            "PATH": str(folder / "bin"),
+            "SEGUE_USER_NAME": "ada",
+        }
         self.clock = StillClock()
         self.new_id = numbered_ids()
 
@@ -88,6 +93,7 @@ def clean_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in list(os.environ):
         if name.startswith("SEGUE_") or name == "NO_COLOR":
             monkeypatch.delenv(name)
+    monkeypatch.setenv("COLUMNS", "80")
 
 
 @pytest.fixture(scope="session")

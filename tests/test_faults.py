@@ -20,13 +20,11 @@ CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH = 1, 2
 
 
 def content_of(folder: Path) -> dict[str, str]:
-    """Every file in a folder by its hash, and every folder; the log apart, which is there to be written."""
+    """Every file in a folder by its hash; the log apart, which is there to be written."""
     return {
         str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest()
-        if path.is_file()
-        else "folder"
         for path in sorted(folder.rglob("*"))
-        if path.name != "segue.log"
+        if path.is_file() and path.name != "segue.log"
     }
 
 

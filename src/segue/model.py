@@ -205,6 +205,8 @@ class Fate(StrEnum):
 
 
 class ReceiptLine(Value, frozen=True):
+    """What became of one fact."""
+
     fact: Fact
     fate: Fate
     reason: str = ""
@@ -264,6 +266,8 @@ class HandoffState(StrEnum):
 
 
 class ExpectedOutput(Value, frozen=True):
+    """What a receiver must answer with: yaml, json or markdown, and the name of a schema."""
+
     format: str
     schema: str
 

@@ -10,7 +10,7 @@ import importlib
 import re
 import shutil
 import subprocess
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Protocol
 
@@ -69,14 +69,14 @@ def all_programs() -> list[Agent]:
     return [agent for agent in map(get, NAMES) if agent.program]
 
 
-def locate(agent: Agent) -> Installed:
+def locate(agent: Agent, env: Mapping[str, str]) -> Installed:
     """Whether an agent is on this machine. Quick: starts nothing."""
-    return Installed(agent, shutil.which(agent.program))
+    return Installed(agent, shutil.which(agent.program, path=env.get("PATH", "")))
 
 
-def ask_version(agent: Agent) -> Installed:
+def ask_version(agent: Agent, env: Mapping[str, str]) -> Installed:
     """The same, with the version that the program itself tells."""
-    found = locate(agent)
+    found = locate(agent, env)
     if found.path is None:
         return found
     try:
@@ -86,6 +86,7 @@ def ask_version(agent: Agent) -> Installed:
             capture_output=True,
             text=True,
             errors="replace",
+            env=dict(env),
             timeout=VERSION_SECONDS,
         )
     except subprocess.TimeoutExpired:

@@ -12,7 +12,7 @@ from segue.errors import NotFound, StoreDamaged, StoreError
 from segue.model import Operation
 from segue.ops.desk import Desk
 from segue.store import backup, faults
-from segue.store.backup import Backup
+from segue.store.backup import Backup as Backup
 
 
 class Restored(Struct, frozen=True):

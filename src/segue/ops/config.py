@@ -206,7 +206,7 @@ def trust(desk: Desk) -> Trusted:
     """Let this project's settings file, as it now is, do more than narrow."""
     if desk.project_file is None:
         raise NotFound(
-            noun="settings file of this project",
+            noun="project file",
             name=places.PROJECT_FILE,
             next="segue config set --project KEY VALUE makes one",
         )

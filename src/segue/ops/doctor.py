@@ -59,7 +59,7 @@ def examine(
             findings += _guarded("shared store", lambda: _shared(desk))
         finally:
             desk.close()
-    return findings + [_agent(agents.ask_version(agent)) for agent in agents.all_programs()]
+    return findings + [_agent(agents.ask_version(agent, env)) for agent in agents.all_programs()]
 
 
 def _problem(area: str, error: SegueError) -> Finding:

@@ -10,7 +10,8 @@ from msgspec import Struct
 from segue.errors import BadInput, NotFound, Refused
 from segue.model import Handoff, Session, SessionStatus
 from segue.ops.desk import Desk
-from segue.store import HANDOFF, SESSION, Change
+from segue.store import HANDOFF, SESSION
+from segue.store import Change as Change
 
 TITLE_LIMIT = 200
 

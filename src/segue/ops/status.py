@@ -27,7 +27,7 @@ class Overview(Struct, frozen=True):
 
 def overview(desk: Desk) -> Overview:
     found = [
-        AgentStatus(agent.name, agent.title, agents.locate(agent).path is not None, ())
+        AgentStatus(agent.name, agent.title, agents.locate(agent, desk.env).path is not None, ())
         for agent in agents.all_programs()
     ]
     sessions: list[Session] = []

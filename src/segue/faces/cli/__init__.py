@@ -128,8 +128,6 @@ def main(argv: Sequence[str] | None = None, frame: Frame | None = None) -> int:
         code = report.failed(frame, report.from_click(error), "--json" in arguments)
     except (click.Abort, KeyboardInterrupt):
         code = report.INTERRUPTED
-    except BrokenPipeError:
-        code = report.reader_left()
     except Exception as error:  # noqa: BLE001 - the last resort: no traceback reaches a person
         code = report.failed(frame, error, "--json" in arguments)
     finally:

@@ -10,8 +10,7 @@ from segue.errors import BadInput
 from segue.faces import render
 from segue.faces.cli.frame import Frame, answers
 from segue.ops import backups as ops
-from segue.ops.backups import Restored
-from segue.store.backup import Backup
+from segue.ops.backups import Backup, Restored
 
 
 def made_screen(backup: Backup) -> str:

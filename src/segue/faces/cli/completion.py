@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+from importlib.metadata import entry_points
+
 import click
 from click.shell_completion import get_completion_class
 from msgspec import Struct
 
 from segue.faces import cli
 from segue.faces.cli.frame import Frame, answers
+
+PROGRAM = "segue.__main__:main"
+ALSO = {
+    "bash": "complete -o nosort -F _segue_completion {name}",
+    "zsh": "compdef _segue_completion {name}",
+    "fish": 'complete --no-files --command {name} --arguments "(_segue_completion)"',
+}
 
 
 class Script(Struct, frozen=True):
@@ -32,7 +41,15 @@ def completion(frame: Frame, shell: str) -> Script:
     """
     maker = get_completion_class(shell)
     assert maker is not None  # noqa: S101 - click knows the three
-    return Script(shell, maker(cli.command_line, {}, "segue", "_SEGUE_COMPLETE").source())
+    script = maker(cli.command_line, {}, "segue", "_SEGUE_COMPLETE").source().rstrip()
+    others = [ALSO[shell].format(name=name) for name in other_names()]
+    return Script(shell, "\n".join([script, "", *others]))
+
+
+def other_names() -> list[str]:
+    """What the same program is installed as beside `segue`."""
+    ours = [script.name for script in entry_points(group="console_scripts") if script.value == PROGRAM]
+    return sorted(name for name in ours if name != "segue")
 
 
 COMMANDS = {"completion": completion}

@@ -56,6 +56,13 @@ class Frame:
         if "desk" in self.__dict__:
             self.desk.close()
 
+    def print(self, text: str) -> None:
+        """Data. A reader that has seen enough (`segue log | head`) is no error."""
+        try:
+            click.echo(text, color=self.has_colour(sys.stdout))
+        except BrokenPipeError:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
     def say(self, text: str) -> None:
         """Talk, for the person: never part of the data."""
         click.echo(text, err=True, color=self.has_colour(sys.stderr))
@@ -100,9 +107,9 @@ def answers(
                 text = msgspec.json.format(msgspec.json.encode(value, enc_hook=str), indent=2).decode()
             else:
                 text = render(value)
-            if text:
-                click.echo(text, color=frame.has_colour(sys.stdout))
             frame.exit_code = exit_code(value)
+            if text:
+                frame.print(text)
 
         options: list[Callable[[Any], Any]] = [
             click.pass_context,

@@ -34,7 +34,9 @@ def from_click(error: click.ClickException) -> SegueError:
     """A command line that click could not read, as one of our errors."""
     context = getattr(error, "ctx", None)
     path = context.command_path if context else "segue"
-    message = error.format_message().rstrip(".") + "."
+    message = error.format_message()
+    if not message.endswith((".", "?")):
+        message += "."
     return BadInput(what=message[:1].upper() + message[1:], next=f"{path} --help")
 
 
@@ -86,9 +88,3 @@ def write_log(frame: Frame, error: BaseException) -> Path | None:
             os.close(fd)
         return path
     return None
-
-
-def reader_left() -> int:
-    """`segue log | head`: the other end has seen enough. Nothing more can be said to it."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    return 0

@@ -8,8 +8,7 @@ from segue.faces import render
 from segue.faces.cli.frame import Frame, answers
 from segue.model import Session
 from segue.ops import sessions as ops
-from segue.ops.sessions import Info
-from segue.store import Change
+from segue.ops.sessions import Change, Info
 
 
 def created_screen(change: Change[Session]) -> str:

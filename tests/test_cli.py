@@ -1,0 +1,226 @@
+"""The command line's manners: JSON everywhere, colour, completion, no tracebacks, both names."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import pty
+import subprocess
+import sys
+from pathlib import Path
+
+import click
+import msgspec
+import pytest
+
+from segue.errors import StoreError
+from segue.faces import cli as faces
+from segue.faces import render
+from segue.faces.cli import help as help_face
+from segue.faces.cli import main
+from segue.faces.cli.frame import Frame
+from segue.ops import status
+from tests.conftest import CommandLine
+
+ROOT = Path(__file__).parent.parent
+PROGRAMS = Path(sys.executable).parent
+
+
+def every_command(command: click.Command, path: tuple[str, ...] = ()) -> list[tuple[str, ...]]:
+    if isinstance(command, click.Group):
+        context = click.Context(command)
+        found = [path] if command.invoke_without_command else []
+        for name in command.list_commands(context):
+            inner = command.get_command(context, name)
+            assert inner is not None
+            found += every_command(inner, (*path, name))
+        return found
+    return [path]
+
+
+EVERY = every_command(faces.command_line)
+ARGUMENTS = {
+    ("completion",): ["bash"],
+    ("session", "info"): ["s-000000000001"],
+    ("session", "close"): ["s-000000000001"],
+    ("log", "show"): ["op-000000000001"],
+    ("config", "get"): ["limits.urgent"],
+    ("config", "set"): ["limits.urgent", "80"],
+    ("config", "unset"): ["limits.urgent"],
+    ("handoff", "config"): ["--auto", "true"],
+    ("backup", "restore"): ["latest", "--yes"],
+}
+
+
+@pytest.mark.parametrize("command", EVERY, ids=" ".join)
+def test_every_command_speaks_json(cli: CommandLine, command: tuple[str, ...]) -> None:
+    cli("session", "create")
+    cli("backup", "make")
+    (cli.cwd / ".segue.toml").write_text("")
+    arguments = [*command, *ARGUMENTS.get(command, []), "--json"]
+    result = cli(*arguments, EDITOR="true", PATH="/usr/bin:/bin")
+    assert result.code == 0, result
+    msgspec.json.decode(result.out)
+
+
+@pytest.mark.parametrize("command", EVERY, ids=" ".join)
+def test_every_command_has_help_with_a_sentence_on_it(cli: CommandLine, command: tuple[str, ...]) -> None:
+    result = cli(*command, "--help")
+    assert result.code == 0 and result.err == ""
+    assert len(result.out.splitlines()) >= 3
+
+
+def test_help_lists_every_command_there_is() -> None:
+    listed = {command for _, command, _ in help_face.every_command()}
+    assert {"segue " + " ".join(command) for command in EVERY if command} <= listed
+
+
+def test_both_names_are_the_same_program(tmp_path: Path) -> None:
+    env = {"SEGUE_HOME": str(tmp_path / "home"), "PATH": os.environ["PATH"]}
+    screens = [
+        subprocess.run(
+            [PROGRAMS / name, "config", "list"], env=env, capture_output=True, text=True, check=True
+        ).stdout
+        for name in ("segue", "claude-prompter")
+    ]
+    assert screens[0] == screens[1] != ""
+    for name in ("segue", "claude-prompter"):
+        done = subprocess.run(
+            [PROGRAMS / name, "--version"], env=env, capture_output=True, text=True, check=True
+        )
+        assert done.stdout.startswith("segue ")
+
+
+def on_a_terminal(arguments: list[str], env: dict[str, str]) -> str:
+    main_end, other_end = pty.openpty()
+    process = subprocess.Popen(
+        [PROGRAMS / "segue", *arguments], env=env, stdout=other_end, stdin=other_end, stderr=other_end
+    )
+    os.close(other_end)
+    found = b""
+    with contextlib.suppress(OSError):
+        while part := os.read(main_end, 65536):
+            found += part
+    process.wait(30)
+    os.close(main_end)
+    return found.decode()
+
+
+def test_colour_on_a_terminal_and_never_with_no_color(tmp_path: Path) -> None:
+    env = {"SEGUE_HOME": str(tmp_path / "home"), "PATH": os.environ["PATH"], "TERM": "xterm"}
+    assert "\x1b[" in on_a_terminal(["doctor"], env)
+    assert "\x1b[" in on_a_terminal(["nonsense"], env)
+    for arguments in (["doctor"], ["nonsense"]):
+        assert "\x1b" not in on_a_terminal(arguments, {**env, "NO_COLOR": "1"})
+        assert "\x1b" not in on_a_terminal(arguments, {**env, "TERM": "dumb"})
+
+
+@pytest.mark.parametrize("text", ["\x1b[31mred", "a\rb", "\x9b1m", "a\u202eb", "tab\there", "nul\x00"])
+def test_nothing_that_moves_a_terminal_gets_through(text: str) -> None:
+    assert render.clean(text).isprintable()
+    assert render.table([(text, text)]).isprintable()
+
+
+def test_a_hostile_folder_name_is_shown_harmlessly(cli: CommandLine) -> None:
+    cli.cwd = cli.folder / "evil\x1b]0;owned\x07"
+    cli.cwd.mkdir()
+    assert "\x1b" not in cli().out
+    result = cli("session", "create")
+    assert "\x1b" not in result.out + result.err
+
+
+def test_a_bug_is_reported_without_a_traceback_and_logged(
+    cli: CommandLine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(_desk: object) -> None:
+        raise ZeroDivisionError("deep inside")
+
+    monkeypatch.setattr(status, "overview", broken)
+    result = cli()
+    assert result.code == 70 and "Traceback" not in result.err and "That is a bug" in result.err
+    assert "Traceback" in (cli.home / "segue.log").read_text()
+    assert (cli.home / "segue.log").stat().st_mode & 0o777 == 0o600
+    assert "Traceback" in cli("--debug").err
+
+
+def test_the_log_file_does_not_grow_for_ever(cli: CommandLine) -> None:
+    cli.home.mkdir(mode=0o700)
+    (cli.home / "segue.log").write_bytes(b"x" * 1_100_000)
+    cli("session", "create", SEGUE_STORE="postgresql://127.0.0.1:1/x")
+    assert (cli.home / "segue.log").stat().st_size < 100_000
+    assert (cli.home / "segue.log.old").exists()
+
+
+def test_debug_shows_the_cause_of_an_error(cli: CommandLine) -> None:
+    result = cli("session", "list", "--debug", SEGUE_STORE="postgresql://127.0.0.1:1/x")
+    assert "Traceback" in result.err and "error: " in result.err and result.code == StoreError.exit_code
+
+
+def test_a_reader_that_leaves_early_is_no_error(tmp_path: Path) -> None:
+    env = {"SEGUE_HOME": str(tmp_path / "home"), "PATH": os.environ["PATH"]}
+    process = subprocess.Popen(
+        [PROGRAMS / "segue", "help", "--all"], env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    assert process.stdout is not None
+    process.stdout.close()
+    _, err = process.communicate(timeout=30)
+    assert process.returncode == 0 and err == b""
+
+
+def test_a_folder_that_was_deleted_under_us(tmp_path: Path) -> None:
+    env = {"SEGUE_HOME": str(tmp_path / "home"), "PATH": os.environ["PATH"], "PWD": "/gone"}
+    folder = tmp_path / "gone"
+    folder.mkdir()
+    code = f"import os; os.chdir({str(folder)!r}); os.rmdir({str(folder)!r}); from segue.__main__ import main; main()"
+    done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True)
+    assert done.returncode == 0 and "/gone" in done.stdout, done.stderr
+
+
+# Completion
+
+
+def complete(tmp_path: Path, shell: str, words: list[str]) -> str:
+    env = {
+        "PATH": os.environ["PATH"],
+        "SEGUE_HOME": str(tmp_path / "home"),
+        "_SEGUE_COMPLETE": f"{shell}_complete",
+        "COMP_WORDS": " ".join(words),
+        "COMP_CWORD": str(len(words) - 1) if shell != "fish" else words[-1],
+    }
+    return subprocess.run([PROGRAMS / "segue"], env=env, capture_output=True, text=True, check=True).stdout
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion_knows_commands_and_options(tmp_path: Path, shell: str) -> None:
+    assert "session" in complete(tmp_path, shell, ["segue", "ses"])
+    assert "restore" in complete(tmp_path, shell, ["segue", "backup", "re"])
+    assert "--limit" in complete(tmp_path, shell, ["segue", "log", "--l"])
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_the_completion_script_names_the_program(cli: CommandLine, shell: str) -> None:
+    script = cli("completion", shell).out
+    assert "_SEGUE_COMPLETE" in script and "claude-prompter" in script
+
+
+def test_bash_takes_the_script_and_completes_both_names(tmp_path: Path) -> None:
+    lines = f"""
+        export PATH={PROGRAMS}:$PATH SEGUE_HOME={tmp_path / "home"}
+        eval "$(segue completion bash)"
+        COMP_WORDS=(segue sess); COMP_CWORD=1; _segue_completion segue sess segue; echo "${{COMPREPLY[@]}}"
+        complete -p segue; complete -p claude-prompter
+    """
+    done = subprocess.run(
+        ["bash", "--norc", "-c", lines], capture_output=True, text=True, env={"PATH": os.environ["PATH"]}
+    )
+    first, *rest = done.stdout.splitlines()
+    assert first == "session", done
+    assert len(rest) == 2 and all("_segue_completion" in line for line in rest)
+
+
+def test_the_program_in_this_process_gives_the_same_as_its_own_process(cli: CommandLine) -> None:
+    out = io.StringIO()
+    with contextlib.redirect_stdout(out):
+        assert main(["--version"], Frame(env=cli.env, cwd=cli.cwd)) == 0
+    assert out.getvalue().startswith("segue ")

@@ -1,0 +1,429 @@
+"""Whole screens, as a person sees them, with a still clock and numbered ids."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from inline_snapshot import snapshot
+
+from tests.conftest import CommandLine
+
+
+def test_the_first_screen(cli: CommandLine) -> None:
+    assert cli("help").out == snapshot("""\
+segue            what each agent has left, and what this folder was doing
+segue to AGENT   continue this work in another agent
+segue back       return to the agent you came from; the work done meanwhile is checked first
+segue run TASK   work unattended; move on at a limit, return at the reset
+segue give WHO   hand this work, code included, to a colleague
+segue take       accept what was handed to you
+segue show       what was passed, what was not, and why
+segue undo       take back Segue's last step (never your code)
+Set up: segue init · Check: segue doctor · Everything: segue help --all
+""")
+    assert cli("--help").out == cli("-h").out == cli("help").out
+
+
+def test_everything_by_topic(cli: CommandLine) -> None:
+    assert cli("help", "--all").out == snapshot("""\
+Start here
+  segue demo        watch one handoff from end to end, in a scratch folder
+  segue help        this list, or one command's own help
+  segue completion  completion for bash, zsh or fish
+
+Work
+  segue session         the pieces of work that handoffs belong to
+  segue session create  Start a session for this folder.
+  segue session list    Show all sessions, the last touched first.
+  segue session info    Show one session.
+  segue session close   Close a session: the work is done.
+
+History
+  segue log         what was changed, by whom and when; verify that it is whole
+  segue log show    Show one operation: what it changed from and to.
+  segue log verify  Check that nothing in the record was changed or removed.
+  segue undo        take back Segue's last step (never your code)
+
+Settings
+  segue config          read and change settings
+  segue config get      Show one setting, and where its value comes from.
+  segue config list     Show every setting, and where its value comes from.
+  segue config set      Change one setting.
+  segue config unset    Take one setting out of the file again.
+  segue config edit     Open your settings in $VISUAL or $EDITOR; what cannot be read does not take effect.
+  segue config path     Show the files that settings come from, and where Segue keeps its things.
+  segue handoff         the settings of handoffs, by flags
+  segue handoff config  Set thresholds and preferences: --opus-limit 80% --auto-switch true --preserve complete.
+  segue trust           let this project's own settings file do more than narrow
+
+Keeping it well
+  segue doctor          check settings, stores and agents, and say how to mend them
+  segue backup          make, list and restore backups of the store
+  segue backup make     Write the whole store, as it is at this moment, into one file.
+  segue backup list     Show the backups, the newest first.
+  segue backup restore  Make the store what it was: NAME is from the list, a file, or 'latest'.
+
+Not in this version yet
+  segue to    continue this work in another agent
+  segue back  return to the agent you came from
+  segue run   work unattended; move on at a limit
+  segue give  hand this work to a colleague
+  segue take  accept what was handed to you
+  segue show  what was passed, what was not, and why
+  segue init  set up the agents on this machine
+
+Every command takes --json and --help. Settings for one run: segue --set KEY=VALUE ...
+""")
+
+
+def test_one_commands_own_help(cli: CommandLine) -> None:
+    assert cli("help", "session", "create").out == snapshot("""\
+Usage: segue session create [OPTIONS]
+
+  Start a session for this folder.
+
+Options:
+  --title TEXT  What it is about; the folder's name if not given.
+  --key TEXT    An idempotency key: a second run with it gives the same
+                session.
+  --json        Print JSON, for programs.
+  --debug       Show the traceback of what goes wrong.
+  --help        Show this message and exit.
+""")
+
+
+def test_segue_alone_on_an_empty_home(cli: CommandLine) -> None:
+    assert cli().out == snapshot("""\
+Agents
+  none found on PATH; segue doctor tells which ones Segue knows
+
+This folder  /ada/project
+  nothing kept for it yet
+
+segue demo shows a handoff · segue help shows the commands
+""")
+    assert not cli.home.exists()
+
+
+def test_segue_alone_with_agents_and_work(cli: CommandLine) -> None:
+    programs = cli.folder / "bin"
+    programs.mkdir()
+    for name in ("claude", "codex"):
+        (programs / name).write_text("#!/bin/sh\n")
+        (programs / name).chmod(0o755)
+    cli("session", "create", "--title", "Invoices a cent off")
+    assert cli().out == snapshot("""\
+Agents
+  Claude Code  limits not reported yet
+  Codex        limits not reported yet
+
+This folder  /ada/project
+  s-000000000001  2026-11-16 09:30:00  Invoices a cent off
+
+segue demo shows a handoff · segue help shows the commands
+""")
+
+
+def test_sessions(cli: CommandLine) -> None:
+    assert cli("session", "list").out == snapshot("No sessions yet. segue session create makes one.\n")
+    assert cli("session", "create", "--title", "Invoices a cent off").out == snapshot(
+        "Session s-000000000001: Invoices a cent off\n"
+    )
+    assert cli("session", "create").out == snapshot("Session s-000000000002: project\n")
+    assert cli("session", "close", "s-000000000002").out == snapshot(
+        "Closed. segue undo opens it again (op-000000000003).\n"
+    )
+    assert cli("session", "list").out == snapshot("""\
+s-000000000002  closed  ada  2026-11-16 09:30:04  project              /ada/project
+s-000000000001  open    ada  2026-11-16 09:30:00  Invoices a cent off  /ada/project
+""")
+    assert cli("session", "info", "s-000000000001").out == snapshot("""\
+Session      s-000000000001
+Title        Invoices a cent off
+Status       open
+Owner        ada (epoch 1)
+Project      /ada/project
+Created      2026-11-16 09:30:00
+Last change  2026-11-16 09:30:00
+Handoffs     0
+""")
+
+
+def test_the_log_and_undoing(cli: CommandLine) -> None:
+    assert cli("log").out == snapshot("Nothing has been recorded yet.\n")
+    cli("session", "create", "--title", "one")
+    cli("session", "close", "s-000000000001")
+    assert cli("undo").out == snapshot(
+        "Took back op-000000000002 (session.closed of session:s-000000000001). segue undo op-000000000003 brings it back.\n"
+    )
+    assert cli("log").out == snapshot("""\
+op-000000000003  2026-11-16 09:30:04  ada  session.undone   session:s-000000000001
+op-000000000002  2026-11-16 09:30:03  ada  session.closed   session:s-000000000001
+op-000000000001  2026-11-16 09:30:01  ada  session.created  session:s-000000000001
+""")
+    shown = cli("log", "show", "op-000000000002").out
+    assert re.sub("[0-9a-f]{64}", "HASH", shown) == snapshot("""\
+Operation  op-000000000002
+Kind       session.closed
+Subject    session:s-000000000001
+Actor      ada
+At         2026-11-16 09:30:03
+Chain      s-000000000001, link 2
+Hash       HASH
+
+  status: open → closed
+  updated_at: 2026-11-16T09:30:00.000000Z → 2026-11-16T09:30:02.000000Z
+""")
+    assert cli("log", "verify").out == snapshot("✓ 1 chain verified: nothing is missing or changed.\n")
+    assert cli("undo").out == snapshot(
+        "Took back op-000000000001 (session.created of session:s-000000000001). segue undo op-000000000004 brings it back.\n"
+    )
+    assert cli("undo").err == snapshot("""\
+error: There is nothing of yours to undo among the last 500 operations.
+ next: segue log shows what was done, and by whom
+""")
+    assert cli("undo", "op-000000000004").out == snapshot(
+        "Took back op-000000000004 (session.undone of session:s-000000000001). segue undo op-000000000005 brings it back.\n"
+    )
+
+
+def test_settings(cli: CommandLine) -> None:
+    cli("handoff", "config", "--opus-limit", "80%")
+    assert cli("config", "list").out == snapshot("""\
+handoff.auto         false     default
+handoff.auto_switch  false     default
+handoff.preserve     standard  default
+limits.recommend     75%       default
+limits.urgent        90%       default
+limits.models.opus   80%       user file /ada/home/settings.toml:2
+vendors.allowed      (none)    default
+store.url            (none)    default
+store.busy_seconds   30        default
+user.name            ada       environment SEGUE_USER_NAME
+""")
+    assert cli("config", "get", "limits.models.opus").out == snapshot("""\
+limits.models.opus = 80%
+  from user file /ada/home/settings.toml:2
+  the share for one model, as limits.models.NAME; takes a whole percentage from 1% to 100%
+""")
+    assert cli("config", "set", "handoff.preserve", "complete").out == snapshot(
+        "handoff.preserve = complete  (was not set; in /ada/home/settings.toml)\n"
+    )
+    assert re.sub(" {2,}", "  ", cli("config", "path").out) == snapshot("""\
+user file  /ada/home/settings.toml
+project file  /ada/project/.segue.toml  (not there)
+policy  /etc/segue/policy.toml  (not there)
+data  /ada/home/data  (not there)  the stores and the backups
+log  /ada/home/segue.log  (not there)  what went wrong, in full
+""")
+
+
+def test_backups(cli: CommandLine) -> None:
+    assert cli("backup", "list").out == snapshot("No backups yet. segue backup make makes one.\n")
+    cli("session", "create")
+    made = cli("backup", "make").out
+    assert re.sub(r"-[0-9a-f]{6}\.|\d{3} B", "-x.", made) == snapshot(
+        "✓ /ada/home/data/backups/segue-20261116T093002-x.segue-backup (-x.)\n"
+    )
+
+
+def test_the_doctor_on_an_empty_home(cli: CommandLine) -> None:
+    screen = re.sub(r"Python \S+ at \S+", "Python X at P", cli("doctor").out)
+    assert screen == snapshot("""\
+✓ python        Python X at P
+✓ settings      read from defaults alone
+✓ folders       /ada/home/data: not made yet
+✓ local store   not made yet
+✓ shared store  not made yet: the first thing to be kept makes it
+· agents        Claude Code is not on PATH
+                → install it if you use it (claude)
+· agents        Codex is not on PATH
+                → install it if you use it (codex)
+· agents        Gemini CLI is not on PATH
+                → install it if you use it (gemini)
+· agents        OpenCode is not on PATH
+                → install it if you use it (opencode)
+
+All is well.
+""")
+
+
+def test_the_doctor_with_a_store_and_agents(cli: CommandLine) -> None:
+    programs = cli.folder / "bin"
+    programs.mkdir()
+    versions = {
+        "claude": "echo '2.1.325 (Claude Code)'",
+        "codex": "echo codex-cli 0.99.0",
+        "gemini": "exit 3",
+    }
+    for name, line in versions.items():
+        (programs / name).write_text(f"#!/bin/sh\n{line}\n")
+        (programs / name).chmod(0o755)
+    cli("session", "create")
+    screen = re.sub(r"Python \S+ at \S+", "Python X at P", cli("doctor").out)
+    assert re.sub(r"SQLite \S+ with the \w+", "SQLite X with the Y", screen) == snapshot("""\
+✓ python        Python X at P
+✓ settings      read from defaults alone
+✓ folders       /ada/home/data: closed to others
+✓ local store   not made yet
+✓ shared store  /ada/home/data/shared/store.db: schema 3
+✓ shared store  SQLite X with the Y journal
+✓ log           every chain verifies (1)
+✓ blobs         all content matches its name
+✓ agents        Claude Code 2.1.325 at /ada/bin/claude
+· agents        Codex 0.99.0 at /ada/bin/codex; Segue is tested with 0.166.0
+                → nothing to do unless something goes wrong
+✗ agents        Gemini CLI at /ada/bin/gemini: '--version' ended with 3 and told none
+                → run /ada/bin/gemini --version and see
+· agents        OpenCode is not on PATH
+                → install it if you use it (opencode)
+
+1 problem found.
+""")
+
+
+def test_the_demonstration(cli: CommandLine) -> None:
+    assert cli("demo").out == snapshot("""\
+1. An agent's transcript
+   35 entries, 7.6 kB: a bug in invoices, half mended.
+2. Near its limit
+   183,412 of 200,000 tokens used (92%), past the urgent threshold of 90%.
+   urgency high: the agent would soon stop, and its context be lost.
+3. Packed
+   package 15.9 kB (2.4 kB stored); brief 399 of 400 tokens, tier SELECTIVE:
+
+   │ Constraints (the person's words)
+   │ - Don't touch src/ledger/legacy.py, the auditors have signed it off.
+   │ - Use ROUND_HALF_EVEN though, never half up.
+   │ - Before you go on: only use the standard library, we can't add dependencies in this release.
+   │ What the person asked for, in order
+   │ - Our invoices are sometimes a cent off. Find out why and fix it. Don't touch src/ledger/legacy.py, the auditors have signed it off.
+   │ - Per line is right, the tax office wants it that way. Use ROUND_HALF_EVEN though, never half up.
+   │ - Good. Before you go on: only use the standard library, we can't add dependencies in this release.
+   │ Files, as they now stand
+   │ - src/ledger/money.py: created
+   │ - src/ledger/tax.py: edited
+   │ - src/ledger/rates.py: edited
+   │ - scratch/compare.py: deleted
+   │ - src/ledger/invoice.py: edited
+   │ Commands, with their last result
+   │ - git status --short: passed
+   │ - grep -rn 'round(' src/ledger: passed
+   │ - python scratch/compare.py: passed
+   │ - python -m pytest tests -q: failed with status 1
+   │ Tests, as last seen
+   │ - tests/test_invoice.py::test_credit_note: failing
+   │ Next step
+   │ - build the lines of a credit note from Decimal in src/ledger/credit.py, then run tests/test_invoice.py again.
+
+4. Handed over
+   to a separate program that knows nothing but the brief. What it holds was read back: the brief, byte for byte.
+5. Proved
+   ✓ What did the person last rule out or insist on?  Before you go on: only use the standard library, we can't add dependencies in this release.
+   ✓ Which test fails?  tests/test_invoice.py::test_credit_note: failing
+   ✓ Which file was changed last?  src/ledger/invoice.py: edited
+   ✓ What is next?  build the lines of a credit note from Decimal in src/ledger/credit.py, then run tests/test_invoice.py again.
+6. Receipt
+   17 facts passed, 3 not passed:
+   · test tests/test_invoice.py::test_total: over budget
+   · test tests/test_invoice.py::test_empty: over budget
+   · test tests/test_tax.py::test_rate_from_text: over budget
+   handoff h-000000000001 is validated; 6 operations in the log, its chain verifies.
+
+All in a scratch folder, which is gone. segue demo --keep DIR keeps it to look around.
+""")
+
+
+MISTAKES = [
+    ["lgo"],
+    ["nonsense"],
+    ["to", "sonnet"],
+    ["session", "info", "zz"],
+    ["session", "craete"],
+    ["log", "--limit", "many"],
+    ["config", "get", "limit.recommend"],
+    ["config", "set", "limits.urgent", "900"],
+    ["backup", "restore", "yesterday", "--yes"],
+    ["undo"],
+    ["trust"],
+    ["completion", "tcsh"],
+    ["session", "create", "--title", "two\nlines"],
+]
+
+
+def test_mistakes(cli: CommandLine) -> None:
+    screens = [f"$ segue {' '.join(arguments)}\n{cli(*arguments).err}" for arguments in MISTAKES]
+    assert "\n".join(screens) == snapshot("""\
+$ segue lgo
+error: There is no command 'lgo'.
+ next: segue log
+
+$ segue nonsense
+error: There is no command 'nonsense'.
+ next: segue help --all
+
+$ segue to sonnet
+error: 'segue to' is not in this version yet: continue this work in another agent.
+ next: segue demo shows what there is; segue help --all lists it
+
+$ segue session info zz
+error: There is no session 'zz'.
+ next: segue session list
+
+$ segue session craete
+error: No such command 'craete'. Did you mean 'create'?
+ next: segue session --help
+
+$ segue log --limit many
+error: Invalid value for '--limit': 'many' is not a valid integer range.
+ next: segue log --help
+
+$ segue config get limit.recommend
+error: the command line: there is no setting 'limit.recommend'. Did you mean limits.recommend?
+ next: segue config list shows every setting
+
+$ segue config set limits.urgent 900
+error: the command line: '900' is no value for limits.urgent: it takes a whole percentage from 1% to 100%.
+ next: segue config get limits.urgent
+
+$ segue backup restore yesterday --yes
+error: There is no backup 'yesterday'.
+ next: segue backup list
+
+$ segue undo
+error: There is nothing of yours to undo: no store has been made yet.
+ next: segue log shows what was done, and by whom
+
+$ segue trust
+error: There is no project file '.segue.toml'.
+ next: segue config set --project KEY VALUE makes one
+
+$ segue completion tcsh
+error: Invalid value for '{bash|zsh|fish}': 'tcsh' is not one of 'bash', 'zsh', 'fish'.
+ next: segue completion --help
+
+$ segue session create --title two
+lines
+error: A session's title is one line of at most 200 characters.
+ next: segue session create --help
+""")
+
+
+def test_an_error_for_a_program_is_json(cli: CommandLine) -> None:
+    result = cli("session", "info", "zz", "--json")
+    assert (result.code, result.out, result.err) == snapshot(
+        (
+            1,
+            "",
+            '{"error":"NotFound","message":"There is no session \'zz\'.","next":"segue session list","exit_code":1}\n',
+        )
+    )
+
+
+@pytest.mark.parametrize(
+    "arguments", [["session", "list"], ["log"], ["config", "list"], ["doctor"], ["help", "--all"]]
+)
+def test_no_colour_reaches_a_pipe(cli: CommandLine, arguments: list[str]) -> None:
+    cli("session", "create")
+    assert "\x1b" not in cli(*arguments).out

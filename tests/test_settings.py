@@ -1,0 +1,277 @@
+"""Settings: which layer wins, what an untrusted project may do, and what each value takes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from segue import places, settings
+from segue.errors import BadValue, UnknownKey
+from segue.ops import config
+from segue.settings import MODEL_LIMIT, SETTINGS, Assignment, Layer, Settings, Source
+from tests.conftest import CommandLine
+
+
+def given_in(layer: Layer, key: str, value: Any) -> list[Assignment]:
+    return [settings.assign(key, value, Source(layer, "somewhere:1"), "somewhere:1")]
+
+
+def test_every_field_has_a_setting_and_every_setting_a_field() -> None:
+    assert {setting.field for setting in SETTINGS} == set(Settings.__struct_fields__)
+
+
+def test_every_default_is_a_value_that_the_setting_takes() -> None:
+    for setting in SETTINGS:
+        if setting.key != "limits.models":
+            assert setting.kind.read(setting.default) == setting.default
+
+
+def test_the_template_can_be_read_and_changes_nothing() -> None:
+    text = config.template()
+    assert settings.read_text(text, Path("t"), Layer.USER) == []
+    lines = [line[2:] if line.startswith("# ") and " = " in line else line for line in text.splitlines()]
+    found = settings.read_text("\n".join(lines), Path("t"), Layer.USER)
+    assert len(found) == len(SETTINGS)
+    for assignment in found:
+        if not assignment.key.startswith(MODEL_LIMIT):
+            assert assignment.value == settings.BY_KEY[assignment.key].default
+
+
+ORDER = [Layer.USER, Layer.PROJECT, Layer.ENVIRONMENT, Layer.FLAG, Layer.POLICY]
+
+
+@given(st.lists(st.sampled_from(range(5)), unique=True, min_size=1))
+def test_the_last_layer_wins(chosen: list[int]) -> None:
+    layers = [given_in(ORDER[i], "limits.urgent", 50 + i) for i in sorted(chosen)]
+    resolved = settings.resolve(layers, is_trusted=True)
+    assert resolved.settings.limits_urgent == 50 + max(chosen)
+    assert resolved.source("limits.urgent").layer is ORDER[max(chosen)]
+
+
+NARROWER = [
+    ("handoff.auto_switch", True, False),
+    ("handoff.auto", True, False),
+    ("handoff.preserve", "complete", "minimal"),
+    ("limits.recommend", 75, 50),
+    ("limits.urgent", 90, 80),
+    ("limits.models.opus", 80, 60),
+    ("vendors.allowed", ["a", "b"], ["a"]),
+]
+NEVER = [("store.url", "", "postgresql://evil/x"), ("user.name", "ada", "eve"), ("store.busy_seconds", 30, 1)]
+
+
+@pytest.mark.parametrize(("key", "wide", "narrow"), NARROWER)
+def test_an_untrusted_project_may_narrow_and_not_widen(key: str, wide: Any, narrow: Any) -> None:
+    down = settings.resolve(
+        [given_in(Layer.USER, key, wide), given_in(Layer.PROJECT, key, narrow)], is_trusted=False
+    )
+    assert down.source(key).layer is Layer.PROJECT and down.ignored == ()
+    up = settings.resolve(
+        [given_in(Layer.USER, key, narrow), given_in(Layer.PROJECT, key, wide)], is_trusted=False
+    )
+    assert up.source(key).layer is Layer.USER
+    assert [assignment.key for assignment in up.ignored] == [key]
+    trusted = settings.resolve(
+        [given_in(Layer.USER, key, narrow), given_in(Layer.PROJECT, key, wide)], is_trusted=True
+    )
+    assert trusted.source(key).layer is Layer.PROJECT
+
+
+@pytest.mark.parametrize(("key", "wide", "narrow"), NEVER)
+def test_some_settings_are_never_an_untrusted_projects(key: str, wide: Any, narrow: Any) -> None:
+    for one, other in ((wide, narrow), (narrow, wide)):
+        resolved = settings.resolve(
+            [given_in(Layer.USER, key, one), given_in(Layer.PROJECT, key, other)], is_trusted=False
+        )
+        assert resolved.source(key).layer is Layer.USER and len(resolved.ignored) == 1
+
+
+def test_every_setting_says_what_narrows_it() -> None:
+    tested = {key for key, _, _ in NARROWER + NEVER}
+    assert {setting.key for setting in SETTINGS} == {key.replace(".opus", "") for key in tested}
+
+
+@given(st.integers())
+def test_a_percentage_is_whole_and_between_1_and_100(number: int) -> None:
+    for value in (number, str(number), f"{number}%"):
+        if 1 <= number <= 100:
+            assert settings.assign("limits.urgent", value, Source(Layer.USER), "x").value == number
+        else:
+            with pytest.raises(BadValue):
+                settings.assign("limits.urgent", value, Source(Layer.USER), "x")
+
+
+@given(st.text())
+def test_any_key_is_known_or_refused(key: str) -> None:
+    try:
+        settings.setting_for(key, "x")
+    except UnknownKey as error:
+        assert "there is no setting" in str(error)
+
+
+@given(st.recursive(st.none() | st.booleans() | st.integers() | st.floats() | st.text(), st.lists))
+def test_any_value_is_taken_or_refused(value: Any) -> None:
+    for setting in SETTINGS:
+        key = setting.key if setting.key != "limits.models" else "limits.models.opus"
+        try:
+            settings.assign(key, value, Source(Layer.USER), "x")
+        except BadValue as error:
+            assert setting.kind.takes in str(error)
+
+
+def test_the_line_of_a_key_is_found_in_every_way_of_writing_it() -> None:
+    text = (
+        "# limits.urgent\n"
+        "handoff.auto = true\n"
+        "[limits]\n"
+        "recommend = 5 # urgent = 1\n"
+        '"urgent" = 9\n'
+        "[limits.models]\n"
+        "opus = 1\n"
+    )
+    keys = {"handoff.auto": 2, "limits.recommend": 4, "limits.urgent": 5, "limits.models.opus": 7}
+    assert {key: settings.line_of(text, key) for key in keys} == keys
+
+
+# On the command line
+
+
+def test_where_each_value_comes_from_is_told(cli: CommandLine) -> None:
+    cli("config", "set", "limits.recommend", "60%")
+    assert "from user file /ada/home/settings.toml:2" in cli("config", "get", "limits.recommend").out
+    by_env = cli("config", "get", "limits.recommend", SEGUE_LIMITS_RECOMMEND="50")
+    assert "= 50%" in by_env.out and "from environment SEGUE_LIMITS_RECOMMEND" in by_env.out
+    by_flag = cli(
+        "--set", "limits.recommend=40", "config", "get", "limits.recommend", SEGUE_LIMITS_RECOMMEND="50"
+    )
+    assert "= 40%" in by_flag.out and "from flag --set" in by_flag.out
+
+
+def test_setting_keeps_comments_and_order(cli: CommandLine) -> None:
+    cli.home.mkdir(mode=0o700)
+    file = cli.home / "settings.toml"
+    file.write_text("# mine\n[limits]\nurgent = 95 # high\n\n[handoff]\nauto = true\n")
+    assert cli("config", "set", "limits.urgent", "85").code == 0
+    assert file.read_text() == '# mine\n[limits]\nurgent = "85%" # high\n\n[handoff]\nauto = true\n'
+    assert cli("config", "unset", "handoff.auto").code == 0
+    assert "auto" not in file.read_text()
+
+
+def test_a_value_that_something_else_wins_over_is_set_with_a_warning(cli: CommandLine) -> None:
+    result = cli("config", "set", "limits.urgent", "85", SEGUE_LIMITS_URGENT="95")
+    assert "environment SEGUE_LIMITS_URGENT still wins over it" in result.out
+
+
+def test_the_flags_of_handoff_config_write_the_same_settings(cli: CommandLine) -> None:
+    flags = ["--opus-limit", "80%", "--auto-switch", "true", "--auto", "true", "--preserve", "complete"]
+    assert cli("handoff", "config", *flags).code == 0
+    listed = msgspec.json.decode(cli("config", "list", "--json").out)
+    values = {row["key"]: row["value"] for row in listed}
+    assert values["limits.models.opus"] == 80
+    assert values["handoff.auto_switch"] is values["handoff.auto"] is True
+    assert values["handoff.preserve"] == "complete"
+    assert cli("handoff", "config", "--sonnet-limit=70%").code == 0
+    assert "70%" in cli("config", "get", "limits.models.sonnet").out
+
+
+@pytest.mark.parametrize(
+    "flags",
+    [["--opus-limit"], ["--nonsense", "1"], ["--opus-limit", "900%"], ["stray"], [], ["--auto", "perhaps"]],
+)
+def test_handoff_config_refuses_what_it_does_not_understand(cli: CommandLine, flags: list[str]) -> None:
+    result = cli("handoff", "config", *flags)
+    assert result.code in (2, 3) and " next: " in result.err
+    assert not (cli.home / "settings.toml").exists()
+
+
+def test_a_project_is_trusted_as_its_file_is_and_no_longer_when_it_changes(cli: CommandLine) -> None:
+    file = cli.cwd / ".segue.toml"
+    file.write_text("[handoff]\nauto_switch = true\n")
+    before = cli("config", "get", "handoff.auto_switch")
+    assert "= false" in before.out and "left out" in before.err
+    trusted = cli("trust")
+    assert trusted.code == 0 and "handoff.auto_switch" in trusted.out
+    assert "= true" in cli("config", "get", "handoff.auto_switch").out
+    file.write_text("[handoff]\nauto_switch = true\n[store]\nurl = 'postgresql://evil/x'\n")
+    assert "= false" in cli("config", "get", "handoff.auto_switch").out
+    assert cli("trust").code == 0
+    assert cli("trust", "--undo").code == 0
+    assert "= false" in cli("config", "get", "handoff.auto_switch").out
+    assert cli("trust", "--undo").code == 1
+
+
+def test_a_strangers_broken_file_does_not_stop_the_work(cli: CommandLine) -> None:
+    (cli.cwd / ".segue.toml").write_text("nonsense = = 1")
+    result = cli("config", "list")
+    assert result.code == 0 and "left out, as this project is not trusted" in result.err
+
+
+def test_what_the_person_writes_into_a_new_project_file_is_trusted(cli: CommandLine) -> None:
+    assert cli("config", "set", "--project", "handoff.auto_switch", "true").code == 0
+    assert "from project file /ada/project/.segue.toml:2" in cli("config", "get", "handoff.auto_switch").out
+
+
+def test_a_strangers_file_is_not_trusted_by_adding_to_it(cli: CommandLine) -> None:
+    (cli.cwd / ".segue.toml").write_text("[handoff]\nauto_switch = true\n")
+    assert cli("config", "set", "--project", "limits.urgent", "80").code == 0
+    assert "= false" in cli("config", "get", "handoff.auto_switch").out
+
+
+def test_the_policy_wins_over_all_and_cannot_be_changed(
+    cli: CommandLine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    policy = tmp_path / "policy.toml"
+    policy.write_text('[handoff]\nauto_switch = false\n[vendors]\nallowed = ["local"]\n')
+    monkeypatch.setattr(places, "policy_file", lambda: policy)
+    shown = cli("--set", "handoff.auto_switch=true", "config", "get", "handoff.auto_switch")
+    assert "= false" in shown.out and "from policy" in shown.out
+    refused = cli("config", "set", "handoff.auto_switch", "true")
+    assert refused.code == 3 and "fixed by your organisation" in refused.err
+
+
+def test_a_project_file_is_looked_for_up_to_the_repository_and_not_beyond(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    inner = home / "repo" / "deep" / "er"
+    inner.mkdir(parents=True)
+    (home / ".segue.toml").touch()
+    assert places.find_project_file(inner, home) is None
+    (home / "repo" / ".segue.toml").touch()
+    assert places.find_project_file(inner, home) == home / "repo" / ".segue.toml"
+    (home / "repo" / "deep" / ".git").mkdir()
+    assert places.find_project_file(inner, home) is None
+
+
+def an_editor(cli: CommandLine, text: str) -> dict[str, str]:
+    script = cli.folder / "editor"
+    script.write_text(f"#!/bin/sh\nprintf '{text}' > \"$2\"\n")
+    script.chmod(0o755)
+    return {"EDITOR": f"{script} --flag", "PATH": "/usr/bin:/bin"}
+
+
+def test_editing_takes_effect_when_it_can_be_read(cli: CommandLine) -> None:
+    assert cli("config", "edit", **an_editor(cli, "[limits]\\nurgent = 80\\n")).code == 0
+    assert "= 80%" in cli("config", "get", "limits.urgent").out
+
+
+def test_an_edit_that_cannot_be_read_is_kept_as_a_draft(cli: CommandLine) -> None:
+    cli("config", "set", "limits.urgent", "80")
+    refused = cli("config", "edit", **an_editor(cli, "[limits]\\nurgnt = 85\\n"))
+    assert refused.code == 3 and "Did you mean limits.urgent?" in refused.err and "kept in" in refused.err
+    assert "= 80%" in cli("config", "get", "limits.urgent").out
+    assert "urgnt" in (cli.home / "settings.draft.toml").read_text()
+    assert cli("config", "edit", **an_editor(cli, "[limits]\\nurgent = 85\\n")).code == 0
+    assert not (cli.home / "settings.draft.toml").exists()
+
+
+def test_an_editor_that_is_not_there_is_an_error_that_helps(cli: CommandLine) -> None:
+    result = cli("config", "edit", EDITOR="/no/such/editor")
+    assert result.code == 2 and "segue config set" in result.err
+
+
+def test_a_misspelt_variable_is_found_by_the_doctor(cli: CommandLine) -> None:
+    assert "SEGUE_LIMIT_URGENT is set" in cli("doctor", SEGUE_LIMIT_URGENT="5").out
