@@ -89,7 +89,7 @@ Options:
                 session.
   --json        Print JSON, for programs.
   --debug       Show the traceback of what goes wrong.
-  --help        Show this message and exit.
+  -h, --help    Show this message and exit.
 """)
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import os
-import secrets
 import stat
 from collections.abc import Iterator
 from pathlib import Path
@@ -57,7 +56,7 @@ def sync_folder(folder: Path) -> None:
 def replacing(path: Path) -> Iterator[Path]:
     """Give a temporary path to write; afterwards it takes the place of `path`, or leaves no trace."""
     make_private_folder(path.parent)
-    temporary = path.parent / f"{TEMPORARY}{secrets.token_hex(8)}"
+    temporary = path.parent / f"{TEMPORARY}{os.urandom(8).hex()}"
     try:
         yield temporary
         temporary.replace(path)

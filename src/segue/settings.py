@@ -7,7 +7,6 @@ values are narrower than another, and what is not narrower is left out and repor
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Callable, Iterable, Mapping
 from enum import StrEnum
@@ -204,6 +203,8 @@ def setting_for(key: str, place: str) -> Setting:
         return BY_KEY["limits.models"]
     if key in BY_KEY and key != "limits.models":
         return BY_KEY[key]
+    import difflib  # lazy: only a mistake needs it
+
     known = [*BY_KEY, MODEL_LIMIT + "NAME"]
     close = difflib.get_close_matches(key, known, n=1, cutoff=0.5)
     raise UnknownKey(place=place, key=key, nearest=f" Did you mean {close[0]}?" if close else "")

@@ -57,11 +57,16 @@ def get(name: str) -> Agent:
 
 def adapter(name: str) -> Adapter:
     """An agent that can be read and started."""
-    get(name)
-    module = importlib.import_module(f"segue.agents.{name}")
-    if not hasattr(module, "command"):
+    if not can_be_handed_work(name):
         raise AgentError(agent=name, what="this version of Segue can neither read it nor start it yet")
-    return module
+    found: Adapter = importlib.import_module(f"segue.agents.{name}")
+    return found
+
+
+def can_be_handed_work(name: str) -> bool:
+    """Whether Segue can read what this agent leaves behind, and start it."""
+    get(name)
+    return hasattr(importlib.import_module(f"segue.agents.{name}"), "command")
 
 
 def all_programs() -> list[Agent]:

@@ -6,7 +6,7 @@ operations. Its exceptions are Segue's: a driver's own never leaves its file.
 
 from __future__ import annotations
 
-import random
+import os
 import re
 import time
 from collections.abc import Callable, Iterable
@@ -85,7 +85,8 @@ def in_transaction(database: Database, work: Callable[[Transaction], T], *, alon
             with database.write(alone=alone) as transaction:
                 return work(transaction)
         except Contention:
-            time.sleep(random.uniform(0, 0.01 * 2 ** min(attempt, 6)))  # noqa: S311 - jitter, not a secret
+            chance = os.urandom(1)[0] / 255
+            time.sleep(chance * 0.01 * 2 ** min(attempt, 6))
     raise StoreBusy(place=database.place, seconds="some")
 
 

@@ -6,8 +6,8 @@ Both are transactional on both databases, so a kill in between leaves the store 
 
 from __future__ import annotations
 
+import os
 import re
-import secrets
 from collections.abc import Callable
 
 from msgspec import Struct
@@ -88,7 +88,7 @@ def create(transaction: Transaction, plan: Plan) -> None:
     """A new store in an empty database."""
     create_tables(transaction, plan, plan.newest)
     transaction.run("meta_put", key="version", value=str(plan.newest))
-    transaction.run("meta_put", key="store", value=secrets.token_hex(8))
+    transaction.run("meta_put", key="store", value=os.urandom(8).hex())
 
 
 def create_tables(transaction: Transaction, plan: Plan, version: int) -> None:

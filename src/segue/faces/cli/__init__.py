@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import importlib
 import sys
 from collections.abc import Sequence
@@ -79,6 +78,8 @@ class CommandLine(click.Group):
         if name in COMMANDS and COMMANDS[name].module is None:
             raise NotBuiltYet(command=f"segue {name}", summary=COMMANDS[name].summary)
         if name not in COMMANDS:
+            import difflib  # lazy: only a mistake needs it
+
             close = difflib.get_close_matches(name, COMMANDS, n=1)
             next_step = f"segue {close[0]}" if close else "segue help --all"
             raise BadInput(what=f"There is no command '{name}'.", next=next_step)

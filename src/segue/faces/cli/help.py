@@ -14,7 +14,7 @@ from segue.faces.cli.frame import Frame, answers
 def every_command() -> list[tuple[str, str, str]]:
     """Topic, command line and summary of all there is, groups spelt out, planned ones last."""
     found = []
-    context = click.Context(cli.command_line, info_name="segue")
+    context = click.Context(cli.command_line, info_name="segue", **cli.command_line.context_settings)
     for name, entry in cli.COMMANDS.items():
         found.append((entry.topic, f"segue {name}", entry.summary))
         command = cli.command_line.get_command(context, name)
@@ -46,7 +46,7 @@ def help_command(frame: Frame, names: tuple[str, ...], show_all: bool) -> Any:
             {"topic": topic, "command": command, "summary": summary}
             for topic, command, summary in every_command()
         ]
-    context = click.Context(cli.command_line, info_name="segue")
+    context = click.Context(cli.command_line, info_name="segue", **cli.command_line.context_settings)
     command: click.Command = cli.command_line
     for name in names:
         found = command.get_command(context, name) if isinstance(command, click.Group) else None

@@ -1,0 +1,1 @@
+"""Documentation, and what writes the generated part of it."""

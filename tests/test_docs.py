@@ -1,0 +1,117 @@
+"""Documents that can fail: generated pages are current, links lead somewhere, examples name real commands."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import re
+import subprocess
+import tomllib
+from pathlib import Path
+
+import pytest
+
+import segue
+from docs import generate
+from segue import agents, model
+from segue.faces import cli
+from segue.model import Value
+
+ROOT = Path(__file__).parent.parent
+PAGES = [
+    ROOT / "README.md",
+    ROOT / "CONTRIBUTING.md",
+    ROOT / "CHANGELOG.md",
+    *sorted((ROOT / "docs").glob("*.md")),
+]
+
+
+@pytest.mark.parametrize("path", generate.pages(), ids=lambda path: path.name)
+def test_generated_pages_are_current(path: Path) -> None:
+    assert path.read_text() == generate.pages()[path], "run ./dev docs"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_lead_somewhere(page: Path) -> None:
+    for target in re.findall(r"\]\(([^)#]+)\)", page.read_text()):
+        assert (page.parent / target).exists(), target
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_every_command_that_a_page_names_exists(page: Path) -> None:
+    text = page.read_text()
+    examples = re.findall(r"(?:^ {4}|`|^)segue ([a-z]+)(?: ([a-z]+))?", text, re.MULTILINE)
+    for name, inner in examples:
+        assert name in cli.COMMANDS, name
+        command = cli.command_line.get_command(None, name)  # type: ignore[arg-type]
+        known = getattr(command, "commands", None)
+        if known and inner and inner not in ("alone",):
+            assert inner in known, f"segue {name} {inner}"
+
+
+def test_the_glossary_has_every_noun() -> None:
+    words = set(re.findall(r"^\| (\w+) \|", (ROOT / "docs" / "glossary.md").read_text(), re.MULTILINE))
+    nouns = {name for name, value in inspect.getmembers(model, inspect.isclass) if issubclass(value, Value)}
+    assert nouns - words == {"Value", "ReceiptLine"}
+
+
+def test_the_changelog_speaks_of_this_version() -> None:
+    first = re.search(r"^## (\S+)", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
+    assert first is not None and first.group(1) == segue.__version__
+
+
+def test_every_page_is_reachable_from_the_readme() -> None:
+    readme = (ROOT / "README.md").read_text()
+    assert [
+        page.name for page in PAGES if page.parent.name == "docs" and f"docs/{page.name}" not in readme
+    ] == []
+
+
+def test_every_command_of_dev_is_in_contributing() -> None:
+    source = (ROOT / "dev").read_text()
+    names = re.findall(r"^    \./dev (\w+)", source, re.MULTILINE)
+    contributing = (ROOT / "CONTRIBUTING.md").read_text() + (ROOT / "README.md").read_text()
+    assert [name for name in names if f"./dev {name}" not in contributing and name != "setup"] == []
+
+
+# Pins
+
+
+def files_of_the_project() -> list[Path]:
+    listed = ["git", "-C", str(ROOT), "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+    names = subprocess.run(listed, capture_output=True, text=True, check=True).stdout.split("\0")
+    return [ROOT / name for name in names if name and (ROOT / name).is_file()]
+
+
+def test_everything_is_pinned_with_hashes_and_no_host() -> None:
+    for lock in sorted((ROOT / "requirements").glob("*.txt")):
+        text = lock.read_text()
+        pins = re.findall(r"^[a-z0-9-]+==\S+", text, re.MULTILINE)
+        assert len(pins) > 4 and text.count("--hash=sha256:") >= len(pins)
+        assert "://" not in text and "--index" not in text
+    for lock in (ROOT / "tests" / "programs").glob("package-lock.json"):
+        packages = json.loads(lock.read_text())["packages"]
+        for name, package in packages.items():
+            assert "resolved" not in package, name
+            assert not name or package.get("integrity") or package.get("link"), name
+
+
+def test_a_plain_run_installs_what_the_project_says_it_needs() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    lock = (ROOT / "requirements" / "run.txt").read_text()
+    for needed in project["dependencies"]:
+        assert re.search(rf"^{re.split('[<>=]', needed)[0]}==", lock, re.MULTILINE)
+
+
+def test_the_agent_programs_of_the_tests_are_the_versions_that_segue_names() -> None:
+    wanted = json.loads((ROOT / "tests" / "programs" / "package.json").read_text())["dependencies"]
+    assert sorted(wanted.values()) == sorted(agent.tested for agent in agents.all_programs())
+
+
+def test_no_file_names_a_registry_or_this_machine() -> None:
+    hosts = ("registry.npmjs" + ".org", "pypi" + ".org", "pythonhosted" + ".org", "deb.debian" + ".org")
+    for path in files_of_the_project():
+        text = path.read_bytes()
+        for host in hosts:
+            assert host.encode() not in text, f"{path} names {host}"
+        assert str(ROOT).encode() not in text, f"{path} names this folder"
