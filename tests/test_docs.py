@@ -60,6 +60,11 @@ def test_the_changelog_speaks_of_this_version() -> None:
     assert first is not None and first.group(1) == segue.__version__
 
 
+def test_the_public_names_are_there() -> None:
+    assert segue.__all__ == ["__version__"]
+    assert all(hasattr(segue, name) for name in segue.__all__)
+
+
 def test_every_page_is_reachable_from_the_readme() -> None:
     readme = (ROOT / "README.md").read_text()
     assert [

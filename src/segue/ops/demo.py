@@ -7,16 +7,20 @@ store, and answers graded against the facts.
 
 from __future__ import annotations
 
+import shutil
+import tempfile
 from pathlib import Path
 
+import msgspec
 from msgspec import Struct
 
 from segue import agents, budget, disk, store
 from segue.agents import demo
-from segue.errors import NotFound
+from segue.clock import Clock
+from segue.errors import BadInput, NotFound
 from segue.model import Brief, Receipt, Trigger, Usage
 from segue.ops import handoffs, history, sessions
-from segue.ops.desk import Desk
+from segue.ops.desk import Desk, NewId, open_desk
 
 BUDGET = 400
 """Small, so that the receipt has something to say about what was left out."""
@@ -27,8 +31,8 @@ TRANSCRIPT = Path(demo.__file__).with_name("demo_transcript.jsonl")
 class Story(Struct, frozen=True):
     """What happened, step by step."""
 
-    folder: str
-    transcript: str
+    home: str
+    is_kept: bool
     entries: int
     bytes: int
     usage: Usage
@@ -40,8 +44,32 @@ class Story(Struct, frozen=True):
     operations: int
 
 
+def run(keep: Path | None, *, clock: Clock, new_id: NewId) -> Story:
+    """Do it all in a scratch folder, with a home of its own; or in a folder to keep."""
+    if keep is not None and keep.exists() and (not keep.is_dir() or any(keep.iterdir())):
+        raise BadInput(
+            what=f"{keep} is there already, and not an empty folder.", next="segue demo --keep NEW_FOLDER"
+        )
+    home = keep.absolute() if keep else Path(tempfile.mkdtemp(prefix="segue-demo-"))
+    desk = open_desk(env={"SEGUE_HOME": str(home)}, cwd=home.parent, clock=clock, new_id=new_id)
+    try:
+        return msgspec.structs.replace(play(desk, home / "project"), home=str(home), is_kept=keep is not None)
+    finally:
+        desk.close()
+        if keep is None:
+            shutil.rmtree(home)
+
+
+def _scratch() -> Path:
+    try:
+        return Path(tempfile.mkdtemp(prefix="segue-demo-"))
+    except OSError as error:
+        what = f"There is no room for a scratch folder: {error.strerror or error}."
+        raise BadInput(what=what, next="segue demo --keep NEW_FOLDER, somewhere you can write") from error
+
+
 def play(desk: Desk, folder: Path) -> Story:
-    """Do it all in a folder that is made for it; the desk's store must be in there too."""
+    """The story itself, in a folder that is made for it."""
     disk.make_private_folder(folder)
     path = folder / "work.demo.jsonl"
     disk.write_file(path, TRANSCRIPT.read_bytes())
@@ -56,8 +84,7 @@ def play(desk: Desk, folder: Path) -> Story:
     if usage is None or trigger is None:
         raise NotFound(noun="reason to hand over in", name=str(path), next="segue config get limits.urgent")
 
-    session = sessions.create(desk, "Invoices a cent off", project=folder).value
-    assert session is not None  # noqa: S101 - it was just made
+    session = sessions.create(desk, "Invoices a cent off", project=folder).kept()
     handoff = handoffs.prepare(
         desk, session, "demo", entries, to="demo", reason=trigger.reasoning, budget=BUDGET
     )
@@ -65,7 +92,7 @@ def play(desk: Desk, folder: Path) -> Story:
     report = handoffs.validate(desk, handoffs.execute(desk, handoff, folder))
     return Story(
         str(folder),
-        str(path),
+        True,
         len(entries),
         path.stat().st_size,
         usage,

@@ -17,7 +17,7 @@ from msgspec import Struct
 from segue import agents, disk, facts, lifecycle, pack
 from segue.errors import AgentFailed, NotFound
 from segue.lifecycle import Event
-from segue.model import Brief, Entry, Fact, Handoff, HandoffState, Package, Receipt, Session, Tier, Transcript
+from segue.model import Brief, Entry, Fact, Handoff, HandoffState, Package, Receipt, Session, Tier
 from segue.ops.desk import Desk
 from segue.store import HANDOFF
 
@@ -42,7 +42,6 @@ class Report(Struct, frozen=True):
     """What the target proved to hold."""
 
     handoff: Handoff
-    arrived_whole: bool
     probes: tuple[Probe, ...]
 
     @property
@@ -97,28 +96,21 @@ def execute(desk: Desk, handoff: Handoff, folder: Path) -> Report:
     brief_file = folder / f"{handoff.id}.md"
     disk.write_file(brief_file, text.encode())
     probes = probes_for(receipt_of(desk, handoff))
+    there_before = {transcript.path for transcript in adapter.find(folder)}
     step(desk, handoff, Event.DELIVER)
     answers = _run(desk, handoff, adapter.command(brief_file, folder), folder, probes)
     answered = tuple(
         msgspec.structs.replace(probe, answer=tuple(answer or ()))
         for probe, answer in zip(probes, answers, strict=True)
     )
-    arrived = any(
-        entry.text == text
-        for transcript in adapter.find(folder)
-        for entry in _read(adapter, transcript, handoff)
-    )
-    if not arrived:
+    # Only what the target left behind itself counts, not what was there for it to find.
+    new = [transcript for transcript in adapter.find(folder) if transcript.path not in there_before]
+    if not any(entry.text == text for transcript in new for entry in adapter.read(transcript)):
         step(desk, handoff, Event.FAIL)
         raise AgentFailed(agent=handoff.target, what="what it holds is not what was sent")
     step(desk, handoff, Event.ACKNOWLEDGE)
     proof = desk.shared.keep(msgspec.json.encode(answered)).hash
-    return Report(step(desk, handoff, Event.COMPLETE, proof=proof), arrived, answered)
-
-
-def _read(adapter: agents.Adapter, transcript: Transcript, handoff: Handoff) -> Sequence[Entry]:
-    """What the target keeps of this handoff: never the source's own transcript."""
-    return list(adapter.read(transcript)) if transcript.id == "received" else []
+    return Report(step(desk, handoff, Event.COMPLETE, proof=proof), answered)
 
 
 def _run(
@@ -150,9 +142,8 @@ def step(desk: Desk, handoff: Handoff, event: Event, *, proof: str | None = None
             updated_at=desk.clock(),
         )
 
-    change = desk.shared.record(HANDOFF, f"handoff.{event.value.replace(' ', '_')}", handoff.id, decide)
-    assert change.value is not None  # noqa: S101 - decide never removes
-    return change.value
+    kind = f"handoff.{event.value.replace(' ', '_')}"
+    return desk.shared.record(HANDOFF, kind, handoff.id, decide).kept()
 
 
 def validate(desk: Desk, report: Report) -> Report:

@@ -14,6 +14,7 @@ from urllib.parse import urlsplit, urlunsplit
 from segue.errors import (
     DriverMissing,
     SegueError,
+    StoreBusy,
     StoreDamaged,
     StoreError,
     StoreFull,
@@ -95,6 +96,7 @@ class PostgresDatabase:
 
     def __init__(self, url: str, *, busy_seconds: float = 30) -> None:
         self.place = without_password(url)
+        self._busy_seconds = busy_seconds
         with self._translated():
             self._connection: psycopg.Connection[Row] = psycopg.connect(
                 url,
@@ -161,7 +163,7 @@ class PostgresDatabase:
         if isinstance(error, pg.UniqueViolation | pg.SerializationFailure | pg.DeadlockDetected):
             return Contention(what)
         if isinstance(error, pg.LockNotAvailable):
-            return Contention(what)
+            return StoreBusy(place=self.place, seconds=round(self._busy_seconds))
         if isinstance(error, pg.DiskFull | pg.OutOfMemory):
             return StoreFull(place=self.place, what=what)
         if isinstance(error, pg.InsufficientPrivilege | pg.ReadOnlySqlTransaction):

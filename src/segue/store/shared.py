@@ -30,6 +30,8 @@ class Noun(Struct, Generic[N], frozen=True):
 
     type: type[N]
     name: str
+    listed_by: str
+    """The command that shows them all, for errors to name."""
     json: frozenset[str]
     chain: Callable[[N], str]
 
@@ -55,10 +57,13 @@ def _as(type: type[V], fields: Any) -> V:
         ) from error
 
 
-SESSION: Noun[Session] = Noun(Session, "session", frozenset(), lambda session: session.id)
+SESSION: Noun[Session] = Noun(
+    Session, "session", "segue session list", frozenset(), lambda session: session.id
+)
 HANDOFF: Noun[Handoff] = Noun(
     Handoff,
     "handoff",
+    "segue log",
     frozenset({"package", "not_passed", "expected_output", "proof"}),
     lambda handoff: handoff.session,
 )
@@ -72,6 +77,12 @@ class Change(Struct, Generic[N], frozen=True):
 
     operation: Operation
     value: N | None
+
+    def kept(self) -> N:
+        """The noun, after a change that did not remove it."""
+        if self.value is None:
+            raise NotFound(noun="longer anything of", name=self.operation.subject, next="segue log")
+        return self.value
 
 
 class Shared:
@@ -104,11 +115,10 @@ class Shared:
         with self.database.read() as transaction:
             rows = transaction.all(f"{noun.name}_find", prefix=id) if id else []
         found = [row for row in rows if row["id"] == id] or rows
-        next_step = f"segue {noun.name} list"
         if not found:
-            raise NotFound(noun=noun.name, name=id, next=next_step)
+            raise NotFound(noun=noun.name, name=id, next=noun.listed_by)
         if len(found) > 1:
-            raise BadInput(what=f"More than one {noun.name} starts with '{id}'.", next=next_step)
+            raise BadInput(what=f"More than one {noun.name} starts with '{id}'.", next=noun.listed_by)
         return noun.from_row(found[0])
 
     def all(self, noun: Noun[N], limit: int = LIMIT) -> list[N]:
@@ -139,7 +149,7 @@ class Shared:
             after = decide(before)
             owner = after or before
             if owner is None:
-                raise NotFound(noun=noun.name, name=subject, next=f"segue {noun.name} list")
+                raise NotFound(noun=noun.name, name=subject, next=noun.listed_by)
             if before is None:
                 self._refuse_second(transaction, noun, subject, noun.chain(owner))
             if after is None:

@@ -2,27 +2,18 @@
 
 from __future__ import annotations
 
-import shutil
-import tempfile
 from pathlib import Path
 
 import click
-from msgspec import Struct
 
 from segue.faces import render
 from segue.faces.cli.frame import Frame, answers
-from segue.model import Fate
+from segue.model import Fate, HandoffState
 from segue.ops import demo as ops
-from segue.ops.desk import open_desk
+from segue.ops.demo import Story
 
 
-class Shown(Struct, frozen=True):
-    story: ops.Story
-    kept_in: str | None
-
-
-def screen(shown: Shown) -> str:
-    story = shown.story
+def screen(story: Story) -> str:
     report, handoff = story.report, story.report.handoff
     passed, left_out = story.receipt.count(Fate.PASSED), story.receipt.count(Fate.NOT_PASSED)
     lines = [
@@ -43,7 +34,7 @@ def screen(shown: Shown) -> str:
         "",
         render.bold("4. Handed over"),
         "   to a separate program that knows nothing but the brief. What it holds was read back: "
-        + ("the brief, byte for byte." if report.arrived_whole else "NOT what was sent."),
+        "the brief, byte for byte.",
         render.bold("5. Proved"),
     ]
     for probe in report.probes:
@@ -62,14 +53,14 @@ def screen(shown: Shown) -> str:
         + ("its chain verifies." if not story.log.flaws else "its chain does NOT verify."),
         "",
     ]
-    lines.append(after(shown))
+    lines.append(after(story))
     return "\n".join(lines)
 
 
-def after(shown: Shown) -> str:
-    if shown.kept_in is None:
+def after(story: Story) -> str:
+    if not story.is_kept:
         return "All in a scratch folder, which is gone. segue demo --keep DIR keeps it to look around."
-    home = render.clean(shown.kept_in)
+    home = render.clean(story.home)
     return (
         f"Kept in {home}. Look around:\n  SEGUE_HOME={home} segue log\n  SEGUE_HOME={home} segue session list"
     )
@@ -79,20 +70,10 @@ def after(shown: Shown) -> str:
 @click.option(
     "--keep", metavar="DIR", type=click.Path(path_type=Path), help="Keep everything in a new folder."
 )
-@answers(screen, exit_code=lambda shown: int(shown.story.report.handoff.state.value != "validated"))
-def demo(frame: Frame, keep: Path | None) -> Shown:
+@answers(screen, exit_code=lambda story: int(story.report.handoff.state is not HandoffState.VALIDATED))
+def demo(frame: Frame, keep: Path | None) -> Story:
     """Watch one handoff from end to end. Needs no agent, key or network; touches nothing of yours."""
-    if keep is not None and keep.exists() and any(keep.iterdir()):
-        raise click.UsageError(f"{keep} is there already and not empty.")
-    folder = keep.absolute() if keep else Path(tempfile.mkdtemp(prefix="segue-demo-"))
-    env = {"SEGUE_HOME": str(folder)}
-    desk = open_desk(env=env, cwd=folder.parent, clock=frame.clock, new_id=frame.new_id)
-    try:
-        return Shown(ops.play(desk, folder / "project"), str(folder) if keep else None)
-    finally:
-        desk.close()
-        if keep is None:
-            shutil.rmtree(folder)
+    return ops.run(keep, clock=frame.clock, new_id=frame.new_id)
 
 
 COMMANDS = {"demo": demo}

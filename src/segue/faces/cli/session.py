@@ -12,8 +12,7 @@ from segue.ops.sessions import Change, Info
 
 
 def created_screen(change: Change[Session]) -> str:
-    session = change.value
-    assert session is not None  # noqa: S101 - it was just made
+    session = change.kept()
     return f"Session {session.id}: {render.clean(session.title)}"
 
 
