@@ -50,7 +50,7 @@ def run(keep: Path | None, *, clock: Clock, new_id: NewId) -> Story:
         raise BadInput(
             what=f"{keep} is there already, and not an empty folder.", next="segue demo --keep NEW_FOLDER"
         )
-    home = keep.absolute() if keep else Path(tempfile.mkdtemp(prefix="segue-demo-"))
+    home = keep.absolute() if keep else _scratch()
     desk = open_desk(env={"SEGUE_HOME": str(home)}, cwd=home.parent, clock=clock, new_id=new_id)
     try:
         return msgspec.structs.replace(play(desk, home / "project"), home=str(home), is_kept=keep is not None)

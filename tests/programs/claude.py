@@ -1,0 +1,76 @@
+"""Claude Code: Anthropic Messages."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from .model_server import Call, Fault
+from .program import Program, first_value
+
+SUBSCRIPTION = {"CLAUDE_CODE_OAUTH_TOKEN": "sk-ant-oat01-dummy", "ANTHROPIC_API_KEY": ""}
+"""Environment of somebody with a subscription: only then Claude Code heeds the limits of a plan."""
+
+DAY_S = 86_400
+
+
+class Claude(Program):
+    """Claude Code with an API key that is none."""
+
+    name = "claude"
+    model = "claude-sonnet-4-5"
+
+    def environment(self, url: str) -> dict[str, str]:
+        return {
+            "ANTHROPIC_BASE_URL": url,
+            "ANTHROPIC_API_KEY": "sk-ant-dummy-000",
+            "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+            "CLAUDE_CODE_MAX_RETRIES": "1",  # the default waits for minutes
+            "DISABLE_AUTOUPDATER": "1",
+            "DISABLE_TELEMETRY": "1",
+            "IS_SANDBOX": "1",  # as root, permissions can't be skipped without it
+        }
+
+    def configure(self, home: Path, url: str) -> None:
+        """Nothing: the environment says it all."""
+
+    def command(self, prompt: str, *, resume: str | None = None) -> list[str]:
+        return [
+            str(self.executable),
+            "--print",
+            prompt,
+            "--model",
+            self.model,
+            "--output-format",
+            "stream-json",
+            "--verbose",
+            "--dangerously-skip-permissions",
+            *(["--resume", resume] if resume else []),
+        ]
+
+    def write_file(self, path: Path, content: str) -> Call:
+        return Call("Write", {"file_path": str(path), "content": content})
+
+    def shell(self, command: str) -> Call:
+        return Call("Bash", {"command": command, "description": "Run a scripted command"})
+
+    def usage_limit(self, resets_at: int) -> Fault:
+        return Fault(429, headers={**plan_limits("rejected", 1.0, resets_at), "x-should-retry": "false"})
+
+    def session_id(self, stdout: str) -> str:
+        return first_value(stdout, "session_id")
+
+
+def plan_limits(status: str, used: float, resets_at: int) -> dict[str, str]:
+    """The headers that tell the state of a plan: "allowed", "allowed_warning" or "rejected"."""
+    prefix = "anthropic-ratelimit-unified"
+    return {
+        f"{prefix}-status": status,
+        f"{prefix}-reset": str(resets_at),
+        f"{prefix}-representative-claim": "five_hour",
+        f"{prefix}-5h-status": status,
+        f"{prefix}-5h-utilization": str(used),
+        f"{prefix}-5h-reset": str(resets_at),
+        f"{prefix}-7d-status": "allowed",
+        f"{prefix}-7d-utilization": "0.4",
+        f"{prefix}-7d-reset": str(resets_at + DAY_S),
+    }
