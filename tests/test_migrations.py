@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import sqlite3
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,7 @@ from tests.test_store import a_session
 def shape_of(database: Database) -> Any:
     """Everything the database itself knows of its tables, columns and indexes."""
     if database.dialect == "sqlite":
-        with sqlite3.connect(database.place) as connection:
+        with contextlib.closing(sqlite3.connect(database.place)) as connection:
             names = [
                 name for (name,) in connection.execute("select name from sqlite_master where type='table'")
             ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import sqlite3
 import sys
 import time
@@ -189,9 +190,8 @@ def _mend(found: places.Places) -> Iterator[Finding]:
     local = found.data / "local.db"
     try:
         if local.exists():
-            opened = store.open_local(found.data, settings.Settings())
-            damage = opened.database.check()
-            opened.close()
+            with contextlib.closing(store.open_local(found.data, settings.Settings())) as opened:
+                damage = opened.database.check()
             if damage:
                 raise LocalDamaged(place=local, what=damage[0])
     except StoreDamaged as error:

@@ -15,7 +15,11 @@ class Local:
     def __init__(self, path: Path, *, busy_seconds: float = 30) -> None:
         self.database = SqliteDatabase(path, busy_seconds=busy_seconds)
         plan = migrate.read_plan("local", "sqlite", schema=False)
-        migrate.bring_up(self.database, plan, before_upgrade=lambda _found: None)
+        try:
+            migrate.bring_up(self.database, plan, before_upgrade=lambda _found: None)
+        except BaseException:
+            self.database.close()
+            raise
 
     def trusts(self, path: Path, hash: Hash) -> bool:
         with self.database.read() as transaction:
