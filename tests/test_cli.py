@@ -168,6 +168,30 @@ def test_a_reader_that_leaves_early_is_no_error(tmp_path: Path) -> None:
     assert process.returncode == 0 and err == b""
 
 
+def test_output_that_cannot_be_written_is_an_error_that_says_so(tmp_path: Path) -> None:
+    env = {"SEGUE_HOME": str(tmp_path / "home"), "PATH": os.environ["PATH"]}
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [PROGRAMS / "segue", "config", "list"], env=env, stdout=full, stderr=subprocess.PIPE
+        )
+    assert done.returncode == 1 and b"cannot be written" in done.stderr and b"Traceback" not in done.stderr
+
+
+def test_no_output_at_all_is_no_error(tmp_path: Path) -> None:
+    env = {"SEGUE_HOME": str(tmp_path / "home"), "PATH": os.environ["PATH"]}
+    closed = ["sh", "-c", 'exec "$0" session create >&- 2>&-', str(PROGRAMS / "segue")]
+    assert subprocess.run(closed, env=env).returncode == 0
+
+
+@pytest.mark.parametrize("name", [b"bad\xff", b"new\nline", b"esc\x1b[31m", "ünï".encode()])
+def test_a_folder_with_an_odd_name_can_be_worked_in(cli: CommandLine, name: bytes) -> None:
+    cli.cwd = cli.folder / os.fsdecode(name)
+    cli.cwd.mkdir()
+    assert cli("session", "create").code == 0
+    assert "s-000000000001" in cli().out and cli("--json").code == 0
+    assert cli("session", "list", "--json").code == 0
+
+
 def test_a_folder_that_was_deleted_under_us(tmp_path: Path) -> None:
     env = {"SEGUE_HOME": str(tmp_path / "home"), "PATH": os.environ["PATH"], "PWD": "/gone"}
     folder = tmp_path / "gone"

@@ -4,6 +4,7 @@
     ├── BadInput            2  what was typed does not fit
     │   └── NotBuiltYet
     ├── NotFound            1  there is no such thing
+    ├── CannotPrint         1  it was done, but could not be shown
     ├── SettingsError       3
     │   ├── BadFile
     │   ├── UnknownKey
@@ -79,6 +80,13 @@ class NotFound(SegueError):
 
     exit_code = 1
     hint = "{next}"
+
+
+class CannotPrint(SegueError):
+    """The output cannot be written: {what}. What the command did is done all the same."""
+
+    exit_code = 1
+    hint = "send it elsewhere (segue ... > FILE); segue log shows what was changed"
 
 
 class SettingsError(SegueError):

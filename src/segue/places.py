@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -56,6 +57,11 @@ def find_project_file(start: Path, home: Path) -> Path | None:
         if (folder / ".git").exists():
             return None
     return None
+
+
+def as_text(path: Path) -> str:
+    """A path as text that can be kept and printed: bytes that are no UTF-8 become �."""
+    return os.fsencode(path).decode(errors="replace")
 
 
 def find_project(start: Path) -> Path:

@@ -7,6 +7,7 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
+from segue import places
 from segue.errors import BadInput, NotFound, Refused
 from segue.model import Handoff, Session, SessionStatus
 from segue.ops.desk import Desk
@@ -24,8 +25,8 @@ class Info(Struct, frozen=True):
 def create(
     desk: Desk, title: str = "", *, project: Path | None = None, key: str | None = None
 ) -> Change[Session]:
-    folder = str(project or desk.project)
-    title = title.strip() or Path(folder).name or folder
+    folder = places.as_text(project or desk.project)
+    title = title.strip() or _title_of(folder)
     if len(title) > TITLE_LIMIT or not title.isprintable():
         raise BadInput(
             what=f"A session's title is one line of at most {TITLE_LIMIT} characters.",
@@ -47,6 +48,11 @@ def create(
         )
 
     return desk.shared.record(SESSION, "session.created", id, decide, key=key, request=[title, folder])
+
+
+def _title_of(folder: str) -> str:
+    name = Path(folder).name or folder
+    return "".join(char if char.isprintable() else "�" for char in name)[:TITLE_LIMIT]
 
 
 def all_sessions(desk: Desk) -> list[Session]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from segue import agents
+from segue import agents, places
 from segue.model import Handoff, Limit, Session, SessionStatus
 from segue.ops.desk import Desk
 from segue.store import HANDOFF, SESSION
@@ -30,14 +30,15 @@ def overview(desk: Desk) -> Overview:
         AgentStatus(agent.name, agent.title, agents.locate(agent, desk.env).path is not None, ())
         for agent in agents.all_programs()
     ]
+    project = places.as_text(desk.project)
     sessions: list[Session] = []
     handoffs: list[Handoff] = []
     if desk.has_store:
         sessions = [
             session
             for session in desk.shared.all(SESSION)
-            if session.project == str(desk.project) and session.status is SessionStatus.OPEN
+            if session.project == project and session.status is SessionStatus.OPEN
         ]
         ids = {session.id for session in sessions}
         handoffs = [handoff for handoff in desk.shared.all(HANDOFF) if handoff.session in ids]
-    return Overview(str(desk.project), tuple(found), tuple(sessions), handoffs[0] if handoffs else None)
+    return Overview(project, tuple(found), tuple(sessions), handoffs[0] if handoffs else None)

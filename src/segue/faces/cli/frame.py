@@ -19,6 +19,7 @@ import msgspec
 
 from segue import clock as clocks
 from segue.clock import Clock
+from segue.errors import CannotPrint
 from segue.ops import desk as desks
 from segue.ops.desk import Desk, NewId
 
@@ -61,14 +62,26 @@ class Frame:
         try:
             click.echo(text, color=self.has_colour(sys.stdout))
         except BrokenPipeError:
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            self._print_no_more()
+        except OSError as error:
+            self._print_no_more()
+            raise CannotPrint(what=error.strerror) from error
+
+    def _print_no_more(self) -> None:
+        # What is still in the buffer must not fail once more when the interpreter ends.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
     def say(self, text: str) -> None:
         """Talk, for the person: never part of the data."""
         click.echo(text, err=True, color=self.has_colour(sys.stderr))
 
     def has_colour(self, stream: Any) -> bool:
-        return stream.isatty() and not self.env.get("NO_COLOR") and self.env.get("TERM") != "dumb"
+        return (
+            stream is not None
+            and stream.isatty()
+            and not self.env.get("NO_COLOR")
+            and self.env.get("TERM") != "dumb"
+        )
 
     def _tell_what_was_left_out(self, desk: Desk) -> None:
         project = desk.project_file
