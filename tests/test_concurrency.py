@@ -39,7 +39,7 @@ def claim_all(start: Any, queue: Any, number: int, place: Place) -> None:
     shared = place.open(actor=f"worker-{number}", clock=clock.now)
     start.wait()
     claimed = []
-    while lease := shared.claim("step", 600):
+    while lease := shared.claim("step", 600, f"worker-{number}"):
         claimed.append(lease.subject)
     queue.put(claimed)
 

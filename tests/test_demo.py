@@ -55,7 +55,7 @@ def test_the_program_answers_only_from_its_brief(tmp_path: Path) -> None:
     done = subprocess.run(
         demo.command(brief, tmp_path), input=json.dumps(questions), capture_output=True, text=True, check=True
     )
-    assert json.loads(done.stdout) == [["mend credit.py"], None, None]
+    assert json.loads(done.stdout) == ["mend credit.py", None, None]
 
 
 def test_the_program_can_reach_neither_segue_nor_the_store() -> None:
@@ -64,7 +64,9 @@ def test_the_program_can_reach_neither_segue_nor_the_store() -> None:
         line.split()[1].split(".")[0] for line in source.splitlines() if line.startswith(("import", "from"))
     ]
     argv = demo.command(Path("b"), Path("p"))
-    assert argv[:2] == [sys.executable, "-I"]
+    assert argv[:3] == [sys.executable, "-I", "-S"]
+    tried = subprocess.run([*argv[:3], "-c", "import segue"], capture_output=True, text=True)
+    assert "ModuleNotFoundError" in tried.stderr
 
 
 def prepared(desk: Desk, folder: Path) -> Handoff:

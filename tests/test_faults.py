@@ -94,9 +94,10 @@ def test_a_newer_store(full: CommandLine) -> None:
     ("url", "says", "code", "next_step"),
     [
         ("postgresql://ada:s3cret@127.0.0.1:1/segue", "cannot be reached", 4, "segue config get store.url"),
-        ("postgresql://[nonsense", "cannot be reached", 4, "segue config get store.url"),
-        ("mysql://127.0.0.1/x", "is no value for store.url", 3, "segue config get store.url"),
-        ("/some/file", "is no value for store.url", 3, "segue config get store.url"),
+        ("postgresql://ada:s3cret@[nonsense", "cannot be reached", 4, "segue config get store.url"),
+        ("postgresql://ada:s3cret%zz@127.0.0.1/x", "cannot be reached", 4, "segue config get store.url"),
+        ("mysql://ada:s3cret@127.0.0.1/x", "is no value for store.url", 3, "give SEGUE_STORE another value"),
+        ("/some/file", "is no value for store.url", 3, "give SEGUE_STORE another value"),
     ],
 )
 def test_a_wrong_address(cli: CommandLine, url: str, says: str, code: int, next_step: str) -> None:
@@ -291,10 +292,10 @@ def test_a_disk_that_fills_at_any_point_of_a_write(small_disk: Path) -> None:
                 pass
             file.truncate(max(0, file.tell() - pages * 4096))
         env = {"SEGUE_HOME": str(small_disk / "home"), "HOME": str(small_disk)}
-        before = segue("log", "--limit", "1000", "--json", env=env).out.count('"id"')
+        before = segue("log", "--limit", "1000", "--json", env=env).out.count('"chain"')
         made = segue("session", "create", "--title", f"with {pages} pages", env=env)
         filler.unlink()
-        after = segue("log", "--limit", "1000", "--json", env=env).out.count('"id"')
+        after = segue("log", "--limit", "1000", "--json", env=env).out.count('"chain"')
         outcomes.add(made.code)
         assert after == before + (made.code == 0), (pages, made)
         assert segue("log", "verify", env=env).code == 0
@@ -305,7 +306,9 @@ def test_a_disk_that_fills_at_any_point_of_a_write(small_disk: Path) -> None:
 def test_another_users_store_is_refused(full: CommandLine) -> None:
     folder = full.home / "data" / "shared"
     os.chown(folder, 65534, 65534)
-    assert_clear(full("session", "list"), code=4, says="belongs to another user", next_step="segue doctor")
+    assert_clear(
+        full("session", "list"), code=4, says="belongs to another user", next_step="run as that user"
+    )
 
 
 def test_two_config_changes_at_once_both_take(cli: CommandLine) -> None:

@@ -16,7 +16,7 @@ SOURCE = Path(__file__).parent.parent / "src" / "segue"
 
 VALUES = {
     *("assertions", "budget", "clock", "disk", "errors", "facts", "lifecycle", "model", "pack", "places"),
-    *("redact", "seal", "settings", "tiers"),
+    *("redact", "seal", "settings", "text", "tiers"),
 }
 MAY_IMPORT = {
     "values": {"values"},

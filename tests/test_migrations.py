@@ -91,7 +91,7 @@ def test_an_upgrade_keeps_the_data_and_makes_a_backup_first(place: Place) -> Non
     assert shape_of(shared.database)
     shared.close()
     (made,) = backup.list_in(store.backups_folder(place.data))
-    assert made.header.version == 1 and "upgrade" in made.header.why
+    assert made.header is not None and made.header.version == 1 and "upgrade" in made.header.why
 
 
 def test_every_older_version_can_be_upgraded(place: Place) -> None:

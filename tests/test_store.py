@@ -168,7 +168,7 @@ def test_a_lease_that_ran_out_can_be_claimed_and_the_old_holder_is_refused(place
         shared.release(old)
     shared.renew(new, 60)
     shared.settle(new)
-    assert shared.claim("step", 60) is None
+    assert shared.claim("step", 60, "two") is None
     shared.close()
 
 
@@ -178,17 +178,17 @@ def test_the_longest_due_is_claimed_first_and_nothing_before_its_time(place: Pla
     shared.offer("step", "step:early", "2026-01-01T00:00:00.000000Z")
     shared.offer("step", "step:future", "2026-01-03T00:00:00.000000Z")
     shared.offer("message", "message:1", "2025-01-01T00:00:00.000000Z")
-    claimed = [shared.claim("step", 60) for _ in range(3)]
+    claimed = [shared.claim("step", 60, "one") for _ in range(3)]
     assert [lease.subject if lease else None for lease in claimed] == ["step:early", "step:late", None]
     shared.close()
 
 
 def test_a_released_lease_is_free_again(shared: Shared) -> None:
     shared.offer("step", "step:1")
-    lease = shared.claim("step", 60)
+    lease = shared.claim("step", 60, "one")
     assert lease is not None
     shared.release(lease)
-    again = shared.claim("step", 60)
+    again = shared.claim("step", 60, "two")
     assert again is not None and again.token == 2
 
 

@@ -57,8 +57,8 @@ def test_the_tree_at_the_top_of_the_file_is_the_tree() -> None:
 
 
 def test_the_exit_codes_in_the_tree_are_the_ones_that_are_used() -> None:
-    assert len(re.findall(r"── (\w+) +(\d)\b", errors.__doc__ or "")) == 7
-    for name, code in re.findall(r"── (\w+) +(\d)\b", errors.__doc__ or ""):
+    assert len(re.findall(r"── (\w+) +(\d+)\b", errors.__doc__ or "")) == 8
+    for name, code in re.findall(r"── (\w+) +(\d+)\b", errors.__doc__ or ""):
         assert getattr(errors, name).exit_code == int(code)
 
 
@@ -145,7 +145,7 @@ def a_chain(length: int) -> tuple[list[Operation], chain.Head]:
         )
         links.append(chain.sealed(link))
         prev = links[-1].hash
-    return links, chain.Head("s-1", length, prev, "")
+    return links, chain.Head("s-1", length, prev, links[-1].at)
 
 
 @given(st.integers(1, 8))

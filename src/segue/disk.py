@@ -27,7 +27,7 @@ def make_private_folder(path: Path) -> None:
         with contextlib.suppress(FileExistsError):
             folder.mkdir(mode=0o700)
             folder.chmod(0o700)
-            sync_folder(folder.parent)
+        sync_folder(folder.parent)
 
 
 def open_private(path: Path, flags: int) -> int:
@@ -67,11 +67,12 @@ def replacing(path: Path) -> Iterator[Path]:
         raise
 
 
-def write_file(path: Path, data: bytes) -> None:
+def write_file(path: Path, data: bytes, *, mode: int = 0o600) -> None:
     """Put content in place, whole and on disk when this returns."""
     with replacing(path) as temporary:
         fd = open_private(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
         try:
+            os.fchmod(fd, mode)
             write_all(fd, data)
             os.fsync(fd)
         finally:
@@ -90,10 +91,11 @@ def locked(path: Path) -> Iterator[None]:
         os.close(fd)
 
 
+def is_ours(path: Path) -> bool:
+    return path.stat().st_uid == os.getuid()
+
+
 def exposure(path: Path) -> str | None:
-    """How others could get at a file or folder of ours; None where they cannot."""
-    found = path.stat()
-    if found.st_uid != os.getuid():
-        return "it belongs to another user"
-    loose = stat.S_IMODE(found.st_mode) & 0o077
-    return f"mode {stat.S_IMODE(found.st_mode):04o}" if loose else None
+    """How others could get at a file or folder; None where they cannot."""
+    mode = stat.S_IMODE(path.stat().st_mode)
+    return f"mode {mode:04o}" if mode & 0o077 else None

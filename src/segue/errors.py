@@ -20,18 +20,21 @@
     │   ├── StoreReadOnly
     │   ├── StoreFull
     │   ├── StoreExposed
+    │   ├── StoreForeign
     │   ├── StoreUnreachable
     │   ├── DriverMissing
     │   ├── BlobDamaged
     │   └── BackupDamaged
     ├── Refused             5  it could be done, but must not be
+    │   ├── InUse
     │   ├── UndoConflict
     │   ├── NothingToUndo
     │   ├── KeyTaken
     │   ├── LeaseLost
     │   └── NoSuchStep
-    └── AgentError          6
-        └── AgentFailed
+    ├── AgentError          6
+    │   └── AgentFailed
+    └── Bug                70  ours, not yours
 
 The docstring is the message and `hint` names the next command; both are filled in from the keywords
 that the error is raised with. The number is the exit code of the command line. Exceptions of
@@ -105,13 +108,13 @@ class BadFile(SettingsError):
 class UnknownKey(SettingsError):
     """{place}: there is no setting '{key}'.{nearest}"""
 
-    hint = "segue config list shows every setting"
+    hint = "{next}"
 
 
 class BadValue(SettingsError):
     """{place}: '{value}' is no value for {key}: it takes {takes}."""
 
-    hint = "segue config get {key}"
+    hint = "{next}"
 
 
 class FixedByPolicy(SettingsError):
@@ -149,7 +152,10 @@ class StoreBusy(StoreError):
 class StoreDamaged(StoreError):
     """The store at {place} is damaged: {what}. It was left as it is."""
 
-    hint = "segue backup list, then segue backup restore latest (the damaged files are kept)"
+    hint = (
+        "segue backup list, then segue backup restore latest (the damaged files are kept); "
+        "with no backup, move the folder away and a new store is made"
+    )
 
 
 class LocalDamaged(StoreDamaged):
@@ -184,8 +190,14 @@ class StoreExposed(StoreError):
     hint = "segue doctor --mend closes it to everyone but you"
 
 
+class StoreForeign(StoreError):
+    """{place} belongs to another user; Segue does not use it."""
+
+    hint = "run as that user, or set SEGUE_HOME to a folder of your own"
+
+
 class StoreUnreachable(StoreError):
-    """The store {place} cannot be reached: {what}. Nothing was changed."""
+    """The store {place} cannot be reached: {what}."""
 
     hint = (
         "segue config get store.url shows where that address comes from; "
@@ -196,7 +208,7 @@ class StoreUnreachable(StoreError):
 class DriverMissing(StoreError):
     """The store {place} needs the PostgreSQL driver, which is not installed."""
 
-    hint = "pip install 'segue[postgres]'"
+    hint = "in Segue's checkout: uv tool install '.[postgres]', or pipx install '.[postgres]'"
 
 
 class BlobDamaged(StoreError):
@@ -216,6 +228,12 @@ class Refused(SegueError):
 
     exit_code = 5
     hint = "{next}"
+
+
+class InUse(Refused):
+    """Session {id} cannot be made never to have been: it has handoffs."""
+
+    hint = "segue session close {id} ends it and keeps them"
 
 
 class UndoConflict(Refused):
@@ -259,3 +277,10 @@ class AgentFailed(AgentError):
     """{agent} did not finish: {what}."""
 
     hint = "segue log --limit 5 shows how far it came; the work is kept"
+
+
+class Bug(SegueError):
+    """Something went wrong inside Segue ({what}). That is a bug, and not your fault. {kept}"""
+
+    exit_code = 70
+    hint = "segue doctor; then run the command again with --debug to see the details"

@@ -18,7 +18,7 @@ SECTIONS = {
     "file": "Files, as they now stand",
     "command": "Commands, with their last result",
     "test": "Tests, as last seen",
-    "next step": "Next step",
+    "next step": "Next step, in the agent's words",
 }
 KEEP_LONGEST = ("constraint", "next step", "instruction", "test", "file", "command")
 
@@ -31,24 +31,36 @@ def rank(fact: Fact) -> int:
 
 def count_tokens(text: str) -> int:
     """A cautious estimate: more than any vendor's tokenizer is likely to count."""
-    return -(-len(text.encode()) // 3)
+    return _tokens(len(text.encode()))
+
+
+def _tokens(size: int) -> int:
+    return -(-size // 3)
 
 
 def pack(facts: Iterable[Fact], *, tier: Tier, budget: int) -> tuple[Brief, Receipt]:
     every = list(facts)
-    kept: list[Fact] = []
+    kept: set[int] = set()
+    titled: set[str] = set()
+    size = len(render([]).encode())
     # Of one rank, what came about last is kept longest.
-    for _, _, fact in sorted((rank(fact), -index, fact) for index, fact in enumerate(every)):
-        if count_tokens(render(_sections([*kept, fact]))) <= budget:
-            kept.append(fact)
+    for _, position in sorted((rank(fact), -index) for index, fact in enumerate(every)):
+        fact = every[-position]
+        grown = size + len(_line(fact).encode()) + 1
+        if fact.kind not in titled:
+            grown += len(_title(fact.kind).encode())
+        if _tokens(grown) <= budget:
+            kept.add(-position)
+            titled.add(fact.kind)
+            size = grown
         elif fact.kind == "constraint":
             raise BadInput(
                 what=f"A budget of {budget} tokens cannot hold the constraints.",
                 next="give a larger budget: no brief is made without them",
             )
-    sections = _sections([fact for fact in every if fact in kept])
+    sections = _sections([fact for index, fact in enumerate(every) if index in kept])
     brief = Brief(tier=tier, budget=budget, tokens=count_tokens(render(sections)), sections=sections)
-    return brief, Receipt(lines=tuple(_receipt_line(fact, fact in kept) for fact in every))
+    return brief, Receipt(lines=tuple(_receipt_line(fact, index in kept) for index, fact in enumerate(every)))
 
 
 def _receipt_line(fact: Fact, is_kept: bool) -> ReceiptLine:
@@ -59,8 +71,18 @@ def _receipt_line(fact: Fact, is_kept: bool) -> ReceiptLine:
 
 def render(sections: Iterable[Section]) -> str:
     """A brief as the receiver reads it."""
-    parts = [f"## {section.title}\n" + "".join(f"{line}\n" for line in section.lines) for section in sections]
-    return "\n".join(["# Handoff\n", *parts])
+    parts = [
+        _title_line(section.title) + "".join(f"{line}\n" for line in section.lines) for section in sections
+    ]
+    return "".join(["# Handoff\n", *parts])
+
+
+def _title(kind: str) -> str:
+    return _title_line(SECTIONS[kind])
+
+
+def _title_line(title: str) -> str:
+    return f"\n## {title}\n"
 
 
 def _sections(facts: Sequence[Fact]) -> tuple[Section, ...]:
@@ -74,6 +96,7 @@ def _sections(facts: Sequence[Fact]) -> tuple[Section, ...]:
 
 
 def _line(fact: Fact) -> str:
-    if fact.kind in ("file", "command", "test"):
-        return f"- {fact.subject}: {fact.value}"
-    return f"- {fact.value}"
+    """A fact as one item of a list, whatever is in it: further lines are indented, so that nothing in a
+    file name or a command can start a section, or an item, of its own."""
+    text = f"{fact.subject}: {fact.value}" if fact.kind in ("file", "command", "test") else fact.value
+    return "- " + "\n  ".join(text.splitlines())

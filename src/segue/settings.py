@@ -40,6 +40,8 @@ class Kind(Struct, frozen=True):
 
     takes: str
     read: Callable[[Any], Any]
+    shown: Callable[[Any], Any] = lambda value: value
+    """The value without what must not be seen."""
 
 
 class Setting(Struct, frozen=True):
@@ -104,12 +106,30 @@ def _read_store(value: Any) -> str:
     return text
 
 
+def without_password(url: str) -> str:
+    """An address, fit to be shown and logged: a password may also hide in its query."""
+    from urllib.parse import urlsplit, urlunsplit  # lazy: few have an address
+
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return url.partition("://")[0] + "://..."
+    host = parts.netloc.rpartition("@")[2]
+    user = parts.netloc.rpartition("@")[0].partition(":")[0]
+    query = "..." if parts.query else ""
+    return urlunsplit((parts.scheme, f"{user}@{host}" if user else host, parts.path, query, ""))
+
+
 FLAG = Kind("true or false", _read_flag)
 PERCENT = Kind("a whole percentage from 1% to 100%", _read_percent)
 SECONDS = Kind("a whole number of seconds from 1 to 3600", _read_seconds)
 NAMES = Kind("a list of names", _read_names)
 TEXT = Kind("a line of text", _read_text)
-STORE = Kind("postgresql://..., or nothing for the store in your own folder", _read_store)
+STORE = Kind(
+    "postgresql://..., or nothing for the store in your own folder",
+    _read_store,
+    lambda value: without_password(value) if isinstance(value, str) and value else value,
+)
 PRESERVE = Kind(" or ".join(Preserve), Preserve)
 
 
@@ -126,14 +146,16 @@ def _less_kept(old: Preserve, new: Preserve) -> bool:
 
 
 MODEL_LIMIT = "limits.models."
+COMMAND_LINE = "On the command line"
+"""The place of what was typed, for errors."""
 
 SETTINGS = (
     Setting("handoff.auto", FLAG, "prepare a handoff by itself when a threshold is reached", _lower),
     Setting("handoff.auto_switch", FLAG, "let `segue run` move on by itself at the urgent threshold", _lower),
     Setting("handoff.preserve", PRESERVE, "how much a handoff carries", _less_kept),
-    Setting("limits.recommend", PERCENT, "from this share of a limit on a handoff is recommended", _lower),
-    Setting("limits.urgent", PERCENT, "from this share of a limit on it is urgent", _lower),
-    Setting("limits.models", PERCENT, "the share for one model, as limits.models.NAME", _lower),
+    Setting("limits.recommend", PERCENT, "from this share of a limit on a handoff is recommended", _never),
+    Setting("limits.urgent", PERCENT, "from this share of a limit on it is urgent", _never),
+    Setting("limits.models", PERCENT, "the share for one model, as limits.models.NAME", _never),
     Setting(
         "vendors.allowed",
         NAMES,
@@ -182,7 +204,7 @@ class Resolved(Struct, frozen=True):
     ignored: tuple[Assignment, ...] = ()
 
     def value(self, key: str) -> Any:
-        setting = setting_for(key, "the command line")
+        setting = setting_for(key, COMMAND_LINE)
         found = getattr(self.settings, setting.field)
         return found.get(key.removeprefix(MODEL_LIMIT)) if key.startswith(MODEL_LIMIT) else found
 
@@ -207,7 +229,14 @@ def setting_for(key: str, place: str) -> Setting:
 
     known = [*BY_KEY, MODEL_LIMIT + "NAME"]
     close = difflib.get_close_matches(key, known, n=1, cutoff=0.5)
-    raise UnknownKey(place=place, key=key, nearest=f" Did you mean {close[0]}?" if close else "")
+    raise UnknownKey(
+        place=place,
+        key=key,
+        nearest=f" Did you mean {close[0]}?" if close else "",
+        next="segue config list shows every setting"
+        if place in (COMMAND_LINE, "--set")
+        else "segue config edit mends it; segue config path shows every file",
+    )
 
 
 def assign(key: str, value: Any, source: Source, place: str) -> Assignment:
@@ -215,18 +244,49 @@ def assign(key: str, value: Any, source: Source, place: str) -> Assignment:
     try:
         return Assignment(key, setting.kind.read(value), source)
     except ValueError:
+        value = setting.kind.shown(value)
         shown = value if isinstance(value, str) else msgspec.json.encode(value, enc_hook=str).decode()
-        raise BadValue(place=place, key=key, value=shown, takes=setting.kind.takes) from None
+        raise BadValue(
+            place=place, key=key, value=shown, takes=setting.kind.takes, next=_mend(place, key)
+        ) from None
+
+
+def _mend(place: str, key: str) -> str:
+    """Where a wrong value is put right."""
+    if place == COMMAND_LINE:
+        return f"segue config get {key} shows what it is now"
+    if place.startswith(("SEGUE_", "--set")):
+        return f"give {place} another value, or leave it out"
+    return "segue config edit mends it; segue config path shows every file"
+
+
+LARGEST_FILE = 1_000_000
+
+
+def read_bytes(path: Path) -> bytes | None:
+    """What is in a settings file; None where there is none. A pipe or a device is no settings file."""
+    try:
+        if not path.exists():
+            return None
+        if not path.is_file() or path.stat().st_size > LARGEST_FILE:
+            raise BadFile(place=path, what="it is no ordinary file, or far too large")
+        return path.read_bytes()
+    except OSError as error:
+        raise BadFile(place=path, what=error.strerror or str(error)) from error
 
 
 def read_file(path: Path, layer: Layer) -> list[Assignment]:
     """What a settings file assigns; an empty list where there is no such file."""
+    content = read_bytes(path)
+    return read_content(content, path, layer) if content is not None else []
+
+
+def read_content(content: bytes, path: Path, layer: Layer) -> list[Assignment]:
     try:
-        text = path.read_bytes().decode()
-    except (FileNotFoundError, NotADirectoryError):
-        return []
-    except (OSError, UnicodeDecodeError) as error:
-        raise BadFile(place=path, what=getattr(error, "strerror", None) or str(error)) from error
+        # Some editors begin a file with a mark that TOML does not know.
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise BadFile(place=path, what=str(error)) from error
     return read_text(text, path, layer)
 
 
@@ -312,9 +372,7 @@ def resolve(layers: Iterable[list[Assignment]], *, is_trusted: bool) -> Resolved
     ignored = []
     for assignment in (assignment for layer in layers for assignment in layer):
         setting = setting_for(assignment.key, str(assignment.source))
-        # A model without a limit of its own has the general one.
-        general = values.get("limits.recommend", Settings().limits_recommend)
-        current = values.get(assignment.key, general if setting.key == "limits.models" else setting.default)
+        current = values.get(assignment.key, setting.default)
         from_stranger = assignment.source.layer is Layer.PROJECT and not is_trusted
         if from_stranger and not setting.is_narrower(current, assignment.value):
             ignored.append(assignment)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable
 from pathlib import Path
+from typing import TypeVar
 
 import msgspec
 
@@ -18,6 +19,8 @@ from segue.model import Agent, Entry, Transcript, Usage
 AGENT = Agent(name="demo", title="Demonstration agent", vendor="none", program="", tested="1")
 
 PATTERN = "*.demo.jsonl"
+
+T = TypeVar("T")
 
 
 def find(project: Path) -> Iterable[Transcript]:
@@ -36,15 +39,22 @@ def _records(transcript: Transcript) -> Iterable[dict[str, object]]:
 def read(transcript: Transcript) -> Iterable[Entry]:
     for record in _records(transcript):
         if "kind" in record:
-            yield msgspec.convert({**record, "native": record}, Entry)
+            yield _as(Entry, {**record, "native": record}, transcript)
 
 
 def usage(transcript: Transcript) -> Usage | None:
     """The last figures that the transcript holds."""
     found = [record["usage"] for record in _records(transcript) if "usage" in record]
-    return msgspec.convert(found[-1], Usage) if found else None
+    return _as(Usage, found[-1], transcript) if found else None
+
+
+def _as(type: type[T], record: object, transcript: Transcript) -> T:
+    try:
+        return msgspec.convert(record, type)
+    except msgspec.ValidationError as error:
+        raise AgentError(agent=AGENT.name, what=f"{transcript.path}: {error}") from error
 
 
 def command(brief: Path, project: Path) -> list[str]:
     program = Path(__file__).with_name("demo_program.py")
-    return [sys.executable, "-I", str(program), str(brief), str(project / "received.demo.jsonl")]
+    return [sys.executable, "-I", "-S", str(program), str(brief), str(project / "received.demo.jsonl")]

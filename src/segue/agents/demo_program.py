@@ -2,8 +2,8 @@
 
     python -I demo_program.py BRIEF TRANSCRIPT < questions.json > answers.json
 
-A question is {"section": "...", "about": "..."}; the answer is the lines of that section of the brief
-that name what it is about, or null. It runs apart from Segue (isolated, standard library only), opens
+A question is {"section": "...", "about": "..."}; the answer is the last line of that section of the
+brief that names what it is about, or null. It runs apart from Segue (isolated, standard library only), opens
 no file but its brief and its own transcript, and so can only know what arrived.
 """
 
@@ -15,18 +15,20 @@ from pathlib import Path
 def sections_of(brief: str) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
     title = ""
-    for line in brief.splitlines():
+    for line in brief.split("\n"):
         if line.startswith("## "):
             title = line[3:]
         elif line.startswith("- "):
             found.setdefault(title, []).append(line[2:])
+        elif line.startswith("  "):
+            found[title][-1] += "\n" + line[2:]
     return found
 
 
-def answer(sections: dict[str, list[str]], question: dict[str, str]) -> list[str] | None:
+def answer(sections: dict[str, list[str]], question: dict[str, str]) -> str | None:
     lines = sections.get(question["section"], [])
     fitting = [line for line in lines if question.get("about", "") in line]
-    return fitting or None
+    return fitting[-1] if fitting else None
 
 
 def main(brief_path: Path, transcript_path: Path) -> None:

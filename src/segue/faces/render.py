@@ -6,12 +6,12 @@ from collections.abc import Iterable, Sequence
 
 import click
 
+from segue.text import printable
+
 MARKS = {"ok": ("✓", "green"), "note": ("·", "yellow"), "problem": ("✗", "red")}
 
 
-def clean(text: object) -> str:
-    """Text that cannot move the cursor, change colours or hide itself."""
-    return "".join(char if char.isprintable() else "�" for char in str(text))
+clean = printable
 
 
 def bold(text: str) -> str:
@@ -38,8 +38,8 @@ def size(count: int) -> str:
 
 
 def when(moment: str) -> str:
-    """'2026-11-16 09:30:00', in UTC like everything that is kept."""
-    return moment[:19].replace("T", " ")
+    """'2026-11-16 09:30:00Z': UTC, like everything that is kept."""
+    return moment[:19].replace("T", " ") + "Z"
 
 
 def plural(count: int, noun: str) -> str:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import contextlib
 from pathlib import Path
 
+import msgspec
 from msgspec import Struct
 
-from segue import store
+from segue import settings, store
 from segue.errors import NotFound, StoreDamaged, StoreError
 from segue.model import Operation
 from segue.ops.desk import Desk
@@ -34,7 +35,7 @@ def all_backups(desk: Desk) -> list[Backup]:
 def find(desk: Desk, name: str) -> Backup:
     """A backup by its name, its path, or as 'latest'."""
     known = all_backups(desk)
-    if name == "latest" and known:
+    if name == "latest" and known and known[0].header:
         return known[0]
     for candidate in known:
         if name in (candidate.name, candidate.path):
@@ -45,6 +46,12 @@ def find(desk: Desk, name: str) -> Backup:
             path.name.removesuffix(backup.SUFFIX), str(path), path.stat().st_size, backup.check(path)
         )
     raise NotFound(noun="backup", name=name, next="segue backup list")
+
+
+def place(desk: Desk) -> str:
+    """Where the shared store is, in words."""
+    url = desk.settings.store_url
+    return settings.without_password(url) if url else str(store.shared_file(desk.places.data))
 
 
 def restore(desk: Desk, name: str) -> Restored:
@@ -75,6 +82,7 @@ def restore(desk: Desk, name: str) -> Restored:
             subject=f"backup:{chosen.name}",
             actor=desk.actor,
             at=desk.clock(),
+            after=msgspec.json.encode({"backup": chosen.name, "saved": saved}).decode(),
         )
         backup.restore(database, store.plan_for(database), Path(chosen.path), record)
         store.mark(database)

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import stat
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import msgspec
 from msgspec import Struct
 
 from segue import disk, places, settings
 from segue.errors import BadFile, DraftRefused, FixedByPolicy, NotFound, SettingsError, SettingsNotWritten
+from segue.model import Hash
 from segue.ops.desk import Desk
-from segue.settings import MODEL_LIMIT, Assignment, Layer, Source
+from segue.settings import COMMAND_LINE, MODEL_LIMIT, Layer, Source
 from segue.store import blobs
 
 
@@ -42,15 +45,22 @@ class Place(Struct, frozen=True):
     note: str = ""
 
 
-class Trusted(Struct, frozen=True):
+class Trust(Struct, frozen=True):
+    """Whether a project's file is trusted now, and what that changes."""
+
     path: str
-    takes_effect: tuple[Assignment, ...]
+    is_trusted: bool
+    affects: dict[str, Any]
 
 
 def show(desk: Desk, key: str) -> Shown:
-    setting = settings.setting_for(key, "the command line")
+    setting = settings.setting_for(key, COMMAND_LINE)
     return Shown(
-        key, desk.resolved.value(key), str(desk.resolved.source(key)), setting.about, setting.kind.takes
+        key,
+        _shown(key, desk.resolved.value(key)),
+        str(desk.resolved.source(key)),
+        setting.about,
+        setting.kind.takes,
     )
 
 
@@ -80,24 +90,33 @@ def change(desk: Desk, values: Mapping[str, str | None], *, in_project: bool = F
     layer = Layer.PROJECT if in_project else Layer.USER
     read = {key: _checked(desk, key, value) for key, value in values.items()}
     try:
-        with disk.locked(path.with_name(f".{path.name}.lock")):
+        with disk.locked(_lock_of(desk.places)):
             before = {assignment.key: assignment.value for assignment in settings.read_file(path, layer)}
-            text = _edited(path, read)
-            settings.read_text(text, path, layer)
-            disk.write_file(path, text.encode())
+            content = _edited(path, before, read, layer)
+            # A settings file may be a link to where it is kept; its mode is the person's choice.
+            real = path.resolve()
+            mode = stat.S_IMODE(real.stat().st_mode) if real.exists() else 0o600
+            disk.write_file(real, content, mode=mode)
     except OSError as error:
         raise SettingsNotWritten(place=path, what=error.strerror) from error
-    if in_project:
-        _keep_trust(desk, path)
-    return [_changed(desk, key, before, read, path, layer) for key in read]
+    is_trusted = in_project and _keep_trust(desk, path, blobs.hash_of(content))
+    return [_changed(desk, key, before, read, path, layer, is_trusted) for key in read]
 
 
 def _changed(
-    desk: Desk, key: str, before: Mapping[str, Any], after: Mapping[str, Any], path: Path, layer: Layer
+    desk: Desk,
+    key: str,
+    before: Mapping[str, Any],
+    after: Mapping[str, Any],
+    path: Path,
+    layer: Layer,
+    is_trusted: bool,
 ) -> Changed:
     source = desk.resolved.source(key)
-    wins = list(Layer).index(source.layer) > list(Layer).index(layer)
-    return Changed(key, before.get(key), after[key], str(path), str(source) if wins else "")
+    wins = str(source) if list(Layer).index(source.layer) > list(Layer).index(layer) else ""
+    if layer is Layer.PROJECT and not is_trusted and after[key] is not None:
+        wins = wins or "what holds without this file, unless this narrows it (segue trust),"
+    return Changed(key, _shown(key, before.get(key)), _shown(key, after[key]), str(path), wins)
 
 
 def _checked(desk: Desk, key: str, value: str | None) -> Any:
@@ -105,9 +124,9 @@ def _checked(desk: Desk, key: str, value: str | None) -> Any:
     if source.layer is Layer.POLICY:
         raise FixedByPolicy(key=key, place=source.place)
     if value is None:
-        settings.setting_for(key, "the command line")
+        settings.setting_for(key, COMMAND_LINE)
         return None
-    return settings.assign(key, value, Source(Layer.FLAG), "the command line").value
+    return settings.assign(key, value, Source(Layer.FLAG), COMMAND_LINE).value
 
 
 def _file_to_change(desk: Desk, in_project: bool) -> Path:
@@ -116,39 +135,55 @@ def _file_to_change(desk: Desk, in_project: bool) -> Path:
     return desk.project_file.path if desk.project_file else desk.project / places.PROJECT_FILE
 
 
-def _keep_trust(desk: Desk, path: Path) -> None:
+def _keep_trust(desk: Desk, path: Path, hash: Hash) -> bool:
     """What the person writes into a file that is new, or that they trusted before, they trust."""
     if desk.project_file is None or desk.project_file.is_trusted:
-        desk.local.trust(path, blobs.hash_of(path.read_bytes()), desk.clock())
+        desk.local.trust(path, hash, desk.clock())
+        return True
+    return False
 
 
-def _edited(path: Path, values: Mapping[str, Any]) -> str:
-    """The file's text with these values in it; comments and order stay."""
+def _edited(path: Path, before: Mapping[str, Any], values: Mapping[str, Any], layer: Layer) -> bytes:
+    """The file's content with these values in it; comments and order stay, and so does all else."""
     import tomlkit  # lazy: only a change of settings needs it
-    from tomlkit.exceptions import TOMLKitError
 
-    text = path.read_text() if path.exists() else ""
+    text = (settings.read_bytes(path) or b"").decode()
+    wanted = {key: value for key, value in {**before, **values}.items() if value is not None}
     try:
         document = tomlkit.parse(text)
-    except TOMLKitError as error:
-        raise BadFile(place=path, what=str(error)) from error
-    for key, value in values.items():
-        *tables, name = (
-            [*MODEL_LIMIT[:-1].split("."), key.removeprefix(MODEL_LIMIT)]
-            if key.startswith(MODEL_LIMIT)
-            else key.split(".")
-        )
-        table: Any = document
-        for part in tables:
-            if value is None and part not in table:
-                break
-            table = table.setdefault(part, tomlkit.table())
-        else:
+        for key, value in values.items():
+            _put(document, *_split(key), None if value is None else _as_toml(key, value))
+        content = tomlkit.dumps(document).encode()
+        after = {found.key: found.value for found in settings.read_content(content, path, layer)}
+    except (ValueError, SettingsError):
+        after = None
+    # What stands in the file as dotted keys or inline tables cannot always be changed in place.
+    if after != wanted:
+        raise BadFile(place=path, what="it is written in a way that cannot be changed without changing more")
+    return content
+
+
+def _split(key: str) -> tuple[list[str], str]:
+    if key.startswith(MODEL_LIMIT):
+        return MODEL_LIMIT[:-1].split("."), key.removeprefix(MODEL_LIMIT)
+    *tables, name = key.split(".")
+    return tables, name
+
+
+def _put(document: Any, tables: Sequence[str], name: str, value: Any) -> None:
+    import tomlkit  # lazy: see above
+
+    table = document
+    for part in tables:
+        if part not in table:
             if value is None:
-                table.pop(name, None)
-            else:
-                table[name] = _as_toml(key, value)
-    return tomlkit.dumps(document)
+                return
+            table[part] = tomlkit.table()
+        table = table[part]
+    if value is None:
+        table.pop(name, None)
+    else:
+        table[name] = value
 
 
 def _as_toml(key: str, value: Any) -> Any:
@@ -159,22 +194,33 @@ def _as_toml(key: str, value: Any) -> Any:
 
 def edit(found: places.Places, run_editor: Callable[[Path], None]) -> Path:
     """Let the person edit their file: what they save takes effect only if it can be read, and is kept
-    as a draft if not."""
-    draft = found.config.with_name("settings.draft.toml")
+    as a draft if not. A draft belongs to the file that it was made from: if that has changed, the draft
+    stays where it is and another one is begun."""
     try:
+        before = found.config.read_bytes() if found.config.exists() else template().encode()
+        draft = found.config.with_name(f"settings.draft-{blobs.hash_of(before)[:8]}.toml")
         if not draft.exists():
-            text = found.config.read_bytes() if found.config.exists() else template().encode()
-            disk.write_file(draft, text)
+            disk.write_file(draft, before)
         run_editor(draft)
         text = draft.read_bytes()
         settings.read_text(text.decode(errors="replace"), draft, Layer.USER)
-        disk.write_file(found.config, text)
+        with disk.locked(_lock_of(found)):
+            if found.config.exists() and found.config.read_bytes() != before:
+                raise DraftRefused(problem="The settings were changed while you edited them", draft=draft)
+            disk.write_file(found.config, text)
         draft.unlink()
     except OSError as error:
         raise SettingsNotWritten(place=found.config, what=error.strerror or str(error)) from error
+    except DraftRefused:
+        raise
     except SettingsError as error:
         raise DraftRefused(problem=str(error).rstrip("."), draft=draft) from error
     return found.config
+
+
+def _lock_of(found: places.Places) -> Path:
+    """One lock for all settings files, away from them: a project's folder gets nothing but its file."""
+    return found.config.with_name(".settings.lock")
 
 
 def template() -> str:
@@ -193,8 +239,6 @@ def template() -> str:
 
 
 def _toml_default(setting: settings.Setting) -> str:
-    import msgspec
-
     if setting.key == "limits.models":
         return '"80%"'
     if setting.kind is settings.PERCENT:
@@ -202,7 +246,7 @@ def _toml_default(setting: settings.Setting) -> str:
     return msgspec.json.encode(setting.default).decode()
 
 
-def trust(desk: Desk) -> Trusted:
+def trust(desk: Desk) -> Trust:
     """Let this project's settings file, as it now is, do more than narrow."""
     if desk.project_file is None:
         raise NotFound(
@@ -213,10 +257,20 @@ def trust(desk: Desk) -> Trusted:
     path = desk.project_file.path
     settings.read_file(path, Layer.PROJECT)
     desk.local.trust(path, desk.project_file.hash, desk.clock())
-    return Trusted(str(path), desk.resolved.ignored)
+    return Trust(
+        str(path), True, {found.key: _shown(found.key, found.value) for found in desk.resolved.ignored}
+    )
 
 
-def distrust(desk: Desk) -> Trusted:
+def distrust(desk: Desk) -> Trust:
+    """Let it only narrow again."""
     if desk.project_file is None or not desk.local.distrust(desk.project_file.path):
-        raise NotFound(noun="trust to take back in", name=str(desk.project), next="segue config path")
-    return Trusted(str(desk.project_file.path), ())
+        raise NotFound(noun="trusted project file in", name=str(desk.project), next="segue config path")
+    affected = [key for key, source in desk.resolved.sources.items() if source.layer is Layer.PROJECT]
+    return Trust(
+        str(desk.project_file.path), False, {key: _shown(key, desk.resolved.value(key)) for key in affected}
+    )
+
+
+def _shown(key: str, value: Any) -> Any:
+    return settings.setting_for(key, COMMAND_LINE).kind.shown(value)

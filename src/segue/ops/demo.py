@@ -51,9 +51,14 @@ def run(keep: Path | None, *, clock: Clock, new_id: NewId) -> Story:
             what=f"{keep} is there already, and not an empty folder.", next="segue demo --keep NEW_FOLDER"
         )
     home = keep.absolute() if keep else _scratch()
-    desk = open_desk(env={"SEGUE_HOME": str(home)}, cwd=home.parent, clock=clock, new_id=new_id)
+    desk = open_desk(env={"SEGUE_HOME": str(home)}, cwd=home, clock=clock, new_id=new_id)
+    # Whatever a policy says of stores, this one is in the scratch folder.
+    desk.settings = msgspec.structs.replace(desk.settings, store_url="")
     try:
         return msgspec.structs.replace(play(desk, home / "project"), home=str(home), is_kept=keep is not None)
+    except OSError as error:
+        what = f"{home} cannot be written: {error.strerror}."
+        raise BadInput(what=what, next="segue demo --keep NEW_FOLDER, somewhere you can write") from error
     finally:
         desk.close()
         if keep is None:

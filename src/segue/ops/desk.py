@@ -19,7 +19,7 @@ from segue import places, settings, store
 from segue.clock import Clock
 from segue.errors import LocalDamaged, SettingsError, StoreDamaged
 from segue.settings import Layer, Resolved
-from segue.store import blobs
+from segue.store import blobs, faults
 
 ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
 NewId = Callable[[str], str]
@@ -140,13 +140,13 @@ def _read_project(
     if path is None:
         return None, []
     try:
-        content = path.read_bytes()
-    except OSError:
-        content = b""
+        content = settings.read_bytes(path) or b""
+    except SettingsError as error:
+        return ProjectFile(path, "", False, str(error)), []
     hash = blobs.hash_of(content)
     is_trusted = _is_trusted(found, path, hash)
     try:
-        return ProjectFile(path, hash, is_trusted), settings.read_file(path, Layer.PROJECT)
+        return ProjectFile(path, hash, is_trusted), settings.read_content(content, path, Layer.PROJECT)
     except SettingsError as error:
         # A stranger's broken file must not stop the person's work in that folder.
         if is_trusted:
@@ -155,8 +155,9 @@ def _read_project(
 
 
 def _is_trusted(found: places.Places, path: Path, hash: str) -> bool:
-    if not (found.data / "local.db").exists():
-        return False
+    with faults.translated(found.data):
+        if not (found.data / "local.db").exists():
+            return False
     local = open_local(found, settings.Settings())
     try:
         return local.trusts(path, hash)

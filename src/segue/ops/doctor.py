@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import sqlite3
 import sys
 import time
@@ -13,10 +14,10 @@ from pathlib import Path
 from msgspec import Struct
 
 from segue import agents, disk, places, settings, store
-from segue.errors import LocalDamaged, SegueError, StoreDamaged
+from segue.errors import LocalDamaged, SegueError, StoreDamaged, StoreForeign
 from segue.ops import history
 from segue.ops.desk import Desk, open_desk
-from segue.store.sqlite import journal_mode
+from segue.store.sqlite import SqliteDatabase
 
 STALE_SECONDS = 3600
 """A half-written file older than this belongs to a process that is gone."""
@@ -44,16 +45,17 @@ def examine(
     found = places.find(env)
     findings = [Finding("python", Level.OK, f"Python {sys.version.split()[0]} at {sys.executable}")]
     if mend:
-        findings += _mend(found)
+        findings += _guarded("mending", lambda: _mend(found))
     desk: Desk | None = None
     try:
         desk = open_desk(env=env, cwd=cwd, flags=list(flags))
     except SegueError as error:
         findings.append(_problem("settings", error))
+        findings.append(Finding("stores", Level.NOTE, "not looked at: the settings say where they are"))
     if desk:
         findings += _settings(desk)
     findings += _variables(env)
-    findings += _folders(found)
+    findings += _guarded("folders", lambda: _folders(found))
     if desk:
         try:
             findings += _guarded("local store", lambda: _local(desk))
@@ -72,6 +74,11 @@ def _guarded(area: str, look: Callable[[], Iterator[Finding]]) -> Iterator[Findi
         yield from look()
     except SegueError as error:
         yield _problem(area, error)
+    except OSError as error:
+        what = f"{error.filename}: {error.strerror}"
+        yield Finding(
+            area, Level.PROBLEM, what, "make it readable for you, or set SEGUE_HOME to another folder"
+        )
 
 
 def _settings(desk: Desk) -> Iterator[Finding]:
@@ -103,18 +110,32 @@ def _variables(env: Mapping[str, str]) -> Iterator[Finding]:
 
 def _private_paths(found: places.Places) -> list[Path]:
     shared = store.shared_file(found.data)
-    return [path for path in (found.data, shared.parent, shared, found.data / "local.db") if path.exists()]
+    kept = (found.data, shared.parent, shared, store.backups_folder(found.data), found.data / "local.db")
+    return [path for path in kept if path.exists()]
 
 
 def _folders(found: places.Places) -> Iterator[Finding]:
+    for path in _private_paths(found):
+        if not disk.is_ours(path):
+            yield _problem("folders", StoreForeign(place=path))
     exposed = [(path, what) for path in _private_paths(found) if (what := disk.exposure(path))]
     for path, what in exposed:
         yield Finding("folders", Level.PROBLEM, f"{path} is open to others ({what})", "segue doctor --mend")
     for path in _leftovers(found):
         yield Finding("folders", Level.NOTE, f"{path} was left by a killed process", "segue doctor --mend")
-    if not exposed:
+    if blocked := _unwritable(found.data):
+        mend = "make it writable for you, or set SEGUE_HOME to a folder that is"
+        yield Finding("folders", Level.PROBLEM, f"{blocked} cannot be written", mend)
+    elif not exposed:
         what = "closed to others" if found.data.exists() else "not made yet"
         yield Finding("folders", Level.OK, f"{found.data}: {what}")
+
+
+def _unwritable(folder: Path) -> Path | None:
+    """The folder itself, or the nearest one above it that exists, where it cannot be written."""
+    while not folder.exists():
+        folder = folder.parent
+    return None if os.access(folder, os.W_OK | os.X_OK) and folder.is_dir() else folder
 
 
 def _leftovers(found: places.Places) -> list[Path]:
@@ -140,8 +161,8 @@ def _shared(desk: Desk) -> Iterator[Finding]:
     database = desk.shared.database
     version = store.plan_for(database).newest
     yield Finding("shared store", Level.OK, f"{database.place}: schema {version}")
-    if database.dialect == "sqlite":
-        mode = journal_mode()
+    if isinstance(database, SqliteDatabase):
+        mode = database.journal_mode
         yield Finding(
             "shared store", Level.OK, f"SQLite {sqlite3.sqlite_version} with the {mode.upper()} journal"
         )
@@ -181,7 +202,7 @@ def _agent(found: agents.Installed) -> Finding:
 def _mend(found: places.Places) -> Iterator[Finding]:
     """What is safe to do without asking: close folders, clear leftovers, put a damaged local store aside."""
     for path in _private_paths(found):
-        if disk.exposure(path) and path.stat().st_uid == found.data.stat().st_uid:
+        if disk.exposure(path) and disk.is_ours(path):
             path.chmod(0o700 if path.is_dir() else 0o600)
             yield Finding("mended", Level.OK, f"{path} is closed to others now")
     for path in _leftovers(found):

@@ -15,9 +15,20 @@ import msgspec
 from msgspec import Struct
 
 from segue import agents, disk, facts, lifecycle, pack
-from segue.errors import AgentFailed, NotFound
+from segue.errors import AgentError, AgentFailed, NotFound, Refused
 from segue.lifecycle import Event
-from segue.model import Brief, Entry, Fact, Handoff, HandoffState, Package, Receipt, Session, Tier
+from segue.model import (
+    Brief,
+    Entry,
+    Fact,
+    Handoff,
+    HandoffState,
+    Package,
+    Receipt,
+    Session,
+    SessionStatus,
+    Tier,
+)
 from segue.ops.desk import Desk
 from segue.store import HANDOFF
 
@@ -31,11 +42,11 @@ class Probe(Struct, frozen=True):
     section: str
     about: str
     expected: str
-    answer: tuple[str, ...] = ()
+    answer: str | None = None
 
     @property
     def is_right(self) -> bool:
-        return bool(self.answer) and self.expected in self.answer[-1]
+        return self.answer is not None and self.expected in self.answer
 
 
 class Report(Struct, frozen=True):
@@ -54,6 +65,10 @@ def prepare(
 ) -> Handoff:
     """Pack what matters and put it into the store, ready to go."""
     agents.adapter(to)
+    if session.status is not SessionStatus.OPEN:
+        raise Refused(
+            what=f"Session {session.id} is closed.", next="segue undo opens it again, if you closed it last"
+        )
     brief, receipt = pack.pack(facts.derive(entries), tier=Tier.SELECTIVE, budget=budget)
     context = desk.shared.keep(msgspec.json.encode(list(entries)))
     package = Package(
@@ -98,35 +113,35 @@ def execute(desk: Desk, handoff: Handoff, folder: Path) -> Report:
     probes = probes_for(receipt_of(desk, handoff))
     there_before = {transcript.path for transcript in adapter.find(folder)}
     step(desk, handoff, Event.DELIVER)
-    answers = _run(desk, handoff, adapter.command(brief_file, folder), folder, probes)
-    answered = tuple(
-        msgspec.structs.replace(probe, answer=tuple(answer or ()))
-        for probe, answer in zip(probes, answers, strict=True)
-    )
-    # Only what the target left behind itself counts, not what was there for it to find.
-    new = [transcript for transcript in adapter.find(folder) if transcript.path not in there_before]
-    if not any(entry.text == text for transcript in new for entry in adapter.read(transcript)):
+    try:
+        answered = _ask(adapter.command(brief_file, folder), folder, probes)
+        # Only what the target left behind itself counts, not what was there for it to find.
+        new = [transcript for transcript in adapter.find(folder) if transcript.path not in there_before]
+        if not any(entry.text == text for transcript in new for entry in adapter.read(transcript)):
+            raise ValueError("what it holds is not what was sent")
+    except (OSError, subprocess.TimeoutExpired, ValueError, AgentError) as error:
         step(desk, handoff, Event.FAIL)
-        raise AgentFailed(agent=handoff.target, what="what it holds is not what was sent")
+        raise AgentFailed(agent=handoff.target, what=str(error)) from error
     step(desk, handoff, Event.ACKNOWLEDGE)
     proof = desk.shared.keep(msgspec.json.encode(answered)).hash
     return Report(step(desk, handoff, Event.COMPLETE, proof=proof), answered)
 
 
-def _run(
-    desk: Desk, handoff: Handoff, argv: Sequence[str], folder: Path, probes: Sequence[Probe]
-) -> list[list[str] | None]:
+def _ask(argv: Sequence[str], folder: Path, probes: Sequence[Probe]) -> tuple[Probe, ...]:
+    """Run the target on its brief, put the questions to it, and give them back with its answers."""
     questions = json.dumps([{"section": probe.section, "about": probe.about} for probe in probes])
-    try:
-        done = subprocess.run(
-            argv, input=questions, capture_output=True, text=True, cwd=folder, timeout=RUN_SECONDS
-        )
-        if done.returncode:
-            raise ValueError(done.stderr.strip().rpartition("\n")[2] or f"exit code {done.returncode}")
-        return msgspec.json.decode(done.stdout, type=list[list[str] | None])
-    except (OSError, subprocess.TimeoutExpired, ValueError, msgspec.DecodeError) as error:
-        step(desk, handoff, Event.FAIL)
-        raise AgentFailed(agent=handoff.target, what=str(error)) from error
+    done = subprocess.run(
+        argv, input=questions.encode(), capture_output=True, cwd=folder, timeout=RUN_SECONDS, umask=0o077
+    )
+    if done.returncode:
+        said = done.stderr.decode(errors="replace").strip().rpartition("\n")[2]
+        raise ValueError(said or f"exit code {done.returncode}")
+    answers = msgspec.json.decode(done.stdout, type=list[str | None])
+    if len(answers) != len(probes):
+        raise ValueError(f"it gave {len(answers)} answers to {len(probes)} questions")
+    return tuple(
+        msgspec.structs.replace(probe, answer=answer) for probe, answer in zip(probes, answers, strict=True)
+    )
 
 
 def step(desk: Desk, handoff: Handoff, event: Event, *, proof: str | None = None) -> Handoff:

@@ -8,12 +8,12 @@ import msgspec
 from msgspec import Struct
 
 from segue import lifecycle, store
-from segue.errors import NothingToUndo, Refused, UndoConflict
+from segue.errors import NotFound, NothingToUndo, Refused, UndoConflict
 from segue.lifecycle import Event
 from segue.model import Handoff, Operation
 from segue.ops.desk import Desk
 from segue.store.chain import Flaw
-from segue.store.shared import NOUNS, as_json
+from segue.store.shared import NOUNS
 
 LOOK_BACK = 500
 """How many operations `segue undo` looks through for one of yours."""
@@ -27,6 +27,8 @@ class Verdict(Struct, frozen=True):
 class Undone(Struct, frozen=True):
     undone: Operation
     by: Operation
+    can_be_undone: bool
+    """Whether undoing this in turn brings it back: not for a handoff, which has ended."""
 
 
 def log(desk: Desk, limit: int) -> list[Operation]:
@@ -34,7 +36,17 @@ def log(desk: Desk, limit: int) -> list[Operation]:
 
 
 def show(desk: Desk, id: str) -> Operation:
+    if not desk.has_store:
+        raise NotFound(noun="operation", name=id, next="segue log")
     return desk.shared.operation(id)
+
+
+def as_data(operation: Operation) -> dict[str, Any]:
+    """An operation for programs: before and after as the objects they stand for."""
+    fields = msgspec.structs.asdict(operation)
+    for side in ("before", "after"):
+        fields[side] = msgspec.json.decode(fields[side]) if fields[side] else None
+    return fields
 
 
 def verify(desk: Desk) -> Verdict:
@@ -46,24 +58,24 @@ def verify(desk: Desk) -> Verdict:
 
 def undo(desk: Desk, id: str | None = None) -> Undone:
     """Take back one operation: the one named, or the person's last. It becomes an operation itself."""
-    target = desk.shared.operation(id) if id else _last_of(desk)
+    target = show(desk, id) if id else _last_of(desk)
     noun = _noun_of(target)
     subject = target.subject.partition(":")[2]
 
-    later = _later_than(desk, target)
+    last = desk.shared.last_on(target.subject)
 
     def decide(present: Any) -> Any:
-        if later or as_json(present) != target.after:
+        if present != noun.decoded(target.after):
             raise UndoConflict(
                 operation=target.id,
                 kind=target.kind,
                 subject=target.subject,
-                later=later or "another operation",
+                later=last.id if last else target.id,
             )
         return _inverse(desk, target, present)
 
     change = desk.shared.record(noun, f"{noun.name}.undone", subject, decide, undoes=target.id)
-    return Undone(target, change.operation)
+    return Undone(target, change.operation, noun is not store.HANDOFF)
 
 
 def _noun_of(operation: Operation) -> store.Noun[Any]:
@@ -71,9 +83,10 @@ def _noun_of(operation: Operation) -> store.Noun[Any]:
     for noun in NOUNS:
         if noun.name == name:
             return noun
+    saved = as_data(operation)["after"]["saved"]
     raise Refused(
-        what=f"{operation.id} ({operation.kind}) cannot be undone.",
-        next="segue backup list shows the store as it was before, if that is what you want back",
+        what=f"{operation.id} ({operation.kind}) cannot be undone like this: the store as it was before is a backup.",
+        next=f"segue backup restore {saved}",
     )
 
 
@@ -82,35 +95,28 @@ def _inverse(desk: Desk, target: Operation, present: Any) -> Any:
         # What was delivered cannot be made undelivered: a handoff ends instead.
         state = lifecycle.transition(present.state, Event.ROLL_BACK)
         return msgspec.structs.replace(present, state=state, updated_at=desk.clock())
-    return msgspec.json.decode(target.before, type=_noun_of(target).type) if target.before else None
-
-
-def _later_than(desk: Desk, target: Operation) -> str | None:
-    """The operation that stands in the way: a later one on the subject, or, where undoing would remove a
-    session, the last one on a handoff in it."""
-    last = desk.shared.last_on(target.subject)
-    if last and last.after != target.after:
-        return last.id
-    if target.before is None and target.subject.startswith("session:"):
-        for handoff in desk.shared.all(store.HANDOFF):
-            inside = desk.shared.last_on(f"handoff:{handoff.id}")
-            if handoff.session == target.chain and inside:
-                return inside.id
-    return None
+    return _noun_of(target).decoded(target.before)
 
 
 def _last_of(desk: Desk) -> Operation:
     if not desk.has_store:
         raise NothingToUndo(where=": no store has been made yet")
-    recent = desk.shared.operations(LOOK_BACK)
-    taken_back = {operation.undoes for operation in recent if operation.undoes}
-    ended = {
-        f"handoff:{handoff.id}"
-        for handoff in desk.shared.all(store.HANDOFF)
-        if handoff.state in lifecycle.ENDS and (handoff.state, Event.ROLL_BACK) not in lifecycle.STEPS
-    }
-    for operation in recent:
-        is_open = operation.id not in taken_back and operation.undoes is None and operation.chain != "store"
-        if is_open and operation.actor == desk.actor and operation.subject not in ended:
+    taken_back: set[str] = set()
+    for operation in desk.shared.operations(LOOK_BACK):
+        if operation.id in taken_back:
+            continue
+        if operation.undoes:
+            # What this took back is not to be taken back again; what took back an undoing does not reach here.
+            taken_back.add(operation.undoes)
+        elif operation.actor == desk.actor and not _has_ended(desk, operation):
             return operation
     raise NothingToUndo(where=f" among the last {LOOK_BACK} operations")
+
+
+def _has_ended(desk: Desk, operation: Operation) -> bool:
+    """Whether this speaks of a handoff that is out of the line already."""
+    noun, _, id = operation.subject.partition(":")
+    if noun != store.HANDOFF.name:
+        return False
+    state = desk.shared.get(store.HANDOFF, id).state
+    return (state, Event.ROLL_BACK) not in lifecycle.STEPS

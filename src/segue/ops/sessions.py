@@ -11,8 +11,9 @@ from segue import places
 from segue.errors import BadInput, NotFound, Refused
 from segue.model import Handoff, Session, SessionStatus
 from segue.ops.desk import Desk
-from segue.store import HANDOFF, SESSION
+from segue.store import SESSION
 from segue.store import Change as Change
+from segue.text import printable
 
 TITLE_LIMIT = 200
 
@@ -52,7 +53,7 @@ def create(
 
 def _title_of(folder: str) -> str:
     name = Path(folder).name or folder
-    return "".join(char if char.isprintable() else "�" for char in name)[:TITLE_LIMIT]
+    return printable(name)[:TITLE_LIMIT]
 
 
 def all_sessions(desk: Desk) -> list[Session]:
@@ -63,8 +64,7 @@ def info(desk: Desk, id: str) -> Info:
     if not desk.has_store:
         raise NotFound(noun="session", name=id, next="segue session list")
     session = desk.shared.get(SESSION, id)
-    handoffs = [handoff for handoff in desk.shared.all(HANDOFF) if handoff.session == session.id]
-    return Info(session, tuple(handoffs))
+    return Info(session, tuple(desk.shared.handoffs_of(session.id)))
 
 
 def close(desk: Desk, id: str) -> Change[Session]:

@@ -5,9 +5,8 @@ from __future__ import annotations
 from msgspec import Struct
 
 from segue import agents, places
-from segue.model import Handoff, Limit, Session, SessionStatus
+from segue.model import Handoff, Limit, Session
 from segue.ops.desk import Desk
-from segue.store import HANDOFF, SESSION
 
 
 class AgentStatus(Struct, frozen=True):
@@ -31,14 +30,7 @@ def overview(desk: Desk) -> Overview:
         for agent in agents.all_programs()
     ]
     project = places.as_text(desk.project)
-    sessions: list[Session] = []
-    handoffs: list[Handoff] = []
-    if desk.has_store:
-        sessions = [
-            session
-            for session in desk.shared.all(SESSION)
-            if session.project == project and session.status is SessionStatus.OPEN
-        ]
-        ids = {session.id for session in sessions}
-        handoffs = [handoff for handoff in desk.shared.all(HANDOFF) if handoff.session in ids]
-    return Overview(project, tuple(found), tuple(sessions), handoffs[0] if handoffs else None)
+    sessions = desk.shared.open_sessions(project) if desk.has_store else []
+    handoffs = [handoff for session in sessions for handoff in desk.shared.handoffs_of(session.id)]
+    last = max(handoffs, key=lambda handoff: handoff.updated_at, default=None)
+    return Overview(project, tuple(found), tuple(sessions), last)

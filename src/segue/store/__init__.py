@@ -30,7 +30,8 @@ def backups_folder(data: Path) -> Path:
 
 def exists(data: Path, settings: Settings) -> bool:
     """Whether there is a shared store to read; a server's is there or the error tells."""
-    return bool(settings.store_url) or shared_file(data).exists()
+    with faults.translated(data):
+        return bool(settings.store_url) or shared_file(data).exists()
 
 
 def connect(data: Path, settings: Settings) -> Database:

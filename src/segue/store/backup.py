@@ -7,9 +7,11 @@ a backup. Because the form is the same for both, it also moves a store from one 
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import io
 import os
+import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -20,13 +22,16 @@ from msgspec import Struct
 
 from segue import disk
 from segue.clock import Moment
-from segue.errors import BackupDamaged, BlobDamaged, StoreNewer
+from segue.errors import BackupDamaged, BlobDamaged, StoreError, StoreNewer
 from segue.model import Operation
 from segue.store import blobs, faults, migrate, shared
 from segue.store.database import Database, Transaction, in_transaction
+from segue.store.sqlite import SqliteTransaction, scratch
 
 SUFFIX = ".segue-backup"
 FORMAT = 1
+LONGEST_LINE = 2**29
+"""A small file can hold a line of any length, compressed: reading stops here."""
 
 
 class Header(Struct, frozen=True):
@@ -44,7 +49,9 @@ class Backup(Struct, frozen=True):
     name: str
     path: str
     size: int
-    header: Header
+    header: Header | None
+    problem: str = ""
+    """Why it has no header: it cannot be read."""
 
 
 class Line(Struct, frozen=True, omit_defaults=True):
@@ -65,17 +72,15 @@ def make(
     path = folder / (name + SUFFIX)
     with faults.translated(folder), disk.replacing(path) as temporary:
         fd = disk.open_private(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
-        with (
-            os.fdopen(fd, "wb") as file,
-            zstandard.ZstdCompressor(level=3, write_checksum=True).stream_writer(file, closefd=False) as out,
-        ):
-            digest = hashlib.sha256()
-            for line in _lines(database, made_at, why, damaged_too):
-                text = msgspec.json.encode(line) + b"\n"
-                digest.update(text)
-                out.write(text)
-            out.write(msgspec.json.encode(Line(end=digest.hexdigest())) + b"\n")
-            out.flush(zstandard.FLUSH_FRAME)
+        with os.fdopen(fd, "wb") as file:
+            compressor = zstandard.ZstdCompressor(level=3, write_checksum=True)
+            with compressor.stream_writer(file, closefd=False) as out:
+                digest = hashlib.sha256()
+                for line in _lines(database, made_at, why, damaged_too):
+                    text = msgspec.json.encode(line) + b"\n"
+                    digest.update(text)
+                    out.write(text)
+                out.write(msgspec.json.encode(Line(end=digest.hexdigest())) + b"\n")
             file.flush()
             os.fsync(fd)
         header = check(temporary)
@@ -108,7 +113,10 @@ def read(path: Path) -> Iterator[Line]:
     ended = False
     try:
         with path.open("rb") as file, zstandard.ZstdDecompressor().stream_reader(file) as stream:
-            for number, text in enumerate(io.BufferedReader(stream)):
+            reader = io.BufferedReader(stream)
+            for number, text in enumerate(iter(lambda: reader.readline(LONGEST_LINE + 1), b"")):
+                if len(text) > LONGEST_LINE:
+                    raise BackupDamaged(place=path, what="a line in it is too long")
                 line = msgspec.json.decode(text, type=Line)
                 if ended or (number == 0) != (line.header is not None):
                     raise BackupDamaged(place=path, what="its lines are not in order")
@@ -141,40 +149,62 @@ def check(path: Path) -> Header:
 
 
 def list_in(folder: Path) -> list[Backup]:
-    """The backups in a folder, the newest first; what cannot be read is left out."""
-    found = []
-    for path in folder.glob("*" + SUFFIX):
-        try:
-            header = next(read(path)).header
-        except (BackupDamaged, StopIteration):
-            continue
-        if header is not None:
-            found.append(Backup(path.name.removesuffix(SUFFIX), str(path), path.stat().st_size, header))
-    return sorted(found, key=lambda backup: (backup.header.made_at, backup.name), reverse=True)
+    """The backups in a folder, the newest first; what cannot be read is told at the end."""
+    with faults.translated(folder):
+        paths = sorted(folder.glob("*" + SUFFIX), reverse=True) if folder.exists() else []
+    found = [_listed(path) for path in paths]
+    return sorted(found, key=lambda backup: backup.header.made_at if backup.header else "", reverse=True)
+
+
+def _listed(path: Path) -> Backup:
+    name, size = path.name.removesuffix(SUFFIX), path.stat().st_size
+    try:
+        return Backup(name, str(path), size, next(read(path)).header)
+    except BackupDamaged as error:
+        return Backup(name, str(path), size, None, error.details["what"])
 
 
 def restore(database: Database, plan: migrate.Plan, path: Path, record: Operation) -> Header:
-    """Make the store what it was when the backup was made: in one transaction, checked before it ends.
-    The operation goes on record in what is restored."""
+    """Make the store what it was when the backup was made, in one transaction. The operation goes on
+    record in what is restored. The rows are first laid out in a scratch database, brought up to date
+    there if they are older, and verified: the store is touched only when they fit."""
     header = check(path)
     if header.version > plan.newest:
         raise StoreNewer(place=path, found=header.version, known=plan.newest)
-    for line in read(path):
-        if line.blob and line.data:
-            database.put_blob(line.blob, line.data)
+    migrate.bring_up(database, plan, before_upgrade=lambda _found: None)
+    with contextlib.closing(scratch()) as connection:
+        laid_out = SqliteTransaction(connection)
+        _lay_out(laid_out, header, path)
+        for line in read(path):
+            if line.blob and line.data:
+                blobs.unpack(line.data, line.blob, str(path))
+                database.put_blob(line.blob, line.data)
 
-    def work(transaction: Transaction) -> None:
-        for table in transaction.tables():
-            transaction.script(f"drop table {table}")
-        migrate.create_tables(transaction, plan, header.version)
+        def work(transaction: Transaction) -> None:
+            tables = laid_out.tables()
+            (highest,) = transaction.all("lease_highest")
+            transaction.clear(tables)
+            for table in tables:
+                for row in laid_out.rows(table):
+                    transaction.insert(table, row)
+            transaction.run("lease_restored", highest=highest["token"])
+            shared.append(transaction, record)
+
+        in_transaction(database, work, alone=True)
+    return header
+
+
+def _lay_out(transaction: Transaction, header: Header, path: Path) -> None:
+    """The rows of a backup in an empty database, at today's version; an error where they do not fit."""
+    plan = migrate.read_plan("migrations", "sqlite", schema=True)
+    migrate.create_tables(transaction, plan, header.version)
+    try:
         for line in read(path):
             if line.table and line.row is not None:
                 transaction.insert(line.table, line.row)
         migrate.upgrade(transaction, plan, header.version)
-        shared.append(transaction, record)
         _, flaws = shared.verify(transaction)
-        if flaws:
-            raise BackupDamaged(place=path, what=f"{flaws[0].chain} {flaws[0].what}".strip())
-
-    in_transaction(database, work, alone=True)
-    return header
+    except (sqlite3.Error, StoreError, TypeError) as error:
+        raise BackupDamaged(place=path, what=str(error)) from error
+    if flaws:
+        raise BackupDamaged(place=path, what=f"{flaws[0].chain} {flaws[0].what}".strip())

@@ -18,6 +18,8 @@ from segue.model import Hash
 from segue.store import faults
 
 LEVEL = 3
+LARGEST = 2**31
+"""Content larger than this is not unpacked: a small file can claim any size."""
 
 
 def hash_of(content: bytes) -> Hash:
@@ -35,6 +37,8 @@ def unpack(packed: bytes | None, hash: Hash, place: str) -> bytes:
     if packed is None:
         raise BlobDamaged(hash=hash, place=place, what="it is not there")
     try:
+        if zstandard.frame_content_size(packed) > LARGEST:
+            raise BlobDamaged(hash=hash, place=place, what="it claims to be too large")
         content = zstandard.ZstdDecompressor().decompress(packed)
     except (zstandard.ZstdError, MemoryError) as error:
         raise BlobDamaged(hash=hash, place=place, what=str(error)) from error
@@ -56,6 +60,8 @@ class BlobFiles:
         path = self.path(hash)
         with faults.translated(self.folder):
             if path.exists() and path.read_bytes() == packed:
+                # Whoever wrote it may not have come to this yet.
+                disk.sync_folder(path.parent)
                 return
             with disk.replacing(path) as temporary:
                 fd = disk.open_private(temporary, os.O_RDWR | os.O_CREAT | os.O_EXCL)

@@ -7,7 +7,7 @@ a removed or a swapped link shows; the head, kept apart, shows a chain that lost
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 
 import msgspec
 from msgspec import Struct
@@ -31,9 +31,11 @@ class Head(Struct, frozen=True):
 
 
 def hash_of(operation: Operation) -> Hash:
+    """Over every field that is set: a field that a later Segue adds leaves older hashes as they are."""
     fields = msgspec.structs.asdict(operation)
     del fields["hash"]
-    return hashlib.sha256(msgspec.json.encode(list(fields.items()))).hexdigest()
+    said = [(name, value) for name, value in fields.items() if value is not None]
+    return hashlib.sha256(msgspec.json.encode(said)).hexdigest()
 
 
 def sealed(operation: Operation) -> Operation:
@@ -59,16 +61,8 @@ def flaws_in(chain: str, operations: Iterable[Operation], head: Head | None) -> 
         prev, at = operation.hash, operation.at
     if head is None:
         found.append(Flaw(chain, 0, "it has no head"))
-    elif (head.n, head.hash) != (n, prev):
-        found.append(Flaw(chain, 0, f"its head speaks of link {head.n}, its last link is {n}"))
+    elif (head.n, head.hash, head.at) != (n, prev, at):
+        found.append(
+            Flaw(chain, 0, f"its head speaks of link {head.n} at {head.at}, its last is {n} at {at}")
+        )
     return found
-
-
-def stale_subjects(operations: Iterable[Operation], present: Mapping[str, str | None]) -> list[Flaw]:
-    """Subjects whose present state is not what the last operation on them left."""
-    last = {operation.subject: operation for operation in operations}
-    return [
-        Flaw(operation.chain, operation.n, f"{subject} is not as this operation left it")
-        for subject, operation in last.items()
-        if present.get(subject) != operation.after
-    ]

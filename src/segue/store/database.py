@@ -19,8 +19,6 @@ from segue.model import Hash
 Row = dict[str, Any]
 T = TypeVar("T")
 
-TRIES = 12
-
 
 class Contention(Exception):
     """Two transactions met and this one gave way: it did nothing and can run again at once."""
@@ -48,12 +46,18 @@ class Transaction(Protocol):
     def insert(self, table: str, row: Row) -> None:
         """Put a row back as `rows` gave it."""
 
+    def clear(self, tables: Iterable[str]) -> None:
+        """Remove all rows of these tables, and let no other writer at them until the end. Readers go on
+        with what was there."""
+
 
 class Database(Protocol):
     dialect: str
     """'sqlite' or 'postgres': which files of SQL apply."""
     place: str
     """Where it is, in words fit for an error message: no password in it."""
+    busy_seconds: float
+    """How long to wait for others."""
 
     def read(self) -> AbstractContextManager[Transaction]:
         """A transaction that sees one state of the store throughout."""
@@ -80,14 +84,17 @@ class Database(Protocol):
 def in_transaction(database: Database, work: Callable[[Transaction], T], *, alone: bool = False) -> T:
     """Do work in a writing transaction, again from the start where it met another. The work must only
     act through the transaction it is given."""
-    for attempt in range(TRIES):
+    deadline = time.monotonic() + database.busy_seconds
+    pause = 0.01
+    while True:
         try:
             with database.write(alone=alone) as transaction:
                 return work(transaction)
-        except Contention:
-            chance = os.urandom(1)[0] / 255
-            time.sleep(chance * 0.01 * 2 ** min(attempt, 6))
-    raise StoreBusy(place=database.place, seconds="some")
+        except Contention as met:
+            if time.monotonic() > deadline:
+                raise StoreBusy(place=database.place, seconds=round(database.busy_seconds)) from met
+        time.sleep(pause * os.urandom(1)[0] / 255)
+        pause = min(2 * pause, 0.5)
 
 
 def plain_name(name: str) -> str:

@@ -39,7 +39,8 @@ def read_plan(folder: str, dialect: str, schema: bool) -> Plan:
     for path in sorted((queries.HERE / folder).glob("*.sql")):
         if match := re.fullmatch(r"(\d{4})_(\w+)\.sql", path.name):
             beside = path.with_suffix(f".{dialect}.sql")
-            text = path.read_text() + (beside.read_text() if beside.exists() else "")
+            parts = [part.read_text(encoding="utf-8") for part in (path, beside) if part.exists()]
+            text = "\n".join(parts)
             found.append(Migration(int(match.group(1)), match.group(2), text))
     whole = queries.text("schema.sql") if schema else None
     if whole and dialect == "postgres":

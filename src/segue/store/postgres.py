@@ -9,7 +9,6 @@ import contextlib
 import re
 from collections.abc import Iterable, Iterator
 from typing import Any
-from urllib.parse import urlsplit, urlunsplit
 
 from segue.errors import (
     DriverMissing,
@@ -22,8 +21,9 @@ from segue.errors import (
     StoreUnreachable,
 )
 from segue.model import Hash
+from segue.settings import without_password
 from segue.store import queries
-from segue.store.database import Contention, Row, Transaction, plain_name
+from segue.store.database import Contention, Row, Transaction, in_transaction, plain_name
 
 try:
     import psycopg
@@ -36,18 +36,6 @@ except ImportError as missing:
 CONNECT_SECONDS = 5
 SCHEMA_LOCK = 5_347_553
 """The number that all Segues agree on for changing the schema."""
-
-
-def without_password(url: str) -> str:
-    """The address, fit to be shown and logged."""
-    try:
-        parts = urlsplit(url)
-    except ValueError:
-        return "postgresql://..."
-    host = parts.netloc.rpartition("@")[2]
-    user = parts.netloc.rpartition("@")[0].partition(":")[0]
-    query = "..." if parts.query else ""
-    return urlunsplit((parts.scheme, f"{user}@{host}" if user else host, parts.path, query, ""))
 
 
 class PostgresTransaction:
@@ -79,6 +67,13 @@ class PostgresTransaction:
             cursor.execute(sql.SQL("select * from {}").format(sql.Identifier(plain_name(table))))
             yield from cursor
 
+    def clear(self, tables: Iterable[str]) -> None:
+        names = sql.SQL(", ").join(sql.Identifier(plain_name(table)) for table in tables)
+        # EXCLUSIVE keeps writers out; readers go on with what was there until this commits.
+        self._connection.execute(sql.SQL("lock table {} in exclusive mode").format(names))
+        for table in tables:
+            self._connection.execute(sql.SQL("delete from {}").format(sql.Identifier(table)))
+
     def insert(self, table: str, row: Row) -> None:
         columns = [plain_name(column) for column in row]
         self._connection.execute(
@@ -96,14 +91,23 @@ class PostgresDatabase:
 
     def __init__(self, url: str, *, busy_seconds: float = 30) -> None:
         self.place = without_password(url)
-        self._busy_seconds = busy_seconds
+        self.busy_seconds = busy_seconds
+        try:
+            psycopg.conninfo.conninfo_to_dict(url)
+        except psycopg.ProgrammingError:
+            # Its words would hold the address, and so the password.
+            raise StoreUnreachable(
+                place=self.place, what="that is no address of a PostgreSQL database"
+            ) from None
         with self._translated():
             self._connection: psycopg.Connection[Row] = psycopg.connect(
                 url,
                 autocommit=True,
                 connect_timeout=CONNECT_SECONDS,
+                # Else a database without an encoding of its own (SQL_ASCII) gives bytes for text.
+                client_encoding="utf8",
                 row_factory=dict_row,
-                # A restore drops and makes tables: a prepared plan of another session would not survive it.
+                # A newer Segue may change the tables meanwhile: a prepared plan would not survive it.
                 prepare_threshold=None,
             )
             self._connection.execute("select set_config('search_path', 'segue', false)")
@@ -111,8 +115,13 @@ class PostgresDatabase:
 
     @contextlib.contextmanager
     def read(self) -> Iterator[Transaction]:
-        with self._transaction("set transaction isolation level repeatable read, read only") as transaction:
-            yield transaction
+        try:
+            with self._transaction(
+                "set transaction isolation level repeatable read, read only"
+            ) as transaction:
+                yield transaction
+        except Contention as met:
+            raise StoreBusy(place=self.place, seconds=round(self.busy_seconds)) from met
 
     @contextlib.contextmanager
     def snapshot(self) -> Iterator[Transaction]:
@@ -135,8 +144,7 @@ class PostgresDatabase:
             yield PostgresTransaction(self._connection)
 
     def put_blob(self, hash: Hash, packed: bytes) -> None:
-        with self.write() as transaction:
-            transaction.run("blob_data_put", hash=hash, data=packed)
+        in_transaction(self, lambda t: t.run("blob_data_put", hash=hash, data=packed))
 
     def get_blob(self, hash: Hash) -> bytes | None:
         with self.read() as transaction:
@@ -163,7 +171,7 @@ class PostgresDatabase:
         if isinstance(error, pg.UniqueViolation | pg.SerializationFailure | pg.DeadlockDetected):
             return Contention(what)
         if isinstance(error, pg.LockNotAvailable):
-            return StoreBusy(place=self.place, seconds=round(self._busy_seconds))
+            return StoreBusy(place=self.place, seconds=round(self.busy_seconds))
         if isinstance(error, pg.DiskFull | pg.OutOfMemory):
             return StoreFull(place=self.place, what=what)
         if isinstance(error, pg.InsufficientPrivilege | pg.ReadOnlySqlTransaction):

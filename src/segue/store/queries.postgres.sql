@@ -9,7 +9,7 @@ select chain, n, hash, at from head where chain = :chain for update;
 update lease set holder = :holder, token = token + 1, expires_at = :expires_at
 where subject = (
   select subject from lease
-  where kind = :kind and due_at <= :now and (holder is null or expires_at <= :now)
+  where kind = :kind and due_at <= :now and settled_at is null and (holder is null or expires_at <= :now)
   order by due_at, subject limit 1
   for update skip locked
 )

@@ -1,4 +1,5 @@
-"""Named SQL: reads the .sql files of this folder, so that no statement stands in Python."""
+"""Named SQL: reads the .sql files of this folder. Python holds only what no fixed statement can say: a table's
+rows whatever the table, and what a connection is set to."""
 
 from __future__ import annotations
 

@@ -31,6 +31,10 @@ delete from session where id = :id;
 -- Sessions, the last touched first.
 select * from session order by updated_at desc, id limit :limit;
 
+-- name: session_by_project
+-- The open sessions of a project, the last touched first.
+select * from session where project = :project and status = 'open' order by updated_at desc, id limit :limit;
+
 -- name: session_find
 -- Sessions whose id starts so.
 select * from session where substr(id, 1, length(:prefix)) = :prefix order by id limit 3;
@@ -60,6 +64,10 @@ delete from handoff where id = :id;
 -- Handoffs, the last touched first.
 select * from handoff order by updated_at desc, id limit :limit;
 
+-- name: handoff_by_session
+-- The handoffs of a session, the last touched first.
+select * from handoff where session = :session order by updated_at desc, id limit :limit;
+
 -- name: handoff_find
 -- Handoffs whose id starts so.
 select * from handoff where substr(id, 1, length(:prefix)) = :prefix order by id limit 3;
@@ -86,8 +94,8 @@ insert into operation (id, chain, n, kind, subject, actor, at, before, after, un
 values (:id, :chain, :n, :kind, :subject, :actor, :at, :before, :after, :undoes, :key, :request, :prev, :hash);
 
 -- name: operation_by_key
--- What a request with this idempotency key did before.
-select * from operation where key = :key;
+-- What a request of this actor with this idempotency key did before.
+select * from operation where actor = :actor and key = :key;
 
 -- name: operation_find
 -- Operations whose id starts so.
@@ -127,17 +135,18 @@ select hash, size, stored, added_at from blob where hash = :hash;
 select hash, size, stored, added_at from blob order by hash;
 
 -- name: lease_offer
--- Make something claimable, once.
-insert into lease (subject, kind, due_at, token, holder, expires_at)
-values (:subject, :kind, :due_at, 0, null, null)
-on conflict (subject) do nothing;
+-- Make something claimable; what is claimable or claimed stays as it is, what was settled is due again.
+insert into lease (subject, kind, due_at, token, holder, expires_at, settled_at)
+values (:subject, :kind, :due_at, 0, null, null, null)
+on conflict (subject) do update set due_at = excluded.due_at, settled_at = null
+where lease.settled_at is not null;
 
 -- name: lease_claim
 -- Take the longest due thing of a kind that nobody holds, or whose holder's time ran out.
 update lease set holder = :holder, token = token + 1, expires_at = :expires_at
 where subject = (
   select subject from lease
-  where kind = :kind and due_at <= :now and (holder is null or expires_at <= :now)
+  where kind = :kind and due_at <= :now and settled_at is null and (holder is null or expires_at <= :now)
   order by due_at, subject limit 1
 )
 returning subject, kind, due_at, token, holder, expires_at;
@@ -154,8 +163,13 @@ where subject = :subject and token = :token and holder = :holder;
 
 -- name: lease_settle
 -- The work is done: there is nothing to claim any more; no row if the claim is lost.
-delete from lease where subject = :subject and token = :token and holder = :holder;
+update lease set holder = null, expires_at = null, settled_at = :now
+where subject = :subject and token = :token and holder = :holder;
 
--- name: lease_list
--- Everything claimable or claimed.
-select subject, kind, due_at, token, holder, expires_at from lease order by kind, due_at, subject;
+-- name: lease_highest
+-- The highest token ever given.
+select coalesce(max(token), 0) as token from lease;
+
+-- name: lease_restored
+-- After a restore nobody holds anything, and no token that was given before can fit again.
+update lease set holder = null, expires_at = null, token = token + :highest;

@@ -11,7 +11,8 @@
 -- numbers cannot fork. A row of session or handoff must equal the newest `after` that speaks of it:
 -- `segue log verify` compares all of this.
 --
--- An operation with an idempotency KEY happens once: a retry finds it by its key and changes nothing.
+-- An operation with an idempotency KEY happens once: a retry of its actor finds it by its key and changes
+-- nothing.
 -- A process can be killed after its commit and before it could say so; the key is how it asks again.
 --
 -- Large content (packages, briefs, receipts) is in BLOBs: named by the SHA-256 of what they hold,
@@ -19,7 +20,8 @@
 -- goes in; on PostgreSQL it is a row of blob_data.
 --
 -- A LEASE is the right to work on something until a moment. Whoever claims it makes its token grow, and
--- what an earlier holder still sends is refused by its older token.
+-- what an earlier holder still sends is refused by its older token. A lease whose work is done stays, so
+-- that its token goes on growing should the same thing be offered again.
 --
 -- Times are UTC text of one width (2026-11-16T09:30:00.000000Z), ids are text, structured values are
 -- JSON in text. `meta` holds the schema's version and the store's own id.
@@ -60,7 +62,7 @@ create table operation (
   hash text not null
 );
 create unique index operation_by_chain on operation (chain, n);
-create unique index operation_by_key on operation (key);
+create unique index operation_by_key on operation (actor, key);
 create index operation_by_time on operation (at);
 create index operation_by_subject on operation (subject);
 
@@ -102,6 +104,7 @@ create table lease (
   due_at text not null,
   token bigint not null,
   holder text,
-  expires_at text
+  expires_at text,
+  settled_at text
 );
 create index lease_by_kind on lease (kind, due_at);

@@ -14,7 +14,7 @@ import msgspec
 from msgspec import Struct
 
 from segue import clock
-from segue.errors import BadInput, BlobDamaged, KeyTaken, LeaseLost, NotFound, StoreDamaged
+from segue.errors import BadInput, BlobDamaged, InUse, KeyTaken, LeaseLost, NotFound, StoreDamaged
 from segue.model import Blob, Handoff, Hash, Lease, Operation, Session
 from segue.store import blobs, chain
 from segue.store.database import Contention, Database, Row, Transaction, in_transaction
@@ -46,6 +46,10 @@ class Noun(Struct, Generic[N], frozen=True):
             raise StoreDamaged(place="the shared store", what=f"{self.name} {row['id']}: {error}") from error
         return _as(self.type, fields)
 
+    def decoded(self, text: str | None) -> N | None:
+        """The noun as an operation recorded it; fields that came later have their defaults."""
+        return msgspec.json.decode(text, type=self.type) if text is not None else None
+
 
 def _as(type: type[V], fields: Any) -> V:
     """A row as the value it stands for."""
@@ -68,8 +72,6 @@ HANDOFF: Noun[Handoff] = Noun(
     lambda handoff: handoff.session,
 )
 NOUNS: tuple[Noun[Any], ...] = (SESSION, HANDOFF)
-KEPT = tuple(f"{noun.name}:" for noun in NOUNS)
-"""How the subject of an operation starts when there is a row that it must agree with."""
 
 
 class Change(Struct, Generic[N], frozen=True):
@@ -112,19 +114,32 @@ class Shared:
 
     def get(self, noun: Noun[N], id: str) -> N:
         """The noun with this id, or with the only id that starts so."""
+        return noun.from_row(self._only(f"{noun.name}_find", id, noun.name, noun.listed_by))
+
+    def _only(self, query: str, start: str, name: str, listed_by: str) -> Row:
+        """The row with this id, or the only one whose id starts so."""
         with self.database.read() as transaction:
-            rows = transaction.all(f"{noun.name}_find", prefix=id) if id else []
-        found = [row for row in rows if row["id"] == id] or rows
+            rows = transaction.all(query, prefix=start) if start else []
+        found = [row for row in rows if row["id"] == start] or rows
         if not found:
-            raise NotFound(noun=noun.name, name=id, next=noun.listed_by)
+            raise NotFound(noun=name, name=start, next=listed_by)
         if len(found) > 1:
-            raise BadInput(what=f"More than one {noun.name} starts with '{id}'.", next=noun.listed_by)
-        return noun.from_row(found[0])
+            raise BadInput(what=f"More than one {name} starts with '{start}'.", next=listed_by)
+        return found[0]
 
     def all(self, noun: Noun[N], limit: int = LIMIT) -> list[N]:
         """The last touched first."""
+        return self._several(noun, f"{noun.name}_list", limit=limit)
+
+    def open_sessions(self, project: str) -> list[Session]:
+        return self._several(SESSION, "session_by_project", project=project, limit=LIMIT)
+
+    def handoffs_of(self, session: str) -> list[Handoff]:
+        return self._several(HANDOFF, "handoff_by_session", session=session, limit=LIMIT)
+
+    def _several(self, noun: Noun[N], query: str, **values: Any) -> list[N]:
         with self.database.read() as transaction:
-            return [noun.from_row(row) for row in transaction.all(f"{noun.name}_list", limit=limit)]
+            return [noun.from_row(row) for row in transaction.all(query, **values)]
 
     def record(
         self,
@@ -143,7 +158,7 @@ class Shared:
         digest = blobs.hash_of(msgspec.json.encode([kind, request])) if key else None
 
         def work(transaction: Transaction) -> Change[N]:
-            if key and (earlier := transaction.one("operation_by_key", key=key)):
+            if key and (earlier := transaction.one("operation_by_key", actor=self.actor, key=key)):
                 return self._again(noun, _as(Operation, earlier), digest)
             before = self._held(transaction, noun, subject)
             after = decide(before)
@@ -152,6 +167,7 @@ class Shared:
                 raise NotFound(noun=noun.name, name=subject, next=noun.listed_by)
             if before is None:
                 self._refuse_second(transaction, noun, subject, noun.chain(owner))
+            self._refuse_orphans(transaction, noun, subject, after)
             if after is None:
                 transaction.run(f"{noun.name}_drop", id=subject)
             else:
@@ -180,6 +196,18 @@ class Shared:
         if transaction.one(f"{noun.name}_get", id=id):
             raise Contention(f"{noun.name} {id} was made by another")
 
+    def _refuse_orphans(self, transaction: Transaction, noun: Noun[N], id: str, after: N | None) -> None:
+        """A handoff needs its session: there is none without one, and none goes while it has any. Both
+        sides hold the session's chain, so neither can slip past the other."""
+        if isinstance(after, Handoff) and not transaction.one("session_get", id=after.session):
+            raise NotFound(noun="session", name=after.session, next=SESSION.listed_by)
+        if (
+            after is None
+            and noun.type is Session
+            and transaction.one("handoff_by_session", session=id, limit=1)
+        ):
+            raise InUse(id=id)
+
     def _held(self, transaction: Transaction, noun: Noun[N], id: str) -> N | None:
         """A noun as it is, with its chain held so that it stays so until the transaction ends."""
         row = transaction.one(f"{noun.name}_get", id=id)
@@ -192,8 +220,7 @@ class Shared:
     def _again(self, noun: Noun[N], operation: Operation, digest: str | None) -> Change[N]:
         if operation.request != digest:
             raise KeyTaken(key=operation.key, operation=operation.id)
-        value = msgspec.json.decode(operation.after, type=noun.type) if operation.after else None
-        return Change(operation, value)
+        return Change(operation, noun.decoded(operation.after))
 
     # The log
 
@@ -203,24 +230,12 @@ class Shared:
             return _as(list[Operation], transaction.all("operation_list", limit=limit))
 
     def operation(self, id: str) -> Operation:
-        with self.database.read() as transaction:
-            rows = transaction.all("operation_find", prefix=id) if id else []
-        found = [row for row in rows if row["id"] == id] or rows
-        if not found:
-            raise NotFound(noun="operation", name=id, next="segue log")
-        if len(found) > 1:
-            raise BadInput(what=f"More than one operation starts with '{id}'.", next="segue log")
-        return _as(Operation, found[0])
+        return _as(Operation, self._only("operation_find", id, "operation", "segue log"))
 
     def last_on(self, subject: str) -> Operation | None:
         """The newest operation on a subject."""
         with self.database.read() as transaction:
             row = transaction.one("operation_last_on", subject=subject)
-        return _as(Operation, row) if row else None
-
-    def undone_by(self, id: str) -> Operation | None:
-        with self.database.read() as transaction:
-            row = transaction.one("operation_undone_by", id=id)
         return _as(Operation, row) if row else None
 
     def verify(self) -> tuple[int, list[chain.Flaw]]:
@@ -261,15 +276,16 @@ class Shared:
         due = due_at or self._clock()
         in_transaction(self.database, lambda t: t.run("lease_offer", subject=subject, kind=kind, due_at=due))
 
-    def claim(self, kind: str, seconds: float, holder: str | None = None) -> Lease | None:
-        """Take what is longest due of a kind; None where nothing is free."""
+    def claim(self, kind: str, seconds: float, holder: str) -> Lease | None:
+        """Take what is longest due of a kind; None where nothing is free. The holder must be one process,
+        not one person: two of a person's workers are two."""
 
         def work(transaction: Transaction) -> Lease | None:
             now = self._clock()
             row = transaction.one(
                 "lease_claim",
                 kind=kind,
-                holder=holder or self.actor,
+                holder=holder,
                 now=now,
                 expires_at=clock.later(now, seconds),
             )
@@ -286,7 +302,7 @@ class Shared:
 
     def settle(self, lease: Lease) -> None:
         """The work is done: nobody is to claim it again."""
-        self._with_lease("lease_settle", lease)
+        self._with_lease("lease_settle", lease, now=self._clock())
 
     def _with_lease(self, query: str, lease: Lease, **values: Any) -> None:
         held = {"subject": lease.subject, "token": lease.token, "holder": lease.holder}
@@ -313,24 +329,43 @@ def append(transaction: Transaction, operation: Operation) -> Operation:
 
 def verify(transaction: Transaction) -> tuple[int, list[chain.Flaw]]:
     """Check every chain, and that the present state of each subject is what the log says."""
-    present: dict[str, str | None] = {}
-    for noun in NOUNS:
-        for row in transaction.rows(noun.name):
-            try:
-                present[f"{noun.name}:{row['id']}"] = as_json(noun.from_row(row))
-            except StoreDamaged as error:
-                present[f"{noun.name}:{row['id']}"] = str(error)
     heads = {row["chain"]: _as(chain.Head, row) for row in transaction.all("head_all")}
     names = {row["chain"] for row in transaction.all("operation_chains")} | set(heads)
     flaws: list[chain.Flaw] = []
-    known: set[str] = set()
+    last: dict[str, Operation] = {}
     for name in sorted(names):
         operations = _as(list[Operation], transaction.all("operation_chain", chain=name))
         flaws += chain.flaws_in(name, operations, heads.get(name))
-        flaws += chain.stale_subjects([op for op in operations if op.subject.startswith(KEPT)], present)
-        known |= {operation.subject for operation in operations}
-    flaws += [chain.Flaw("", 0, f"{subject} has no history") for subject in sorted(set(present) - known)]
+        last |= {operation.subject: operation for operation in operations}
+    for noun in NOUNS:
+        flaws += _stale(transaction, noun, last)
     return len(names), flaws
+
+
+def _stale(transaction: Transaction, noun: Noun[Any], last: dict[str, Operation]) -> list[chain.Flaw]:
+    """The rows of a noun that are not as the last operation on them left them."""
+    left = {subject: op for subject, op in last.items() if subject.startswith(f"{noun.name}:")}
+    flaws = []
+    for row in transaction.rows(noun.name):
+        subject = f"{noun.name}:{row['id']}"
+        operation = left.pop(subject, None)
+        if operation is None:
+            flaws.append(chain.Flaw("", 0, f"{subject} has no history"))
+        elif not _is_as_left(noun, row, operation):
+            flaws.append(
+                chain.Flaw(operation.chain, operation.n, f"{subject} is not as this operation left it")
+            )
+    for subject, operation in left.items():
+        if operation.after is not None:
+            flaws.append(chain.Flaw(operation.chain, operation.n, f"{subject} is gone"))
+    return flaws
+
+
+def _is_as_left(noun: Noun[Any], row: Row, operation: Operation) -> bool:
+    try:
+        return bool(noun.from_row(row) == noun.decoded(operation.after))
+    except (StoreDamaged, msgspec.MsgspecError):
+        return False
 
 
 def as_json(value: Session | Handoff | None) -> str | None:

@@ -22,6 +22,7 @@ from segue.errors import (
     StoreDamaged,
     StoreError,
     StoreExposed,
+    StoreForeign,
     StoreFull,
     StoreReadOnly,
 )
@@ -54,10 +55,12 @@ class SqliteTransaction:
 
     def script(self, sql: str) -> None:
         # Not executescript: it would commit first.
-        plain = "\n".join(line for line in sql.splitlines() if not line.startswith("--"))
-        for statement in plain.split(";"):
-            if statement.strip():
+        statement = ""
+        for part in sql.split(";"):
+            statement += part + ";"
+            if sqlite3.complete_statement(statement):
                 self._connection.execute(statement)
+                statement = ""
 
     def tables(self) -> list[str]:
         cursor = self._connection.execute("select name from sqlite_master where type = 'table' order by name")
@@ -73,6 +76,17 @@ class SqliteTransaction:
         statement = f"insert into {plain_name(table)} ({', '.join(columns)}) values ({values})"  # noqa: S608
         self._connection.execute(statement, row)
 
+    def clear(self, tables: Iterable[str]) -> None:
+        for table in tables:
+            self._connection.execute(f"delete from {plain_name(table)}")  # noqa: S608 - checked
+
+
+def scratch() -> sqlite3.Connection:
+    """A database of its own that nothing is left of."""
+    connection = sqlite3.connect("", isolation_level=None)
+    connection.row_factory = sqlite3.Row
+    return connection
+
 
 class SqliteDatabase:
     dialect = "sqlite"
@@ -82,7 +96,7 @@ class SqliteDatabase:
         self.path = path
         self.place = str(path)
         self.blobs = BlobFiles(path.parent / "blobs")
-        self._busy_seconds = busy_seconds
+        self.busy_seconds = busy_seconds
         self._was_there = path.exists()
         self._make_file()
         self._refuse_exposed()
@@ -98,12 +112,14 @@ class SqliteDatabase:
     def _refuse_exposed(self) -> None:
         with faults.translated(self.path):
             for path in (self.path.parent, self.path):
+                if not disk.is_ours(path):
+                    raise StoreForeign(place=path)
                 if what := disk.exposure(path):
                     raise StoreExposed(place=path, what=what)
 
     def _connect(self, path: Path) -> sqlite3.Connection:
         with self._translated():
-            connection = sqlite3.connect(path, timeout=self._busy_seconds, isolation_level=None)
+            connection = sqlite3.connect(path, timeout=self.busy_seconds, isolation_level=None)
             try:
                 self._prepare(connection)
             except BaseException:
@@ -115,7 +131,8 @@ class SqliteDatabase:
         connection.row_factory = sqlite3.Row
         (mode,) = connection.execute("pragma journal_mode").fetchone()
         if mode != journal_mode() and self._is_writable():
-            connection.execute(f"pragma journal_mode = {journal_mode()}")
+            (mode,) = connection.execute(f"pragma journal_mode = {journal_mode()}").fetchone()
+        self.journal_mode = mode
         connection.execute("pragma synchronous = full")
         connection.execute("pragma cell_size_check = on")
         connection.execute("pragma trusted_schema = off")
@@ -192,7 +209,7 @@ class SqliteDatabase:
         if name.startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB")):
             return StoreDamaged(place=self.place, what=what)
         if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
-            return StoreBusy(place=self.place, seconds=round(self._busy_seconds))
+            return StoreBusy(place=self.place, seconds=round(self.busy_seconds))
         if name in ("SQLITE_CONSTRAINT_UNIQUE", "SQLITE_CONSTRAINT_PRIMARYKEY"):
             return Contention(what)
         if name == "SQLITE_FULL":

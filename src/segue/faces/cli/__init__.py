@@ -27,7 +27,7 @@ segue undo       take back Segue's last step (never your code)
 Set up: segue init · Check: segue doctor · Everything: segue help --all"""
 
 
-class Entry(Struct, frozen=True):
+class Listed(Struct, frozen=True):
     """A command: the topic it is listed under, one line on it, and the file it is in (none: planned)."""
 
     topic: str
@@ -36,26 +36,27 @@ class Entry(Struct, frozen=True):
 
 
 COMMANDS = {
-    "demo": Entry("Start here", "watch one handoff from end to end, in a scratch folder", "demo"),
-    "help": Entry("Start here", "this list, or one command's own help", "help"),
-    "completion": Entry("Start here", "completion for bash, zsh or fish", "completion"),
-    "session": Entry("Work", "the pieces of work that handoffs belong to", "session"),
-    "log": Entry("History", "what was changed, by whom and when; verify that it is whole", "log"),
-    "undo": Entry("History", "take back Segue's last step (never your code)", "log"),
-    "config": Entry("Settings", "read and change settings", "config"),
-    "handoff": Entry("Settings", "the settings of handoffs, by flags", "handoff"),
-    "trust": Entry("Settings", "let this project's own settings file do more than narrow", "config"),
-    "doctor": Entry(
+    "demo": Listed("Start here", "watch one handoff from end to end, in a scratch folder", "demo"),
+    "help": Listed("Start here", "this list, or one command's own help", "help"),
+    "version": Listed("Start here", "the version", "help"),
+    "completion": Listed("Start here", "completion for bash, zsh or fish", "completion"),
+    "session": Listed("Work", "the pieces of work that handoffs belong to", "session"),
+    "log": Listed("History", "what was changed, by whom and when; verify that it is whole", "log"),
+    "undo": Listed("History", "take back Segue's last step (never your code)", "log"),
+    "config": Listed("Settings", "read and change settings", "config"),
+    "handoff": Listed("Settings", "the settings of handoffs, by flags", "handoff"),
+    "trust": Listed("Settings", "let this project's own settings file do more than narrow", "config"),
+    "doctor": Listed(
         "Keeping it well", "check settings, stores and agents, and say how to mend them", "doctor"
     ),
-    "backup": Entry("Keeping it well", "make, list and restore backups of the store", "backup"),
-    "to": Entry("Not in this version yet", "continue this work in another agent"),
-    "back": Entry("Not in this version yet", "return to the agent you came from"),
-    "run": Entry("Not in this version yet", "work unattended; move on at a limit"),
-    "give": Entry("Not in this version yet", "hand this work to a colleague"),
-    "take": Entry("Not in this version yet", "accept what was handed to you"),
-    "show": Entry("Not in this version yet", "what was passed, what was not, and why"),
-    "init": Entry("Not in this version yet", "set up the agents on this machine"),
+    "backup": Listed("Keeping it well", "make, list and restore backups of the store", "backup"),
+    "to": Listed("Not in this version yet", "continue this work in another agent"),
+    "back": Listed("Not in this version yet", "return to the agent you came from"),
+    "run": Listed("Not in this version yet", "work unattended; move on at a limit"),
+    "give": Listed("Not in this version yet", "hand this work to a colleague"),
+    "take": Listed("Not in this version yet", "accept what was handed to you"),
+    "show": Listed("Not in this version yet", "what was passed, what was not, and why"),
+    "init": Listed("Not in this version yet", "set up the agents on this machine"),
 }
 
 
@@ -75,8 +76,7 @@ class CommandLine(click.Group):
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
         name = args[0]
-        if name in COMMANDS and COMMANDS[name].module is None:
-            raise NotBuiltYet(command=f"segue {name}", summary=COMMANDS[name].summary)
+        refuse_planned(name)
         if name not in COMMANDS:
             import difflib  # lazy: only a mistake needs it
 
@@ -87,6 +87,12 @@ class CommandLine(click.Group):
 
     def get_help(self, ctx: click.Context) -> str:
         return FIRST_SCREEN
+
+
+def refuse_planned(name: str) -> None:
+    """Say of a command that is on the first screen and not there yet that it is so."""
+    if name in COMMANDS and COMMANDS[name].module is None:
+        raise NotBuiltYet(command=f"segue {name}", summary=COMMANDS[name].summary)
 
 
 @click.group(
@@ -104,33 +110,39 @@ def command_line(
 ) -> None:
     """Hands work from one AI coding agent to the next without losing the thread."""
     frame: Frame = context.obj
-    frame.flags, frame.debug = pairs, debug
+    frame.flags, frame.debug, frame.as_json = pairs, debug, as_json
     if version:
         click.echo(f"segue {__version__}")
     elif context.invoked_subcommand is None:
         from segue.faces.cli.home import home  # lazy: most runs are of another command
 
-        context.invoke(home, as_json=as_json)
+        context.invoke(home)
 
 
 def main(argv: Sequence[str] | None = None, frame: Frame | None = None) -> int:
     """Run one command line; the exit code."""
     arguments = list(sys.argv[1:] if argv is None else argv)
     frame = frame or Frame()
+    frame.make_streams_forgiving()
+    as_json = "--json" in arguments
     try:
         # One name, whichever of the two the program was called by: completion finds its variable by it.
         command_line.main(arguments, prog_name="segue", standalone_mode=False, obj=frame)
         code = frame.exit_code
     except SegueError as error:
-        code = report.failed(frame, error, "--json" in arguments)
+        code = report.failed(frame, error, as_json)
     except click.exceptions.Exit as error:
         code = error.exit_code
+    except click.exceptions.NoArgsIsHelpError as error:
+        # A group that was named alone: what it can do is the best answer.
+        frame.print(error.format_message())
+        code = BadInput.exit_code
     except click.ClickException as error:
-        code = report.failed(frame, report.from_click(error), "--json" in arguments)
+        code = report.failed(frame, report.from_click(error), as_json)
     except (click.Abort, KeyboardInterrupt):
         code = report.INTERRUPTED
     except Exception as error:  # noqa: BLE001 - the last resort: no traceback reaches a person
-        code = report.failed(frame, error, "--json" in arguments)
+        code = report.failed(frame, error, as_json)
     finally:
         frame.close()
     return code

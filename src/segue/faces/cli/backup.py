@@ -21,12 +21,17 @@ def list_screen(backups: list[Backup]) -> str:
     if not backups:
         return "No backups yet. segue backup make makes one."
     return render.table(
-        [(b.name, render.when(b.header.made_at), render.size(b.size), b.header.why) for b in backups]
+        [
+            (b.name, render.when(b.header.made_at), render.size(b.size), b.header.why)
+            if b.header
+            else (b.name, "cannot be read", render.size(b.size), b.problem)
+            for b in backups
+        ]
     )
 
 
 def restored_screen(restored: Restored) -> str:
-    lines = [f"{render.mark('ok')} The store is as it was at {render.when(restored.backup.header.made_at)}."]
+    lines = [f"{render.mark('ok')} The store is as it was at {moment(restored.backup)}."]
     if restored.saved:
         lines.append(f"  What it was before is kept: {render.clean(restored.saved)}")
     return "\n".join(lines)
@@ -57,18 +62,25 @@ def list_all(frame: Frame) -> list[Backup]:
 @answers(restored_screen)
 def restore(frame: Frame, name: str, yes: bool) -> Restored:
     """Make the store what it was: NAME is from the list, a file, or 'latest'. The present one is kept."""
-    chosen = ops.find(frame.desk, name)
-    question = f"Put the store back to {render.when(chosen.header.made_at)}? What it is now is kept beside."
-    if not yes and not confirmed(question):
+    if not yes and not confirmed(ops.find(frame.desk, name), ops.place(frame.desk)):
         raise BadInput(
             what="Nothing was restored: it was not confirmed.", next=f"segue backup restore {name} --yes"
         )
     return ops.restore(frame.desk, name)
 
 
-def confirmed(question: str) -> bool:
+def confirmed(backup: Backup, place: str) -> bool:
     """Ask on a terminal; without one the answer is no."""
+    origin = render.clean(backup.header.made_from) if backup.header else "?"
+    question = (
+        f"Replace what is in {render.clean(place)} by what was in {origin} at {moment(backup)}? "
+        "What it is now is kept as a backup."
+    )
     return sys.stdin.isatty() and click.confirm(question, err=True)
+
+
+def moment(backup: Backup) -> str:
+    return render.when(backup.header.made_at) if backup.header else "?"
 
 
 COMMANDS = {"backup": backup}

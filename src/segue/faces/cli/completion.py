@@ -36,12 +36,14 @@ def completion(frame: Frame, shell: str) -> Script:
 
     \b
     bash:  eval "$(segue completion bash)"      in ~/.bashrc
-    zsh:   eval "$(segue completion zsh)"       in ~/.zshrc
+    zsh:   eval "$(segue completion zsh)"       in ~/.zshrc, after compinit
     fish:  segue completion fish | source       in ~/.config/fish/config.fish
     """
     maker = get_completion_class(shell)
     assert maker is not None  # noqa: S101 - click knows the three
     script = maker(cli.command_line, {}, "segue", "_SEGUE_COMPLETE").source().rstrip()
+    # click's script for fish would cut a description at its first comma.
+    script = script.replace('string split "," ', 'string split --max 1 "," ')
     others = [ALSO[shell].format(name=name) for name in other_names()]
     return Script(shell, "\n".join([script, "", *others]))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +15,8 @@ from segue.errors import BadInput
 from segue.faces import render
 from segue.faces.cli.frame import Frame, answers
 from segue.ops import config as ops
-from segue.ops.config import Changed, Place, Shown, Trusted
-from segue.settings import PERCENT, setting_for
+from segue.ops.config import Changed, Place, Shown, Trust
+from segue.settings import MODEL_LIMIT, PERCENT, SETTINGS, setting_for
 
 
 def plain(key: str, value: Any) -> str:
@@ -43,6 +44,9 @@ def list_screen(every: list[Shown]) -> str:
 def changed_screen(changes: list[Changed]) -> str:
     lines = []
     for change in changes:
+        if change.before is None and change.after is None:
+            lines.append(f"{change.key} is not set in {render.clean(change.path)}: nothing to remove")
+            continue
         what = "removed" if change.after is None else f"= {plain(change.key, change.after)}"
         lines.append(
             f"{change.key} {what}  (was {plain(change.key, change.before)}; in {render.clean(change.path)})"
@@ -58,14 +62,20 @@ def paths_screen(found: list[Place]) -> str:
     )
 
 
-def trusted_screen(trusted: Trusted) -> str:
-    if not trusted.takes_effect:
-        return f"{render.clean(trusted.path)} is trusted as it now is."
-    rows = [(assignment.key, plain(assignment.key, assignment.value)) for assignment in trusted.takes_effect]
-    return (
-        f"{render.clean(trusted.path)} is trusted as it now is. What takes effect by that:\n"
-        + render.table(rows, indent="  ")
-    )
+def trust_screen(trust: Trust) -> str:
+    first = "is trusted as it now is." if trust.is_trusted else "is no longer trusted: it may only narrow."
+    lines = [f"{render.clean(trust.path)} {first}"]
+    if trust.affects:
+        lines.append("What takes effect by that:" if trust.is_trusted else "What it had set:")
+        lines.append(
+            render.table([(key, plain(key, value)) for key, value in trust.affects.items()], indent="  ")
+        )
+    return "\n".join(lines)
+
+
+def complete_key(_context: click.Context, _parameter: click.Parameter, start: str) -> list[str]:
+    keys = [setting.key if setting.key != "limits.models" else MODEL_LIMIT for setting in SETTINGS]
+    return [key for key in keys if key.startswith(start)]
 
 
 @click.group()
@@ -74,7 +84,7 @@ def config() -> None:
 
 
 @config.command("get")
-@click.argument("key")
+@click.argument("key", shell_complete=complete_key)
 @answers(one_screen)
 def get(frame: Frame, key: str) -> Shown:
     """Show one setting, and where its value comes from."""
@@ -89,7 +99,7 @@ def list_all(frame: Frame) -> list[Shown]:
 
 
 @config.command("set")
-@click.argument("key")
+@click.argument("key", shell_complete=complete_key)
 @click.argument("value")
 @click.option("--project", "in_project", is_flag=True, help="In this project's file, not in yours.")
 @answers(changed_screen)
@@ -99,7 +109,7 @@ def set_value(frame: Frame, key: str, value: str, in_project: bool) -> list[Chan
 
 
 @config.command("unset")
-@click.argument("key")
+@click.argument("key", shell_complete=complete_key)
 @click.option("--project", "in_project", is_flag=True, help="In this project's file, not in yours.")
 @answers(changed_screen)
 def unset(frame: Frame, key: str, in_project: bool) -> list[Changed]:
@@ -111,7 +121,13 @@ def unset(frame: Frame, key: str, in_project: bool) -> list[Changed]:
 @answers(lambda path: f"{render.clean(path)} is saved and can be read.")
 def edit(frame: Frame) -> str:
     """Open your settings in $VISUAL or $EDITOR; what cannot be read does not take effect."""
-    editor = shlex.split(frame.env.get("VISUAL") or frame.env.get("EDITOR") or "vi")
+    editor = shlex.split(frame.env.get("VISUAL") or frame.env.get("EDITOR") or "")
+    if not editor and not sys.stdin.isatty():
+        raise BadInput(
+            what="There is no terminal to edit on, and neither VISUAL nor EDITOR names an editor.",
+            next="segue config set KEY VALUE",
+        )
+    editor = editor or ["vi"]
 
     def run(path: Path) -> None:
         try:
@@ -139,9 +155,10 @@ def path(frame: Frame) -> list[Place]:
 
 @click.command()
 @click.option("--undo", "take_back", is_flag=True, help="Trust it no longer.")
-@answers(trusted_screen)
-def trust(frame: Frame, take_back: bool) -> Trusted:
+@answers(trust_screen)
+def trust(frame: Frame, take_back: bool) -> Trust:
     """Let this project's own settings file, as it now is, do more than narrow."""
+    frame.is_quiet = True  # what is left out is what this command is about
     return ops.distrust(frame.desk) if take_back else ops.trust(frame.desk)
 
 

@@ -38,7 +38,7 @@ def screen(story: Story) -> str:
         render.bold("5. Proved"),
     ]
     for probe in report.probes:
-        answer = render.clean(probe.answer[-1]) if probe.answer else "(it does not know)"
+        answer = render.clean(probe.answer or "(it does not know)")
         lines.append(f"   {render.mark('ok' if probe.is_right else 'problem')} {probe.question}  {answer}")
     lines += [
         render.bold("6. Receipt"),
@@ -48,6 +48,7 @@ def screen(story: Story) -> str:
             for line in story.receipt.lines
             if line.fate is Fate.NOT_PASSED
         ),
+        f"   · as a whole: {'; '.join(handoff.not_passed)}",
         f"   handoff {handoff.id} is {handoff.state.value}; "
         f"{render.plural(story.operations, 'operation')} in the log, "
         + ("its chain verifies." if not story.log.flaws else "its chain does NOT verify."),
@@ -59,11 +60,10 @@ def screen(story: Story) -> str:
 
 def after(story: Story) -> str:
     if not story.is_kept:
-        return "All in a scratch folder, which is gone. segue demo --keep DIR keeps it to look around."
+        return "All in a scratch folder, which is gone. --keep DIR keeps it to look around."
     home = render.clean(story.home)
-    return (
-        f"Kept in {home}. Look around:\n  SEGUE_HOME={home} segue log\n  SEGUE_HOME={home} segue session list"
-    )
+    commands = "segue log · segue session list (in a checkout: ./dev segue log)"
+    return f"Kept. Look around with SEGUE_HOME={home}\n  {commands}"
 
 
 @click.command()

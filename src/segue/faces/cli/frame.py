@@ -7,6 +7,7 @@ screen that its renderer makes of it. Data goes to stdout, talk to stderr.
 from __future__ import annotations
 
 import functools
+import io
 import os
 import sys
 from collections.abc import Callable, Mapping
@@ -43,6 +44,8 @@ class Frame:
         self.new_id = new_id
         self.flags: tuple[str, ...] = ()
         self.debug = False
+        self.as_json = False
+        self.is_quiet = False
         self.exit_code = 0
 
     @cached_property
@@ -50,12 +53,19 @@ class Frame:
         desk = desks.open_desk(
             env=self.env, cwd=self.cwd, flags=self.flags, clock=self.clock, new_id=self.new_id
         )
-        self._tell_what_was_left_out(desk)
+        if not self.is_quiet:
+            self._tell_what_was_left_out(desk)
         return desk
 
     def close(self) -> None:
         if "desk" in self.__dict__:
             self.desk.close()
+
+    def make_streams_forgiving(self) -> None:
+        """A terminal that cannot show a character shows a mark instead of ending the program."""
+        for stream in (sys.stdout, sys.stderr):
+            if isinstance(stream, io.TextIOWrapper):
+                stream.reconfigure(errors="replace")
 
     def print(self, text: str) -> None:
         """Data. A reader that has seen enough (`segue log | head`) is no error."""
@@ -103,21 +113,24 @@ def _where() -> Path:
 
 
 def answers(
-    render: Callable[[V], str], exit_code: Callable[[V], int] = lambda _value: 0
+    render: Callable[[V], str],
+    exit_code: Callable[[V], int] = lambda _value: 0,
+    data: Callable[[V], Any] = lambda value: value,
 ) -> Callable[[Callable[..., V]], Callable[..., None]]:
-    """Make a function that returns a value into a command's callback. A group's callback is left alone
-    when one of its commands was named."""
+    """Make a function that returns a value into a command's callback. `data` is what of it goes into the
+    JSON. A group's callback is left alone when one of its commands was named."""
 
     def decorate(function: Callable[..., V]) -> Callable[..., None]:
         @functools.wraps(function)
         def callback(context: click.Context, /, *, as_json: bool, debug: bool, **values: Any) -> None:
             frame: Frame = context.obj
             frame.debug = frame.debug or debug
+            frame.as_json = frame.as_json or as_json
             if context.invoked_subcommand is not None:
                 return
             value = function(frame, **values)
-            if as_json:
-                text = msgspec.json.format(msgspec.json.encode(value, enc_hook=str), indent=2).decode()
+            if frame.as_json:
+                text = msgspec.json.format(msgspec.json.encode(data(value), enc_hook=str), indent=2).decode()
             else:
                 text = render(value)
             frame.exit_code = exit_code(value)

@@ -9,6 +9,7 @@ import click
 from segue.errors import BadInput
 from segue.faces.cli.config import changed_screen
 from segue.faces.cli.frame import Frame, answers
+from segue.model import Preserve
 from segue.ops import config as ops
 from segue.ops.config import Changed
 
@@ -21,7 +22,9 @@ def handoff() -> None:
 @handoff.command("config", context_settings={"ignore_unknown_options": True})
 @click.option("--auto", metavar="true|false", help="Prepare a handoff by itself at a threshold.")
 @click.option("--auto-switch", metavar="true|false", help="Let `segue run` move on by itself.")
-@click.option("--preserve", metavar="LEVEL", help="minimal, standard or complete.")
+@click.option(
+    "--preserve", type=click.Choice([level.value for level in Preserve]), help="How much a handoff carries."
+)
 @click.argument("limits", nargs=-1, type=click.UNPROCESSED, metavar="[--MODEL-limit SHARE]...")
 @answers(changed_screen)
 def config(

@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from segue import __version__
 from segue.errors import BadInput
 from segue.faces import cli, render
 from segue.faces.cli.frame import Frame, answers
@@ -13,14 +14,15 @@ from segue.faces.cli.frame import Frame, answers
 
 def every_command() -> list[tuple[str, str, str]]:
     """Topic, command line and summary of all there is, groups spelt out, planned ones last."""
-    found = []
+    found = [("Start here", "segue", "what each agent has left, and what this folder was doing")]
     context = click.Context(cli.command_line, info_name="segue", **cli.command_line.context_settings)
     for name, entry in cli.COMMANDS.items():
         found.append((entry.topic, f"segue {name}", entry.summary))
         command = cli.command_line.get_command(context, name)
         if isinstance(command, click.Group):
             for inner, under in command.commands.items():
-                found.append((entry.topic, f"segue {name} {inner}", under.get_short_help_str(120)))
+                short = under.get_short_help_str(120).rstrip(".")
+                found.append((entry.topic, f"segue {name} {inner}", short[:1].lower() + short[1:]))
     return found
 
 
@@ -35,8 +37,12 @@ def screen(value: Any) -> str:
     return "\n".join(lines)
 
 
+def complete_name(_context: click.Context, _parameter: click.Parameter, start: str) -> list[str]:
+    return [name for name in cli.COMMANDS if name.startswith(start)]
+
+
 @click.command("help")
-@click.argument("names", nargs=-1)
+@click.argument("names", nargs=-1, shell_complete=complete_name)
 @click.option("--all", "show_all", is_flag=True, help="List every command by topic.")
 @answers(screen)
 def help_command(frame: Frame, names: tuple[str, ...], show_all: bool) -> Any:
@@ -51,9 +57,20 @@ def help_command(frame: Frame, names: tuple[str, ...], show_all: bool) -> Any:
     for name in names:
         found = command.get_command(context, name) if isinstance(command, click.Group) else None
         if found is None:
+            cli.refuse_planned(name)
             raise BadInput(what=f"There is no command '{' '.join(names)}'.", next="segue help --all")
         command, context = found, click.Context(found, info_name=name, parent=context)
+    if not names:
+        planned = [name for name, entry in cli.COMMANDS.items() if entry.module is None]
+        frame.say(f"note: not in this version yet: {', '.join(planned)}")
     return command.get_help(context)
 
 
-COMMANDS = {"help": help_command}
+@click.command()
+@answers(lambda version: f"segue {version}")
+def version(frame: Frame) -> str:
+    """Show the version."""
+    return __version__
+
+
+COMMANDS = {"help": help_command, "version": version}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 import msgspec
 
@@ -30,14 +32,18 @@ def show_screen(operation: Operation) -> str:
     ]
     if operation.undoes:
         rows.append(("Undoes", operation.undoes))
+    data = ops.as_data(operation)
+    before, after = data["before"] or {}, data["after"] or {}
     lines = [render.table(rows), ""]
-    before = msgspec.json.decode(operation.before) if operation.before else {}
-    after = msgspec.json.decode(operation.after) if operation.after else {}
     for field in before | after:
         old, new = before.get(field), after.get(field)
         if old != new:
-            lines.append(f"  {field}: {render.clean(old)} → {render.clean(new)}")
+            lines.append(f"  {field}: " + " → ".join(plain(side) for side in (old, new) if side is not None))
     return "\n".join(lines)
+
+
+def plain(value: Any) -> str:
+    return render.clean(value if isinstance(value, str) else msgspec.json.encode(value).decode())
 
 
 def verify_screen(verdict: Verdict) -> str:
@@ -55,15 +61,15 @@ def verify_screen(verdict: Verdict) -> str:
 
 
 def undone_screen(undone: Undone) -> str:
-    return (
-        f"Took back {undone.undone.id} ({undone.undone.kind} of {render.clean(undone.undone.subject)}). "
-        f"segue undo {undone.by.id} brings it back."
-    )
+    taken = f"Took back {undone.undone.id} ({undone.undone.kind} of {render.clean(undone.undone.subject)})."
+    if undone.can_be_undone:
+        return f"{taken} segue undo {undone.by.id} brings it back."
+    return f"{taken} It ended as rolled back."
 
 
 @click.group(invoke_without_command=True)
 @click.option("--limit", default=10, show_default=True, type=click.IntRange(1, 1000), help="How many.")
-@answers(log_screen)
+@answers(log_screen, data=lambda operations: [ops.as_data(operation) for operation in operations])
 def log(frame: Frame, limit: int) -> list[Operation]:
     """Show what was changed, by whom and when; the newest first."""
     return ops.log(frame.desk, limit)
@@ -71,7 +77,7 @@ def log(frame: Frame, limit: int) -> list[Operation]:
 
 @log.command("show")
 @click.argument("id")
-@answers(show_screen)
+@answers(show_screen, data=ops.as_data)
 def show(frame: Frame, id: str) -> Operation:
     """Show one operation: what it changed from and to."""
     return ops.show(frame.desk, id)

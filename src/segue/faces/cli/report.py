@@ -15,26 +15,19 @@ import click
 import msgspec
 
 from segue import clock, disk, places
-from segue.errors import BadInput, SegueError
+from segue.errors import BadInput, Bug, SegueError
+from segue.faces import render
 from segue.faces.cli.frame import Frame
 
 LOG_LIMIT = 1_000_000
-BUG = 70
 INTERRUPTED = 130
-
-
-class Bug(SegueError):
-    """Something went wrong inside Segue ({what}). That is a bug, and not your fault. {kept}"""
-
-    exit_code = BUG
-    hint = "segue doctor; then run the command again with --debug to see the details"
 
 
 def from_click(error: click.ClickException) -> SegueError:
     """A command line that click could not read, as one of our errors."""
     context = getattr(error, "ctx", None)
     path = context.command_path if context else "segue"
-    message = error.format_message()
+    message = " ".join(error.format_message().split())
     if not message.endswith((".", "?")):
         message += "."
     return BadInput(what=message[:1].upper() + message[1:], next=f"{path} --help")
@@ -61,13 +54,9 @@ def failed(frame: Frame, error: BaseException, as_json: bool) -> int:
         }
         click.echo(msgspec.json.encode(body).decode(), err=True)
     else:
-        frame.say(click.style("error: ", fg="red", bold=True) + _printable(str(shown)))
-        frame.say(click.style(" next: ", fg="cyan", bold=True) + _printable(shown.next_step))
+        frame.say(click.style("error: ", fg="red", bold=True) + render.clean(str(shown)))
+        frame.say(click.style(" next: ", fg="cyan", bold=True) + render.clean(shown.next_step))
     return shown.exit_code
-
-
-def _printable(text: str) -> str:
-    return "".join(char if char.isprintable() else "�" for char in text)
 
 
 def write_log(frame: Frame, error: BaseException) -> Path | None:

@@ -34,7 +34,7 @@ create table operation (
   hash text not null
 );
 create unique index operation_by_chain on operation (chain, n);
-create unique index operation_by_key on operation (key);
+create unique index operation_by_key on operation (actor, key);
 create index operation_by_time on operation (at);
 create index operation_by_subject on operation (subject);
 

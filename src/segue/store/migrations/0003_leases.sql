@@ -6,6 +6,7 @@ create table lease (
   due_at text not null,
   token bigint not null,
   holder text,
-  expires_at text
+  expires_at text,
+  settled_at text
 );
 create index lease_by_kind on lease (kind, due_at);
