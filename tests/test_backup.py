@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import multiprocessing
 import random
 import shutil
+import threading
+import time
 from pathlib import Path
 from typing import Any
 
+import psycopg
 import pytest
+import zstandard
 
 from bench import writers
 from segue import clock, store
-from segue.errors import BackupDamaged
+from segue.errors import BackupDamaged, LeaseLost
 from segue.model import Operation
 from segue.store import SESSION, Shared, backup
 from tests.conftest import CommandLine, Place
@@ -25,6 +31,12 @@ def record_of(name: str) -> Operation:
     return Operation(
         id=f"op-{name}", chain="store", kind="store.restored", subject="backup:b", actor="ada", at=NOW
     )
+
+
+def bring_back(shared: Shared, path: Path, name: str) -> backup.Restored:
+    """Restore, as the command does."""
+    plan = store.plan_for(shared.database)
+    return backup.restore(shared.database, plan, path, path.parent / "saved", record_of(name))
 
 
 def fill(shared: Shared) -> None:
@@ -44,7 +56,7 @@ def test_a_restored_store_is_what_it_was(place: Place, shared: Shared, tmp_path:
     before = everything(shared)
     made = backup.make(shared.database, tmp_path / "backups", NOW)
     shared.record(SESSION, "session.created", "s-new", lambda _: a_session("s-new"))
-    backup.restore(shared.database, store.plan_for(shared.database), Path(made.path), record_of("r"))
+    bring_back(shared, Path(made.path), "r")
     after = everything(shared)
     for table in ("session", "handoff", "blob", "lease", "meta"):
         assert after[table] == before[table]
@@ -61,7 +73,7 @@ def test_blobs_come_back_too(place: Place, shared: Shared, tmp_path: Path) -> No
     else:
         shutil.rmtree(place.data / "shared" / "blobs")
     assert len(shared.damaged_blobs()) == 1
-    backup.restore(shared.database, store.plan_for(shared.database), Path(made.path), record_of("r"))
+    bring_back(shared, Path(made.path), "r")
     assert shared.content(hash) == b"precious"
     assert shared.damaged_blobs() == []
 
@@ -72,12 +84,142 @@ def test_a_backup_moves_a_store_from_sqlite_to_postgresql(tmp_path: Path, postgr
     hash = small.keep(b"precious").hash
     made = backup.make(small.database, tmp_path / "backups", NOW)
     large = Place(tmp_path / "large", postgres_url).open()
-    backup.restore(large.database, store.plan_for(large.database), Path(made.path), record_of("r"))
+    bring_back(large, Path(made.path), "r")
     assert everything(large)["session"] == everything(small)["session"]
     assert large.content(hash) == b"precious"
     assert large.verify()[1] == []
     small.close()
     large.close()
+
+
+def test_readers_see_the_store_before_or_after_a_restore_and_nothing_between(
+    place: Place, tmp_path: Path
+) -> None:
+    shared = place.open(clock=clock.now)
+    fill(shared)
+    made = backup.make(shared.database, tmp_path / "backups", NOW)
+    seen: set[int] = set()
+    problems: list[str] = []
+    stop = threading.Event()
+
+    def read() -> None:
+        while not stop.is_set():
+            try:
+                reader = place.open(clock=clock.now)
+                seen.add(len(reader.all(SESSION)))
+                problems.extend(str(flaw) for flaw in reader.verify()[1])
+                reader.close()
+            except Exception as error:  # noqa: BLE001 - whatever it is, a reader must not see it
+                problems.append(repr(error))
+
+    readers = [threading.Thread(target=read) for _ in range(2)]
+    for reader in readers:
+        reader.start()
+    for number in range(10):
+        bring_back(shared, Path(made.path), str(number))
+    stop.set()
+    for reader in readers:
+        reader.join(30)
+    assert problems == []
+    assert seen == {5}
+    shared.close()
+
+
+def test_a_restore_loses_no_write_of_anyone_else(place: Place, tmp_path: Path) -> None:
+    """Whatever was acknowledged is in the store, or in what was saved when it was replaced."""
+    shared = place.open(clock=clock.now)
+    fill(shared)
+    made = backup.make(shared.database, tmp_path / "backups", NOW)
+    context = multiprocessing.get_context("fork")
+    files = [tmp_path / f"acks-{number}" for number in range(3)]
+    others = [
+        context.Process(target=writers.write_for_ever, args=(place.data, place.url, number, file))
+        for number, file in enumerate(files)
+    ]
+    for other in others:
+        other.start()
+    try:
+        saved = []
+        for number in range(6):
+            time.sleep(0.3)
+            saved.append(bring_back(shared, Path(made.path), str(number)).saved.path)
+        time.sleep(0.3)
+    finally:
+        for other in others:
+            other.kill()
+            other.join()
+    kept = {operation.id for operation in shared.operations()}
+    for path in saved:
+        kept |= {line.row["id"] for line in backup.read(Path(path)) if line.table == "operation" and line.row}
+    acknowledged = [line.split()[1] for file in files for line in file.read_text().splitlines()]
+    assert len(acknowledged) > 10
+    assert [id for id in acknowledged if id not in kept] == []
+    shared.close()
+
+
+def test_a_restore_keeps_what_others_may_do(tmp_path: Path, postgres_url: str) -> None:
+    shared = Place(tmp_path / "data", postgres_url).open()
+    made = backup.make(shared.database, tmp_path / "backups", NOW)
+    with psycopg.connect(postgres_url, autocommit=True) as connection:
+        connection.execute("grant select on segue.session to public")
+        bring_back(shared, Path(made.path), "r")
+        query = "select count(*) from information_schema.role_table_grants where grantee = 'PUBLIC' and table_schema = 'segue'"
+        assert connection.execute(query).fetchone() == (1,)
+    shared.close()
+
+
+def test_after_a_restore_no_earlier_lease_fits(place: Place, shared: Shared, tmp_path: Path) -> None:
+    shared.offer("step", "step:1")
+    made = backup.make(shared.database, tmp_path / "backups", NOW)
+    held = shared.claim("step", 600, "one")
+    assert held is not None
+    bring_back(shared, Path(made.path), "r")
+    again = shared.claim("step", 600, "one")
+    assert again is not None and again.token > held.token
+    with pytest.raises(LeaseLost):
+        shared.settle(held)
+
+
+HOSTILE = {
+    "a table that is none of ours": {"table": "sqlite_master", "row": {"name": "x"}},
+    "a name that is no name": {"table": "session; drop table session", "row": {"id": "x"}},
+    "a column that is no name": {"table": "session", "row": {"id) values ('x'); --": 1}},
+    "a column that is not there": {"table": "session", "row": {"nothing": 1}},
+    "a value that is no value": {"table": "session", "row": {"id": ["x"]}},
+    "a row without history": {"table": "lease", "row": {"subject": "x"}},
+    "content under a false name": {"blob": "../../../evil", "data": "AAAA"},
+}
+
+
+@pytest.mark.parametrize("what", HOSTILE)
+def test_a_hostile_backup_is_refused(tmp_path: Path, what: str) -> None:
+    shared = Place(tmp_path / "home" / "data", "").open()
+    fill(shared)
+    before = everything(shared)
+    lines = [
+        json.dumps({"header": {"format": 1, "version": 3, "made_at": NOW, "made_from": "x"}}).encode()
+        + b"\n",
+        json.dumps(HOSTILE[what]).encode() + b"\n",
+    ]
+    end = json.dumps({"end": hashlib.sha256(b"".join(lines)).hexdigest()}).encode() + b"\n"
+    evil = tmp_path / "evil.segue-backup"
+    evil.write_bytes(zstandard.compress(b"".join([*lines, end])))
+    with pytest.raises(BackupDamaged):
+        bring_back(shared, evil, "r")
+    assert everything(shared) == before
+    assert {path.name for path in tmp_path.iterdir()} == {"home", "evil.segue-backup"}
+    assert not list(tmp_path.glob("saved/*"))
+    shared.close()
+
+
+def test_a_small_backup_that_claims_to_be_huge_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(backup, "LONGEST_LINE", 10_000_000)
+    bomb = tmp_path / "bomb.segue-backup"
+    bomb.write_bytes(zstandard.compress(b"0" * 50_000_000))
+    with pytest.raises(BackupDamaged, match="too long"):
+        backup.check(bomb)
 
 
 def keep_writing(data: Path, url: str, acks: Path) -> None:
@@ -90,14 +232,15 @@ def test_a_backup_made_while_others_write_is_one_moment(place: Place, tmp_path: 
     writer = context.Process(target=keep_writing, args=(place.data, place.url, tmp_path / "acks"))
     writer.start()
     try:
-        while not shared.operations(1):
-            pass
+        deadline = time.monotonic() + 30
+        while not shared.operations(1) and time.monotonic() < deadline:
+            time.sleep(0.01)
         made = [backup.make(shared.database, tmp_path / "backups", clock.now()) for _ in range(5)]
     finally:
         writer.kill()
         writer.join()
     for one in made:
-        backup.restore(shared.database, store.plan_for(shared.database), Path(one.path), record_of(one.name))
+        bring_back(shared, Path(one.path), one.name)
         assert shared.verify()[1] == []
     shared.close()
 
@@ -120,7 +263,7 @@ def test_any_damage_to_a_backup_is_noticed_and_the_store_is_left_alone(tmp_path:
     for content in [*damaged, b"", b"garbage", whole + b"more", whole + whole]:
         broken.write_bytes(content)
         try:
-            backup.restore(shared.database, store.plan_for(shared.database), broken, record_of("r"))
+            bring_back(shared, broken, "r")
         except BackupDamaged:
             noticed += 1
             assert everything(shared) == before
@@ -142,7 +285,7 @@ def test_a_backup_of_a_newer_segue_is_refused(tmp_path: Path) -> None:
     with shared.database.write() as transaction:
         transaction.run("meta_put", key="version", value="3")
     with pytest.raises(Exception, match="newer"):
-        backup.restore(shared.database, store.plan_for(shared.database), Path(made.path), record_of("r"))
+        bring_back(shared, Path(made.path), "r")
     shared.close()
 
 
@@ -158,6 +301,26 @@ def test_restoring_asks_first_and_keeps_what_was_there(cli: CommandLine) -> None
     assert "two" not in cli("session", "list").out and "one" in cli("session", "list").out
     assert len(cli("backup", "list").out.splitlines()) == 2
     assert cli("log", "verify").code == 0
+
+
+def test_a_restore_is_not_undone_by_undo_which_says_how(cli: CommandLine) -> None:
+    cli("session", "create", "--title", "one")
+    cli("backup", "make")
+    cli("session", "create", "--title", "two")
+    cli("backup", "restore", "latest", "--yes")
+    refused = cli("undo")
+    assert refused.code == 5 and "segue backup restore /ada" in refused.err
+    saved = refused.err.split("segue backup restore ")[1].strip().replace("/ada", str(cli.folder), 1)
+    assert cli("backup", "restore", saved, "--yes").code == 0
+    assert "two" in cli("session", "list").out
+
+
+def test_a_backup_that_cannot_be_read_is_listed_as_such(cli: CommandLine) -> None:
+    cli("session", "create")
+    cli("backup", "make")
+    (cli.home / "data" / "backups" / "old.segue-backup").write_bytes(b"garbage")
+    assert "cannot be read" in cli("backup", "list").out
+    assert cli("backup", "restore", "latest", "--yes").code == 0
 
 
 def test_a_damaged_store_is_put_aside_and_restored(cli: CommandLine) -> None:

@@ -50,6 +50,7 @@ ARGUMENTS = {
     ("config", "unset"): ["limits.urgent"],
     ("handoff", "config"): ["--auto", "true"],
     ("backup", "restore"): ["latest", "--yes"],
+    ("trust",): [],
 }
 
 
@@ -59,7 +60,7 @@ def test_every_command_speaks_json(cli: CommandLine, command: tuple[str, ...]) -
     cli("backup", "make")
     (cli.cwd / ".segue.toml").write_text("")
     arguments = [*command, *ARGUMENTS.get(command, []), "--json"]
-    result = cli(*arguments, EDITOR="true", PATH="/usr/bin:/bin")
+    result = cli(*arguments, EDITOR="/bin/true")
     assert result.code == 0, result
     msgspec.json.decode(result.out)
 
@@ -69,6 +70,25 @@ def test_every_command_has_help_with_a_sentence_on_it(cli: CommandLine, command:
     result = cli(*command, "--help")
     assert result.code == 0 and result.err == ""
     assert len(result.out.splitlines()) >= 3
+
+
+@pytest.mark.parametrize(
+    "arguments", [["--json", "session", "list"], ["log", "--json", "verify"], ["--json"]]
+)
+def test_json_may_be_asked_for_anywhere(cli: CommandLine, arguments: list[str]) -> None:
+    msgspec.json.decode(cli(*arguments).out)
+
+
+@pytest.mark.parametrize("group", ["session", "config", "backup", "handoff"])
+def test_a_group_alone_shows_what_it_can_do(cli: CommandLine, group: str) -> None:
+    result = cli(group)
+    assert result.code == 2 and result.out.startswith(f"Usage: segue {group}") and "Commands:" in result.out
+
+
+def test_help_for_what_is_not_there_yet_says_so(cli: CommandLine) -> None:
+    for arguments in (["help", "to"], ["to", "--help"], ["to", "codex"]):
+        result = cli(*arguments)
+        assert result.code == 2 and "not in this version yet" in result.err
 
 
 def test_help_lists_every_command_there_is() -> None:
@@ -108,7 +128,7 @@ def on_a_terminal(arguments: list[str], env: dict[str, str]) -> str:
 
 
 def test_colour_on_a_terminal_and_never_with_no_color(tmp_path: Path) -> None:
-    env = {"SEGUE_HOME": str(tmp_path / "home"), "PATH": os.environ["PATH"], "TERM": "xterm"}
+    env = {"SEGUE_HOME": str(tmp_path / "home"), "PATH": "/usr/bin:/bin", "TERM": "xterm"}
     assert "\x1b[" in on_a_terminal(["doctor"], env)
     assert "\x1b[" in on_a_terminal(["nonsense"], env)
     for arguments in (["doctor"], ["nonsense"]):
@@ -175,6 +195,12 @@ def test_output_that_cannot_be_written_is_an_error_that_says_so(tmp_path: Path) 
             [PROGRAMS / "segue", "config", "list"], env=env, stdout=full, stderr=subprocess.PIPE
         )
     assert done.returncode == 1 and b"cannot be written" in done.stderr and b"Traceback" not in done.stderr
+
+
+def test_a_terminal_that_cannot_show_a_mark_is_no_error(tmp_path: Path) -> None:
+    env = {"SEGUE_HOME": str(tmp_path / "home"), "PATH": "", "PYTHONIOENCODING": "latin-1"}
+    done = subprocess.run([PROGRAMS / "segue", "doctor"], env=env, capture_output=True)
+    assert done.returncode == 0 and b"? python" in done.stdout, done.stderr
 
 
 def test_no_output_at_all_is_no_error(tmp_path: Path) -> None:

@@ -159,7 +159,7 @@ def test_killed_writers_lose_nothing_that_was_acknowledged(place: Place) -> None
     """A sample of `./dev bench writers`, which runs for longer."""
     outcome = writers.campaign(place.data, place.url, seconds=4, writers=MANY, seed=7)
     assert outcome.violations == ()
-    assert outcome.kills > 10 and outcome.acknowledged > 100
+    assert outcome.kills > 5 and outcome.acknowledged >= MANY
 
 
 def hold_writes(start: Any, queue: Any, number: int, place: Place) -> None:

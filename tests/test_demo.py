@@ -84,6 +84,11 @@ def prepared(desk: Desk, folder: Path) -> Handoff:
     [
         ("import sys; sys.exit('no memory')", "no memory"),
         ("print('not json')", "malformed"),
+        ("print('[]')", "0 answers to 4 questions"),
+        (
+            "print('[null, null, null, null]'); open('x.demo.jsonl', 'w').write('{\"kind\": \"nonsense\"}')",
+            "demo.jsonl",
+        ),
         ("import sys, json; json.dump([None] * len(json.load(sys.stdin)), sys.stdout)", "not what was sent"),
     ],
 )

@@ -5,17 +5,23 @@ from __future__ import annotations
 import ctypes
 import hashlib
 import os
+import socket
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
+from urllib.parse import urlencode
 
+import psycopg
 import pytest
+from psycopg import conninfo
 
 from tests.conftest import CommandLine, Place, Result
 from tests.test_store import create
 
 PR_CAPBSET_DROP = 24
+PASSWORD = "not-a-secret"
 CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH = 1, 2
 
 
@@ -72,6 +78,7 @@ def test_a_store_with_a_flipped_page_is_never_silently_wrong(full: CommandLine) 
     for position in range(0, len(whole), 997):
         file.write_bytes(whole[:position] + bytes([whole[position] ^ 0xFF]) + whole[position + 1 :])
         listed, verified = full("session", "list"), full("log", "verify")
+        assert 70 not in (listed.code, verified.code), (position, listed, verified)
         harmless = "precious" in listed.out and verified.code == 0
         noticed = listed.code == 4 or verified.code in (1, 4)
         assert harmless or noticed, (position, listed, verified)
@@ -109,18 +116,16 @@ def test_a_wrong_address(cli: CommandLine, url: str, says: str, code: int, next_
 
 
 def test_a_database_that_is_not_ours_to_write(cli: CommandLine, postgres_url: str) -> None:
-    import psycopg
-
     role = "reader_" + hashlib.sha256(postgres_url.encode()).hexdigest()[:8]
+    parts = conninfo.conninfo_to_dict(postgres_url) | {"user": role, "password": PASSWORD}
+    url = "postgresql://?" + urlencode({key: str(value) for key, value in parts.items()})
     with psycopg.connect(postgres_url, autocommit=True) as connection:
-        connection.execute(f"create role {role} login".encode())
-    try:
-        url = postgres_url.replace("//postgres:@", f"//{role}@")
-        assert_clear(
-            cli("session", "create", SEGUE_STORE=url), code=4, says="permission denied", next_step="doctor"
-        )
-    finally:
-        with psycopg.connect(postgres_url, autocommit=True) as connection:
+        connection.execute(f"create role {role} login password '{PASSWORD}'".encode())
+        try:
+            result = cli("session", "create", SEGUE_STORE=url)
+            assert_clear(result, code=4, says="permission denied", next_step="ask whoever administers")
+            assert PASSWORD not in result.err
+        finally:
             connection.execute(f"drop role {role}".encode())
 
 
@@ -236,6 +241,38 @@ def test_a_read_only_folder(full: CommandLine) -> None:
         for folder in folders:
             folder.chmod(0o700)
     assert content_of(full.home) == before
+
+
+def test_a_data_folder_that_cannot_be_read(full: CommandLine) -> None:
+    env = {"SEGUE_HOME": str(full.home), "HOME": str(full.folder)}
+    (full.home / "data").chmod(0)
+    try:
+        for command in ([], ["session", "list"], ["session", "create"], ["backup", "list"], ["log"]):
+            result = segue(*command, env=env, powerless=True)
+            assert_clear(result, code=4, says="Permission denied", next_step="segue doctor")
+        for command in (["doctor"], ["doctor", "--mend"]):
+            result = segue(*command, env=env, powerless=True)
+            assert result.code == 1 and "Traceback" not in result.err and "That is a bug" not in result.err
+    finally:
+        (full.home / "data").chmod(0o700)
+
+
+def test_the_doctor_sees_a_folder_that_cannot_be_written(full: CommandLine) -> None:
+    env = {"SEGUE_HOME": str(full.home / "inner"), "HOME": str(full.folder)}
+    full.home.chmod(0o500)
+    try:
+        result = segue("doctor", env=env, powerless=True)
+        assert result.code == 1 and "cannot be written" in result.out
+    finally:
+        full.home.chmod(0o700)
+
+
+def test_a_server_that_never_answers_is_given_up_on(cli: CommandLine) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        begun = time.monotonic()
+        result = cli("session", "list", SEGUE_STORE=f"postgresql://127.0.0.1:{silent.getsockname()[1]}/x")
+    assert_clear(result, code=4, says="cannot be reached", next_step="segue config get store.url")
+    assert time.monotonic() - begun < 20
 
 
 def test_a_home_that_cannot_be_made(tmp_path: Path) -> None:

@@ -43,6 +43,8 @@ def imports_in(tree: ast.AST) -> Iterator[tuple[int, str]]:
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             yield from ((node.lineno, alias.name) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.level:
+            yield node.lineno, "segue.a_relative_import"
         elif isinstance(node, ast.ImportFrom) and node.module:
             if node.module == "segue":
                 yield from ((node.lineno, f"segue.{alias.name}") for alias in node.names)
@@ -123,6 +125,7 @@ def test_most_files_are_small() -> None:
         ("faces/hook.py", "import click", "the quick path imports click"),
         ("__main__.py", "from msgspec import Struct", "the quick path imports msgspec"),
         ("ops/x.py", "NAME = 'Claude Code'", "names an agent"),
+        ("store/x.py", "from ..ops import desk", "store imports segue.a_relative_import"),
         ("ops/x.py", "import subprocess\nsubprocess.run('ls', shell=True)", "starts a shell"),
         ("ops/x.py", "import os\nos.system('ls')", "starts a shell"),
         ("ops/x.py", "x = 1\n" * 601, "is too long"),
@@ -155,5 +158,6 @@ def test_a_plain_run_does_not_load_what_only_others_need(tmp_path: Path) -> None
         text=True,
         env={"SEGUE_HOME": str(tmp_path / "home")},
     )
+    assert done.returncode == 0, done.stderr
     assert not set(done.stderr.split()) & {"psycopg", "tomlkit", "rich", "platformdirs", "tomllib", "asyncio"}
     assert not (tmp_path / "home").exists()

@@ -144,7 +144,7 @@ def test_a_restored_backup_of_an_older_version_is_upgraded(place: Place, tmp_pat
     record = type(record)(
         id="op-r", chain="store", kind="store.restored", subject="backup:b", actor="ada", at=record.at
     )
-    backup.restore(shared.database, store.plan_for(shared.database), Path(made.path), record)
+    backup.restore(shared.database, store.plan_for(shared.database), Path(made.path), tmp_path, record)
     assert shared.all(SESSION) == []
     shared.offer("step", "step:1")
     assert [operation.kind for operation in shared.operations()] == ["store.restored"]

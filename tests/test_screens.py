@@ -215,7 +215,7 @@ limits.models.opus = 80%
     assert re.sub(" {2,}", "  ", cli("config", "path").out) == snapshot("""\
 user file  /ada/home/settings.toml
 project file  /ada/project/.segue.toml  (not there)
-policy  /etc/segue/policy.toml  (not there)
+policy  /etc/segue/policy-of-the-tests.toml  (not there)
 data  /ada/home/data  (not there)  the stores and the backups
 log  /ada/home/segue.log  (not there)  what went wrong, in full
 """)

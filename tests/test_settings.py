@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import io
+import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -139,7 +143,8 @@ def test_the_line_of_a_key_is_found_in_every_way_of_writing_it() -> None:
         "opus = 1\n"
     )
     keys = {"handoff.auto": 2, "limits.recommend": 4, "limits.urgent": 5, "limits.models.opus": 7}
-    assert {key: settings.line_of(text, key) for key in keys} == keys
+    lines = settings.lines_of(text)
+    assert {key: lines[key] for key in keys} == keys
 
 
 # On the command line
@@ -191,6 +196,136 @@ def test_handoff_config_refuses_what_it_does_not_understand(cli: CommandLine, fl
     result = cli("handoff", "config", *flags)
     assert result.code in (2, 3) and " next: " in result.err
     assert not (cli.home / "settings.toml").exists()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "limits.urgent = 90\nlimits.recommend = 60\n",
+        "limits = {urgent = 90, recommend = 60}\n",
+        "[limits]\nurgent = 90\nrecommend = 60\nmodels = {sonnet = 50}\n",
+        "[handoff]\nauto = true\n[limits.models]\nsonnet = 50\n[limits]\nrecommend = 60\n",
+    ],
+)
+def test_setting_one_value_changes_no_other(cli: CommandLine, text: str) -> None:
+    cli.home.mkdir(mode=0o700)
+    file = cli.home / "settings.toml"
+    file.write_text(text)
+    before = {row["key"]: row["value"] for row in msgspec.json.decode(cli("config", "list", "--json").out)}
+    result = cli("handoff", "config", "--opus-limit", "80%")
+    if result.code == 0:
+        after = {row["key"]: row["value"] for row in msgspec.json.decode(cli("config", "list", "--json").out)}
+        assert after == {**before, "limits.models.opus": 80}
+    else:
+        assert result.code == 3 and "segue config edit" in result.err
+        assert file.read_text() == text
+
+
+def test_a_model_may_have_any_usual_name(cli: CommandLine) -> None:
+    for name in ("opus", "gpt-4.1", "qwen3-coder:30b", "o3_mini"):
+        assert cli("config", "set", f"limits.models.{name}", "70").code == 0
+        assert "= 70%" in cli("config", "get", f"limits.models.{name}").out
+
+
+def test_a_file_is_changed_where_it_is_as_it_is(cli: CommandLine, tmp_path: Path) -> None:
+    real = tmp_path / "dotfiles.toml"
+    real.write_bytes(b"# mine\r\n[limits]\r\nurgent = 95\r\n")
+    real.chmod(0o644)
+    cli.home.mkdir(mode=0o700)
+    (cli.home / "settings.toml").symlink_to(real)
+    assert cli("config", "set", "limits.urgent", "85").code == 0
+    assert (cli.home / "settings.toml").is_symlink()
+    assert real.read_bytes() == b'# mine\r\n[limits]\r\nurgent = "85%"\r\n'
+    assert real.stat().st_mode & 0o777 == 0o644
+    cli("config", "set", "--project", "limits.urgent", "80")
+    assert [path.name for path in cli.cwd.iterdir()] == [".segue.toml"]
+
+
+def test_a_password_is_never_shown(cli: CommandLine) -> None:
+    url = "postgresql://ada:s3cret@127.0.0.1:1/x"
+    screens = [
+        cli("config", "set", "store.url", url),
+        cli("config", "list"),
+        cli("config", "list", "--json"),
+        cli("config", "get", "store.url", "--json"),
+        cli("session", "list"),
+        cli("session", "list", "--debug"),
+        cli("doctor"),
+        cli("backup", "restore", "latest"),
+        cli("config", "set", "store.url", url.replace("postgresql", "postgress")),
+        cli("config", "unset", "store.url"),
+    ]
+    assert "s3cret" not in "".join(screen.out + screen.err for screen in screens)
+    assert "s3cret" not in (cli.home / "segue.log").read_text()
+
+
+@pytest.mark.parametrize("kind", ["folder", "pipe", "huge", "dangling"])
+def test_a_project_file_that_is_no_file_does_no_harm(cli: CommandLine, kind: str) -> None:
+    path = cli.cwd / ".segue.toml"
+    if kind == "folder":
+        path.mkdir()
+    elif kind == "pipe":
+        os.mkfifo(path)
+    elif kind == "huge":
+        path.write_bytes(b"#" * 2_000_000)
+    else:
+        path.symlink_to("/nowhere")
+    assert cli("config", "list").code == 0
+
+
+def test_settings_may_begin_with_a_byte_order_mark(cli: CommandLine) -> None:
+    cli.home.mkdir(mode=0o700)
+    (cli.home / "settings.toml").write_bytes(b"\xef\xbb\xbf[limits]\nurgent = 80\n")
+    assert "= 80%" in cli("config", "get", "limits.urgent").out
+
+
+def test_taking_trust_back_says_so(cli: CommandLine) -> None:
+    (cli.cwd / ".segue.toml").write_text("[handoff]\nauto_switch = true\n")
+    given = cli("trust")
+    assert "is trusted as it now is" in given.out and given.err == ""
+    taken = cli("trust", "--undo")
+    assert "no longer trusted" in taken.out and "handoff.auto_switch" in taken.out
+
+
+def test_a_draft_does_not_undo_what_was_set_since(cli: CommandLine) -> None:
+    cli("config", "set", "limits.urgent", "80")
+    cli("config", "edit", **an_editor(cli, "[limits]\\nurgnt = 85\\n"))
+    cli("config", "set", "user.name", "Zed")
+    (draft,) = cli.home.glob("settings.draft-*")
+    assert cli("config", "edit", EDITOR="true", PATH="/usr/bin:/bin").code == 0
+    assert 'name = "Zed"' in (cli.home / "settings.toml").read_text()
+    assert "urgnt" in draft.read_text()
+
+
+def test_a_change_while_editing_is_not_lost(cli: CommandLine) -> None:
+    cli("config", "set", "limits.urgent", "80")
+    script = cli.folder / "editor"
+    script.write_text(f"#!/bin/sh\nprintf '[limits]\\nurgent = 70\\n' > {cli.home}/settings.toml\n")
+    script.chmod(0o755)
+    refused = cli("config", "edit", EDITOR=str(script), PATH="/usr/bin:/bin")
+    assert refused.code == 3 and "changed while you edited" in refused.err
+    assert "= 70%" in cli("config", "get", "limits.urgent").out
+
+
+def test_without_a_terminal_or_an_editor_nothing_is_started(
+    cli: CommandLine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.stdin", io.StringIO())
+    assert "There is no terminal" in cli("config", "edit").err
+
+
+def test_the_platforms_own_folders_are_used(tmp_path: Path) -> None:
+    env = {"HOME": str(tmp_path), "PATH": "/usr/bin:/bin"}
+    program = [sys.executable, "-m", "segue"]
+    subprocess.run(
+        [*program, "config", "set", "limits.urgent", "80"], env=env, check=True, capture_output=True
+    )
+    subprocess.run([*program, "session", "create"], env=env, check=True, capture_output=True)
+    files = {path.name for path in tmp_path.rglob("*") if path.is_file()}
+    assert {"settings.toml", "store.db"} <= files
+    if sys.platform == "linux":
+        assert (tmp_path / ".config" / "segue" / "settings.toml").exists()
+        assert (tmp_path / ".local" / "share" / "segue" / "shared" / "store.db").exists()
 
 
 def test_a_project_is_trusted_as_its_file_is_and_no_longer_when_it_changes(cli: CommandLine) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 import msgspec
 import pytest
@@ -10,9 +11,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from segue import clock
-from segue.errors import BlobDamaged, KeyTaken, LeaseLost, NotFound
-from segue.model import Session, SessionStatus
-from segue.store import SESSION, Shared
+from segue.errors import BlobDamaged, InUse, KeyTaken, LeaseLost, NotFound
+from segue.model import Handoff, HandoffState, Package, Session, SessionStatus, Tier
+from segue.store import HANDOFF, SESSION, Shared, chain
+from tests import postgres
 from tests.conftest import Place, StillClock
 
 NOW = "2026-11-16T09:30:00.000000Z"
@@ -26,6 +28,22 @@ def a_session(id: str, title: str = "work", epoch: int = 1) -> Session:
         project="/p",
         status=SessionStatus.OPEN,
         epoch=epoch,
+        created_at=NOW,
+        updated_at=NOW,
+    )
+
+
+def a_handoff(id: str, session: str) -> Handoff:
+    return Handoff(
+        id=id,
+        session=session,
+        source="demo",
+        target="demo",
+        tier=Tier.SELECTIVE,
+        state=HandoffState.PREPARED,
+        reason="test",
+        package=Package(context="c" * 64, size=1, stored=1, brief="b" * 64),
+        receipt="r" * 64,
         created_at=NOW,
         updated_at=NOW,
     )
@@ -192,6 +210,19 @@ def test_a_released_lease_is_free_again(shared: Shared) -> None:
     assert again is not None and again.token == 2
 
 
+def test_what_was_settled_and_is_offered_again_has_a_new_token(shared: Shared) -> None:
+    shared.offer("step", "step:1")
+    old = shared.claim("step", 600, "one")
+    assert old is not None
+    shared.settle(old)
+    assert shared.claim("step", 600, "one") is None
+    shared.offer("step", "step:1")
+    new = shared.claim("step", 600, "one")
+    assert new is not None and new.token > old.token
+    with pytest.raises(LeaseLost):
+        shared.settle(old)
+
+
 # The chain finds what was tampered with
 
 
@@ -220,6 +251,55 @@ def test_tampering_shows(shared: Shared, how: str) -> None:
     with shared.database.write() as transaction:
         transaction.script(TAMPERING[how])
     assert shared.verify()[1] != []
+
+
+def test_a_field_that_came_later_does_not_look_like_tampering(shared: Shared) -> None:
+    """An older Segue recorded operations without it; the row has its default."""
+    create(shared, "s-1")
+    handoff = a_handoff("h-1", "s-1")
+    shared.record(HANDOFF, "handoff.prepared", "h-1", lambda _: handoff)
+    first, second = shared.operations()[::-1]
+    assert second.after is not None
+    fields = msgspec.json.decode(second.after)
+    del fields["proof"], fields["expected_output"]
+    older = chain.sealed(msgspec.structs.replace(second, after=msgspec.json.encode(fields).decode()))
+    with shared.database.write() as transaction:
+        transaction.script("delete from operation where n = 2")
+        transaction.run("operation_add", **msgspec.structs.asdict(older))
+        transaction.run("head_put", chain=older.chain, n=older.n, hash=older.hash, at=older.at)
+    assert first.n == 1 and shared.verify() == (1, [])
+
+
+def test_a_handoff_needs_its_session(shared: Shared) -> None:
+    with pytest.raises(NotFound):
+        shared.record(HANDOFF, "handoff.prepared", "h-1", lambda _: a_handoff("h-1", "s-none"))
+    create(shared, "s-1")
+    shared.record(HANDOFF, "handoff.prepared", "h-1", lambda _: a_handoff("h-1", "s-1"))
+    with pytest.raises(InUse):
+        shared.record(SESSION, "session.undone", "s-1", lambda _: None)
+    assert shared.verify() == (1, [])
+
+
+def test_work_in_a_folder_is_found_however_much_there_is_elsewhere(shared: Shared) -> None:
+    create(shared, "s-mine")
+    with shared.database.write() as transaction:
+        for number in range(1200):
+            other = msgspec.structs.replace(
+                a_session(f"s-{number}"), project="/elsewhere", updated_at="2030" + NOW[4:]
+            )
+            transaction.run("session_put", **SESSION.to_row(other))
+    assert [session.id for session in shared.open_sessions("/p")] == ["s-mine"]
+
+
+def test_a_database_without_an_encoding_works(tmp_path: Path, postgres_server: str) -> None:
+    with postgres.database(
+        postgres_server, "encoding 'SQL_ASCII' template template0 lc_collate 'C' lc_ctype 'C'"
+    ) as url:
+        for _ in range(2):
+            shared = Place(tmp_path / "data", url).open()
+            shared.record(SESSION, "session.created", "s-1", lambda _: a_session("s-1", "tîtle"))
+            assert shared.get(SESSION, "s-1").title == "tîtle"
+            shared.close()
 
 
 def test_values_survive_the_round_trip_through_an_operation(shared: Shared) -> None:

@@ -4,14 +4,20 @@ import sys
 
 
 def main() -> None:
-    if sys.argv[1:] in (["--version"], ["-V"]):
-        from segue import __version__
+    try:
+        if sys.argv[1:] in (["--version"], ["-V"]):
+            from segue import __version__
 
-        sys.stdout.write(f"segue {__version__}\n")
-        return
-    from segue.faces.cli import main as command_line  # lazy: see above
+            print(f"segue {__version__}", flush=True)
+            return
+        from segue.faces.cli import main as command_line  # lazy: see above
 
-    sys.exit(command_line())
+        sys.exit(command_line())
+    except KeyboardInterrupt:
+        sys.exit(130)
+    except OSError as error:
+        # Only the line above writes outside the command line's own care.
+        sys.exit(f"error: the output cannot be written: {error.strerror}")
 
 
 if __name__ == "__main__":

@@ -95,6 +95,10 @@ def is_ours(path: Path) -> bool:
     return path.stat().st_uid == os.getuid()
 
 
+def is_writable_by_others(path: Path) -> bool:
+    return bool(stat.S_IMODE(path.stat().st_mode) & 0o022)
+
+
 def exposure(path: Path) -> str | None:
     """How others could get at a file or folder; None where they cannot."""
     mode = stat.S_IMODE(path.stat().st_mode)

@@ -18,6 +18,7 @@
     │   │   └── LocalDamaged
     │   ├── StoreNewer
     │   ├── StoreReadOnly
+    │   ├── StoreNotAllowed
     │   ├── StoreFull
     │   ├── StoreExposed
     │   ├── StoreForeign
@@ -175,6 +176,12 @@ class StoreReadOnly(StoreError):
     """The store at {place} cannot be written: {what}. Nothing was changed."""
 
     hint = "make the folder writable for you, or set SEGUE_HOME to one that is; segue doctor checks it"
+
+
+class StoreNotAllowed(StoreError):
+    """The store {place} does not allow that: {what}. Nothing was changed."""
+
+    hint = "ask whoever administers the database for the right; segue doctor checks the store"
 
 
 class StoreFull(StoreError):

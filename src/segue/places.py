@@ -26,7 +26,7 @@ class Places(Struct, frozen=True):
 def find(env: Mapping[str, str]) -> Places:
     home = env.get("SEGUE_HOME")
     if home:
-        base = Path(home).expanduser().absolute()
+        base = _expanded(Path(home)).absolute()
         return Places(base / "settings.toml", policy_file(), base / "data", base / "segue.log")
     import platformdirs  # lazy: a SEGUE_HOME does without it
 
@@ -52,9 +52,9 @@ def find_project_file(start: Path, home: Path) -> Path | None:
         if folder == home or folder == folder.parent:
             return None
         candidate = folder / PROJECT_FILE
-        if candidate.is_file():
+        if _is_there(candidate):
             return candidate
-        if (folder / ".git").exists():
+        if _is_there(folder / ".git"):
             return None
     return None
 
@@ -67,6 +67,22 @@ def as_text(path: Path) -> str:
 def find_project(start: Path) -> Path:
     """The folder that work is counted under: the repository's root, or the folder itself."""
     for folder in (start, *start.parents):
-        if (folder / ".git").exists():
+        if _is_there(folder / ".git"):
             return folder
     return start
+
+
+def _is_there(path: Path) -> bool:
+    try:
+        return path.exists()
+    except OSError:
+        # A folder above that may not be searched tells nothing.
+        return False
+
+
+def _expanded(path: Path) -> Path:
+    try:
+        return path.expanduser()
+    except RuntimeError:
+        # There is no such user: then it is a name like any other.
+        return path

@@ -107,17 +107,15 @@ def _read_store(value: Any) -> str:
 
 
 def without_password(url: str) -> str:
-    """An address, fit to be shown and logged: a password may also hide in its query."""
-    from urllib.parse import urlsplit, urlunsplit  # lazy: few have an address
-
-    try:
-        parts = urlsplit(url)
-    except ValueError:
-        return url.partition("://")[0] + "://..."
-    host = parts.netloc.rpartition("@")[2]
-    user = parts.netloc.rpartition("@")[0].partition(":")[0]
-    query = "..." if parts.query else ""
-    return urlunsplit((parts.scheme, f"{user}@{host}" if user else host, parts.path, query, ""))
+    """An address, fit to be shown and logged. Whatever is not plainly something else is left out."""
+    scheme, mark, rest = url.strip().partition("://")
+    if not mark:
+        return "..."
+    credentials, _, place = rest.rpartition("@")
+    user = credentials.partition(":")[0]
+    place = re.split(r"[?#]", place)[0]
+    shown = f"{user}@{place}" if user else place
+    return f"{scheme}://{shown}" if re.fullmatch(r"[\w.@:/\[\]-]*", shown) else f"{scheme}://..."
 
 
 FLAG = Kind("true or false", _read_flag)
@@ -260,7 +258,8 @@ def _mend(place: str, key: str) -> str:
     return "segue config edit mends it; segue config path shows every file"
 
 
-LARGEST_FILE = 1_000_000
+LARGEST_FILE = 64_000
+DEEPEST = 20
 
 
 def read_bytes(path: Path) -> bytes | None:
@@ -294,12 +293,13 @@ def read_text(text: str, path: Path, layer: Layer) -> list[Assignment]:
     import tomllib  # lazy: most starts find no settings file
 
     try:
-        tree = tomllib.loads(text)
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        leaves = list(_leaves(tomllib.loads(text), ""))
+    except (ValueError, RecursionError) as error:
         raise BadFile(place=path, what=str(error)) from error
+    lines = lines_of(text)
     found = []
-    for key, value in _leaves(tree, ""):
-        place = f"{path}:{line_of(text, key)}"
+    for key, value in leaves:
+        place = f"{path}:{_line_in(lines, key)}"
         found.append(assign(key, value, Source(layer, place), place))
     return found
 
@@ -314,26 +314,33 @@ def _leaves(tree: Mapping[str, Any], prefix: str) -> Iterable[tuple[str, Any]]:
             yield key, value
 
 
-def line_of(text: str, key: str) -> int:
-    """The line that assigns a key, or the nearest that names a part of it: TOML's reader does not say."""
-    parts = key.split(".")
+def lines_of(text: str) -> dict[str, int]:
+    """The line that each key of a TOML text first stands on, tables and parts of keys included: TOML's
+    own reader does not say."""
+    found: dict[str, int] = {}
     table: list[str] = []
-    best, best_depth = 1, 0
-    for number, line in enumerate(text.splitlines(), 1):
-        if header := re.match(r"\s*\[\[?\s*([^\[\]]+?)\s*\]", line):
-            table = _split_key(header.group(1))
-            here = table
-        elif assigned := re.match(r"\s*([^=#]+?)\s*=", line):
-            here = table + _split_key(assigned.group(1))
+    for number, line in enumerate(text.split("\n"), 1):
+        stripped = line.strip()
+        if stripped.startswith("["):
+            table = here = _split_key(stripped.strip("[").partition("]")[0])
+        elif "=" in stripped and not stripped.startswith("#"):
+            here = table + _split_key(stripped.partition("=")[0])
         else:
             continue
-        if here == parts[: len(here)] and len(here) > best_depth:
-            best, best_depth = number, len(here)
-    return best
+        for depth in range(len(here), 0, -1):
+            found.setdefault(".".join(here[:depth]), number)
+    return found
+
+
+def _line_in(lines: Mapping[str, int], key: str) -> int:
+    """The line of a key, or of the longest part of it that has one."""
+    while key and key not in lines:
+        key = key.rpartition(".")[0]
+    return lines.get(key, 1)
 
 
 def _split_key(text: str) -> list[str]:
-    return [part.strip().strip("\"'") for part in text.split(".")]
+    return [part.strip().strip("\"'") for part in text.split(".")[:DEEPEST]]
 
 
 def read_environment(env: Mapping[str, str]) -> list[Assignment]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 from pathlib import Path
 
-import msgspec
 from msgspec import Struct
 
 from segue import settings, store
@@ -14,6 +13,7 @@ from segue.model import Operation
 from segue.ops.desk import Desk
 from segue.store import backup, faults
 from segue.store.backup import Backup as Backup
+from segue.store.database import Database
 
 
 class Restored(Struct, frozen=True):
@@ -35,8 +35,11 @@ def all_backups(desk: Desk) -> list[Backup]:
 def find(desk: Desk, name: str) -> Backup:
     """A backup by its name, its path, or as 'latest'."""
     known = all_backups(desk)
-    if name == "latest" and known and known[0].header:
-        return known[0]
+    if name == "latest":
+        # What Segue saved by itself before replacing something is there by its name.
+        asked_for = [one for one in known if one.header and one.header.why == backup.ASKED_FOR]
+        known = asked_for or [one for one in known if one.header]
+        name = known[0].name if known else name
     for candidate in known:
         if name in (candidate.name, candidate.path):
             return candidate
@@ -58,46 +61,42 @@ def restore(desk: Desk, name: str) -> Restored:
     """Make the store what it was. What it is now is kept: as a backup, or put aside if it is damaged."""
     chosen = find(desk, name)
     backup.check(Path(chosen.path))
-    saved = ""
-    if desk.has_store:
-        try:
-            saved = backup.make(
-                desk.shared.database,
-                store.backups_folder(desk.places.data),
-                desk.clock(),
-                why=f"before restoring {chosen.name}",
-                damaged_too=True,
-            ).path
-        except StoreDamaged:
-            saved = str(_put_aside(desk))
-        finally:
-            with contextlib.suppress(StoreError):
-                desk.close()
-    database = store.connect(desk.places.data, desk.settings)
     try:
-        record = Operation(
-            id=desk.new_id("op"),
-            chain="store",
-            kind="store.restored",
-            subject=f"backup:{chosen.name}",
-            actor=desk.actor,
-            at=desk.clock(),
-            after=msgspec.json.encode({"backup": chosen.name, "saved": saved}).decode(),
-        )
-        backup.restore(database, store.plan_for(database), Path(chosen.path), record)
+        with contextlib.closing(_opened(desk)) as database:
+            return Restored(chosen, _replace(desk, database, chosen).saved.path)
+    except StoreError as error:
+        # Anything else that is wrong with the store would still be wrong with another one in its place.
+        if desk.settings.store_url or not (isinstance(error, StoreDamaged) or type(error) is StoreError):
+            raise
+    aside = _put_aside(desk)
+    with contextlib.closing(store.connect(desk.places.data, desk.settings)) as database:
+        _replace(desk, database, chosen)
         store.mark(database)
-    finally:
-        database.close()
-    return Restored(chosen, saved)
+    return Restored(chosen, str(aside))
+
+
+def _opened(desk: Desk) -> Database:
+    """The store's database, sound enough to be opened, or made where there is none."""
+    opened = desk.shared.database
+    desk.forget_shared()
+    return opened
+
+
+def _replace(desk: Desk, database: Database, chosen: Backup) -> backup.Restored:
+    record = Operation(
+        id=desk.new_id("op"),
+        chain="store",
+        kind="store.restored",
+        subject=f"backup:{chosen.name}",
+        actor=desk.actor,
+        at=desk.clock(),
+    )
+    folder = store.backups_folder(desk.places.data)
+    return backup.restore(database, store.plan_for(database), Path(chosen.path), folder, record)
 
 
 def _put_aside(desk: Desk) -> Path:
     """Move a damaged SQLite store out of the way; nothing of it is deleted."""
-    if desk.settings.store_url:
-        raise StoreDamaged(
-            place="the PostgreSQL store", what="it has to be emptied by its administrator first"
-        )
-    desk.close()
     file = store.shared_file(desk.places.data)
     stamp = desk.clock()[:19].replace(":", "").replace("-", "")
     aside = file.parent / f"damaged-{stamp}"

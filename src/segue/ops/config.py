@@ -203,7 +203,7 @@ def edit(found: places.Places, run_editor: Callable[[Path], None]) -> Path:
             disk.write_file(draft, before)
         run_editor(draft)
         text = draft.read_bytes()
-        settings.read_text(text.decode(errors="replace"), draft, Layer.USER)
+        settings.read_content(text, draft, Layer.USER)
         with disk.locked(_lock_of(found)):
             if found.config.exists() and found.config.read_bytes() != before:
                 raise DraftRefused(problem="The settings were changed while you edited them", draft=draft)

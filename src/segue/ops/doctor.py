@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shutil
 import sqlite3
 import sys
 import time
@@ -110,7 +111,8 @@ def _variables(env: Mapping[str, str]) -> Iterator[Finding]:
 
 def _private_paths(found: places.Places) -> list[Path]:
     shared = store.shared_file(found.data)
-    kept = (found.data, shared.parent, shared, store.backups_folder(found.data), found.data / "local.db")
+    inner = (shared.parent, shared, shared.parent / "blobs", store.backups_folder(found.data))
+    kept = (found.data, found.data / "local.db", *inner)
     return [path for path in kept if path.exists()]
 
 
@@ -222,9 +224,8 @@ def _mend(found: places.Places) -> Iterator[Finding]:
 
 
 def _remove(path: Path) -> None:
-    if path.is_dir():
-        for inner in path.iterdir():
-            inner.unlink()
-        path.rmdir()
+    """A leftover of ours, and never what a link may point to."""
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path)
     else:
         path.unlink()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import Any
 
 import msgspec
@@ -45,7 +46,10 @@ def as_data(operation: Operation) -> dict[str, Any]:
     """An operation for programs: before and after as the objects they stand for."""
     fields = msgspec.structs.asdict(operation)
     for side in ("before", "after"):
-        fields[side] = msgspec.json.decode(fields[side]) if fields[side] else None
+        if fields[side] is not None:
+            # What was tampered with may be no JSON: then it is shown as it is.
+            with contextlib.suppress(msgspec.DecodeError):
+                fields[side] = msgspec.json.decode(fields[side])
     return fields
 
 
@@ -58,7 +62,7 @@ def verify(desk: Desk) -> Verdict:
 
 def undo(desk: Desk, id: str | None = None) -> Undone:
     """Take back one operation: the one named, or the person's last. It becomes an operation itself."""
-    target = show(desk, id) if id else _last_of(desk)
+    target = show(desk, id) if id is not None else _last_of(desk)
     noun = _noun_of(target)
     subject = target.subject.partition(":")[2]
 
@@ -83,7 +87,8 @@ def _noun_of(operation: Operation) -> store.Noun[Any]:
     for noun in NOUNS:
         if noun.name == name:
             return noun
-    saved = as_data(operation)["after"]["saved"]
+    told = as_data(operation)["after"]
+    saved = told.get("saved", "NAME") if isinstance(told, dict) else "NAME"
     raise Refused(
         what=f"{operation.id} ({operation.kind}) cannot be undone like this: the store as it was before is a backup.",
         next=f"segue backup restore {saved}",

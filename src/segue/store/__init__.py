@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from segue import clock, disk
-from segue.errors import StoreDamaged
+from segue.errors import StoreDamaged, StoreExposed
 from segue.settings import Settings
 from segue.store import backup, faults, migrate
 from segue.store.database import Database
@@ -31,7 +31,7 @@ def backups_folder(data: Path) -> Path:
 def exists(data: Path, settings: Settings) -> bool:
     """Whether there is a shared store to read; a server's is there or the error tells."""
     with faults.translated(data):
-        return bool(settings.store_url) or shared_file(data).exists()
+        return bool(settings.store_url) or shared_file(data).exists() or _mark_of(data).exists()
 
 
 def connect(data: Path, settings: Settings) -> Database:
@@ -40,7 +40,14 @@ def connect(data: Path, settings: Settings) -> Database:
         from segue.store.postgres import PostgresDatabase  # lazy: the driver takes long to load
 
         return PostgresDatabase(settings.store_url, busy_seconds=settings.store_busy_seconds)
+    with faults.translated(data):
+        if data.exists() and disk.is_writable_by_others(data):
+            raise StoreExposed(place=data, what="others may write to it")
     return SqliteDatabase(shared_file(data), busy_seconds=settings.store_busy_seconds)
+
+
+def _mark_of(data: Path) -> Path:
+    return shared_file(data).parent / MARK
 
 
 def plan_for(database: Database) -> migrate.Plan:
@@ -51,6 +58,8 @@ def open_shared(
     data: Path, settings: Settings, *, actor: str, new_id: Callable[[str], str], clock: clock.Clock
 ) -> Shared:
     """The shared store, created or brought up to date where needed."""
+    if not settings.store_url and exists(data, settings) and not shared_file(data).exists():
+        raise StoreDamaged(place=shared_file(data), what="it is gone")
     database = connect(data, settings)
     try:
         _refuse_emptied(database)

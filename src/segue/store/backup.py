@@ -10,7 +10,9 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import io
+import itertools
 import os
+import re
 import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
@@ -30,6 +32,8 @@ from segue.store.sqlite import SqliteTransaction, scratch
 
 SUFFIX = ".segue-backup"
 FORMAT = 1
+ASKED_FOR = "asked for"
+LONGEST_HEADER = 2**16
 LONGEST_LINE = 2**29
 """A small file can hold a line of any length, compressed: reading stops here."""
 
@@ -40,7 +44,9 @@ class Header(Struct, frozen=True):
     """Of the store's schema."""
     made_at: Moment
     made_from: str
-    why: str = "asked for"
+    why: str = ASKED_FOR
+    flaws: int = 0
+    """In how many places its log did not fit when it was made."""
 
 
 class Backup(Struct, frozen=True):
@@ -64,10 +70,17 @@ class Line(Struct, frozen=True, omit_defaults=True):
 
 
 def make(
-    database: Database, folder: Path, made_at: Moment, why: str = "asked for", *, damaged_too: bool = False
+    database: Database, folder: Path, made_at: Moment, why: str = ASKED_FOR, *, damaged_too: bool = False
 ) -> Backup:
     """Write a backup of the store into a folder. With `damaged_too`, content that is lost already is
     left out instead of ending it: some backup is better than none before something is replaced."""
+    with database.snapshot() as transaction:
+        return _write(database, transaction, folder, made_at, why, damaged_too)
+
+
+def _write(
+    database: Database, transaction: Transaction, folder: Path, made_at: Moment, why: str, damaged_too: bool
+) -> Backup:
     name = "segue-" + made_at[:19].replace(":", "").replace("-", "") + "-" + os.urandom(3).hex()
     path = folder / (name + SUFFIX)
     with faults.translated(folder), disk.replacing(path) as temporary:
@@ -76,7 +89,7 @@ def make(
             compressor = zstandard.ZstdCompressor(level=3, write_checksum=True)
             with compressor.stream_writer(file, closefd=False) as out:
                 digest = hashlib.sha256()
-                for line in _lines(database, made_at, why, damaged_too):
+                for line in _lines(database, transaction, made_at, why, damaged_too):
                     text = msgspec.json.encode(line) + b"\n"
                     digest.update(text)
                     out.write(text)
@@ -87,16 +100,18 @@ def make(
     return Backup(name, str(path), path.stat().st_size, header)
 
 
-def _lines(database: Database, made_at: Moment, why: str, damaged_too: bool) -> Iterator[Line]:
-    with database.snapshot() as transaction:
-        version = migrate.version_in(transaction) or 0
-        yield Line(header=Header(FORMAT, version, made_at, database.place, why))
-        for table in transaction.tables():
-            for row in transaction.rows(table):
-                yield Line(table=table, row=row)
-        kept = [row["hash"] for row in transaction.all("blob_all")]
+def _lines(
+    database: Database, transaction: Transaction, made_at: Moment, why: str, damaged_too: bool
+) -> Iterator[Line]:
+    version = migrate.version_in(transaction) or 0
+    tables = _tables_at(version)
+    flaws = len(shared.verify(transaction)[1]) if version == _plan().newest else 0
+    yield Line(header=Header(FORMAT, version, made_at, database.place, why, flaws))
+    for table in tables:
+        for row in transaction.rows(table):
+            yield Line(table=table, row=row)
     # Blobs never change and are never removed while a row speaks of them: they need no snapshot.
-    for hash in kept:
+    for hash in [row["hash"] for row in transaction.all("blob_all")]:
         packed = database.get_blob(hash)
         try:
             blobs.unpack(packed, hash, database.place)
@@ -107,6 +122,19 @@ def _lines(database: Database, made_at: Moment, why: str, damaged_too: bool) -> 
             yield Line(blob=hash, data=packed)
 
 
+def _plan() -> migrate.Plan:
+    """How rows are laid out apart from any store."""
+    return migrate.read_plan("migrations", "sqlite", schema=True)
+
+
+def _tables_at(version: int) -> list[str]:
+    """The tables of a version: what else someone keeps in the same database is not ours to carry."""
+    with contextlib.closing(scratch()) as connection:
+        laid_out = SqliteTransaction(connection)
+        migrate.create_tables(laid_out, _plan(), version)
+        return laid_out.tables()
+
+
 def read(path: Path) -> Iterator[Line]:
     """The lines of a backup; raises BackupDamaged as soon as something does not fit."""
     digest = hashlib.sha256()
@@ -114,8 +142,12 @@ def read(path: Path) -> Iterator[Line]:
     try:
         with path.open("rb") as file, zstandard.ZstdDecompressor().stream_reader(file) as stream:
             reader = io.BufferedReader(stream)
-            for number, text in enumerate(iter(lambda: reader.readline(LONGEST_LINE + 1), b"")):
-                if len(text) > LONGEST_LINE:
+            for number in itertools.count():
+                longest = LONGEST_LINE if number else LONGEST_HEADER
+                text = reader.readline(longest + 1)
+                if not text:
+                    break
+                if len(text) > longest:
                     raise BackupDamaged(place=path, what="a line in it is too long")
                 line = msgspec.json.decode(text, type=Line)
                 if ended or (number == 0) != (line.header is not None):
@@ -127,7 +159,14 @@ def read(path: Path) -> Iterator[Line]:
                     continue
                 digest.update(text)
                 yield line
-    except (zstandard.ZstdError, msgspec.DecodeError, OSError, EOFError) as error:
+    except (
+        zstandard.ZstdError,
+        msgspec.DecodeError,
+        OSError,
+        EOFError,
+        MemoryError,
+        RecursionError,
+    ) as error:
         raise BackupDamaged(place=path, what=getattr(error, "strerror", None) or str(error)) from error
     if not ended:
         raise BackupDamaged(place=path, what="it ends too early")
@@ -164,10 +203,19 @@ def _listed(path: Path) -> Backup:
         return Backup(name, str(path), size, None, error.details["what"])
 
 
-def restore(database: Database, plan: migrate.Plan, path: Path, record: Operation) -> Header:
-    """Make the store what it was when the backup was made, in one transaction. The operation goes on
-    record in what is restored. The rows are first laid out in a scratch database, brought up to date
-    there if they are older, and verified: the store is touched only when they fit."""
+class Restored(Struct, frozen=True):
+    header: Header
+    saved: Backup
+
+
+def restore(database: Database, plan: migrate.Plan, path: Path, folder: Path, record: Operation) -> Restored:
+    """Make the store what it was when the backup was made.
+
+    The rows are first laid out in a scratch database, brought up to date there if they are older, and
+    verified: the store is touched only when they fit. Then, in one transaction that keeps all other
+    writers out, what the store holds is saved into a folder, replaced, and the operation recorded: no
+    write of anyone else falls between the saving and the replacing.
+    """
     header = check(path)
     if header.version > plan.newest:
         raise StoreNewer(place=path, found=header.version, known=plan.newest)
@@ -180,31 +228,42 @@ def restore(database: Database, plan: migrate.Plan, path: Path, record: Operatio
                 blobs.unpack(line.data, line.blob, str(path))
                 database.put_blob(line.blob, line.data)
 
-        def work(transaction: Transaction) -> None:
+        def work(transaction: Transaction) -> Backup:
             tables = laid_out.tables()
+            transaction.hold(tables)
+            why = f"before restoring {path.name.removesuffix(SUFFIX)}"
+            saved = _write(database, transaction, folder, record.at, why, damaged_too=True)
             (highest,) = transaction.all("lease_highest")
             transaction.clear(tables)
             for table in tables:
                 for row in laid_out.rows(table):
                     transaction.insert(table, row)
             transaction.run("lease_restored", highest=highest["token"])
-            shared.append(transaction, record)
+            told = msgspec.json.encode({"backup": str(path), "saved": saved.path}).decode()
+            shared.append(transaction, msgspec.structs.replace(record, after=told))
+            return saved
 
-        in_transaction(database, work, alone=True)
-    return header
+        saved = in_transaction(database, work, alone=True)
+    return Restored(header, saved)
 
 
 def _lay_out(transaction: Transaction, header: Header, path: Path) -> None:
     """The rows of a backup in an empty database, at today's version; an error where they do not fit."""
-    plan = migrate.read_plan("migrations", "sqlite", schema=True)
-    migrate.create_tables(transaction, plan, header.version)
     try:
+        migrate.create_tables(transaction, _plan(), header.version)
         for line in read(path):
             if line.table and line.row is not None:
                 transaction.insert(line.table, line.row)
-        migrate.upgrade(transaction, plan, header.version)
+        if migrate.version_in(transaction) != header.version:
+            raise BackupDamaged(place=path, what="its rows and its header speak of different versions")
+        migrate.upgrade(transaction, _plan(), header.version)
+        for row in transaction.all("blob_all"):
+            if not re.fullmatch("[0-9a-f]{64}", str(row["hash"])):
+                raise BackupDamaged(place=path, what="it speaks of content by a name that is none")
         _, flaws = shared.verify(transaction)
-    except (sqlite3.Error, StoreError, TypeError) as error:
+    except BackupDamaged:
+        raise
+    except (sqlite3.Error, StoreError, TypeError, OverflowError) as error:
         raise BackupDamaged(place=path, what=str(error)) from error
-    if flaws:
+    if flaws and not header.flaws:
         raise BackupDamaged(place=path, what=f"{flaws[0].chain} {flaws[0].what}".strip())

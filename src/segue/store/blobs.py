@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 from pathlib import Path
 
 import zstandard
@@ -16,6 +17,7 @@ from segue import disk
 from segue.errors import BlobDamaged
 from segue.model import Hash
 from segue.store import faults
+from segue.text import printable
 
 LEVEL = 3
 LARGEST = 2**31
@@ -54,6 +56,8 @@ class BlobFiles:
         self.folder = folder
 
     def path(self, hash: Hash) -> Path:
+        if not re.fullmatch(r"[0-9a-f]{64}", hash):
+            raise BlobDamaged(hash=printable(hash), place=self.folder, what="that is no name of content")
         return self.folder / hash[:2] / hash[2:]
 
     def put(self, hash: Hash, packed: bytes) -> None:

@@ -46,9 +46,11 @@ class Transaction(Protocol):
     def insert(self, table: str, row: Row) -> None:
         """Put a row back as `rows` gave it."""
 
+    def hold(self, tables: Iterable[str]) -> None:
+        """Let no other writer at these tables until the end; readers go on with what is there."""
+
     def clear(self, tables: Iterable[str]) -> None:
-        """Remove all rows of these tables, and let no other writer at them until the end. Readers go on
-        with what was there."""
+        """Remove all rows of these tables."""
 
 
 class Database(Protocol):

@@ -17,7 +17,7 @@ from segue.errors import (
     StoreDamaged,
     StoreError,
     StoreFull,
-    StoreReadOnly,
+    StoreNotAllowed,
     StoreUnreachable,
 )
 from segue.model import Hash
@@ -67,10 +67,11 @@ class PostgresTransaction:
             cursor.execute(sql.SQL("select * from {}").format(sql.Identifier(plain_name(table))))
             yield from cursor
 
-    def clear(self, tables: Iterable[str]) -> None:
+    def hold(self, tables: Iterable[str]) -> None:
         names = sql.SQL(", ").join(sql.Identifier(plain_name(table)) for table in tables)
-        # EXCLUSIVE keeps writers out; readers go on with what was there until this commits.
         self._connection.execute(sql.SQL("lock table {} in exclusive mode").format(names))
+
+    def clear(self, tables: Iterable[str]) -> None:
         for table in tables:
             self._connection.execute(sql.SQL("delete from {}").format(sql.Identifier(table)))
 
@@ -93,7 +94,7 @@ class PostgresDatabase:
         self.place = without_password(url)
         self.busy_seconds = busy_seconds
         try:
-            psycopg.conninfo.conninfo_to_dict(url)
+            self._secret = str(psycopg.conninfo.conninfo_to_dict(url).get("password") or "")
         except psycopg.ProgrammingError:
             # Its words would hold the address, and so the password.
             raise StoreUnreachable(
@@ -104,6 +105,8 @@ class PostgresDatabase:
                 url,
                 autocommit=True,
                 connect_timeout=CONNECT_SECONDS,
+                tcp_user_timeout=round(busy_seconds * 1000),
+                keepalives_idle=10,
                 # Else a database without an encoding of its own (SQL_ASCII) gives bytes for text.
                 client_encoding="utf8",
                 row_factory=dict_row,
@@ -147,8 +150,9 @@ class PostgresDatabase:
         in_transaction(self, lambda t: t.run("blob_data_put", hash=hash, data=packed))
 
     def get_blob(self, hash: Hash) -> bytes | None:
-        with self.read() as transaction:
-            row = transaction.one("blob_data_get", hash=hash)
+        # Also from within a transaction, which cannot hold another: a single look needs none.
+        with self._translated():
+            row = PostgresTransaction(self._connection).one("blob_data_get", hash=hash)
         return bytes(row["data"]) if row else None
 
     def check(self) -> list[str]:
@@ -168,6 +172,7 @@ class PostgresDatabase:
 
     def _fault(self, error: psycopg.Error) -> SegueError | Contention:
         what = re.sub(r"\s+", " ", str(error)).strip().removeprefix("ERROR: ") or type(error).__name__
+        what = what.replace(self._secret, "...") if self._secret else what
         if isinstance(error, pg.UniqueViolation | pg.SerializationFailure | pg.DeadlockDetected):
             return Contention(what)
         if isinstance(error, pg.LockNotAvailable):
@@ -175,7 +180,7 @@ class PostgresDatabase:
         if isinstance(error, pg.DiskFull | pg.OutOfMemory):
             return StoreFull(place=self.place, what=what)
         if isinstance(error, pg.InsufficientPrivilege | pg.ReadOnlySqlTransaction):
-            return StoreReadOnly(place=self.place, what=what)
+            return StoreNotAllowed(place=self.place, what=what)
         if isinstance(error, pg.UndefinedTable | pg.UndefinedColumn | pg.DataCorrupted | pg.IndexCorrupted):
             return StoreDamaged(place=self.place, what=what)
         if isinstance(error, psycopg.OperationalError | psycopg.ProgrammingError) and not error.sqlstate:

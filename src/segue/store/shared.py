@@ -23,6 +23,7 @@ N = TypeVar("N", Session, Handoff)
 V = TypeVar("V")
 
 LIMIT = 1000
+LONGEST_KEY = 200
 
 
 class Noun(Struct, Generic[N], frozen=True):
@@ -156,6 +157,10 @@ class Shared:
         (None: remove it), or raises, and then nothing has happened. With a `key`, a second call gives
         what the first one did; `request` is what must then be the same."""
         digest = blobs.hash_of(msgspec.json.encode([kind, request])) if key else None
+        if key and len(key) > LONGEST_KEY:
+            raise BadInput(
+                what=f"An idempotency key has at most {LONGEST_KEY} characters.", next="use a shorter one"
+            )
 
         def work(transaction: Transaction) -> Change[N]:
             if key and (earlier := transaction.one("operation_by_key", actor=self.actor, key=key)):
@@ -240,8 +245,10 @@ class Shared:
 
     def verify(self) -> tuple[int, list[chain.Flaw]]:
         """How many chains there are, and what does not fit in them or in the rows they speak of."""
+        broken = [chain.Flaw("", 0, what) for what in self.database.check()]
         with self.database.read() as transaction:
-            return verify(transaction)
+            count, flaws = verify(transaction)
+        return count, broken + flaws
 
     # Blobs
 
@@ -260,9 +267,13 @@ class Shared:
     def damaged_blobs(self) -> list[BlobDamaged]:
         """Content on record that cannot be given back as it was."""
         with self.database.read() as transaction:
-            hashes = [row["hash"] for row in transaction.all("blob_all")]
+            hashes = {row["hash"] for row in transaction.all("blob_all")}
+            for row in transaction.rows(HANDOFF.name):
+                handoff = HANDOFF.from_row(row)
+                hashes |= {handoff.package.context, handoff.package.brief, handoff.receipt}
+                hashes |= {handoff.proof} if handoff.proof else set()
         found = []
-        for hash in hashes:
+        for hash in sorted(hashes):
             try:
                 self.content(hash)
             except BlobDamaged as error:

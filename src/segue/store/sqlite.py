@@ -76,6 +76,9 @@ class SqliteTransaction:
         statement = f"insert into {plain_name(table)} ({', '.join(columns)}) values ({values})"  # noqa: S608
         self._connection.execute(statement, row)
 
+    def hold(self, tables: Iterable[str]) -> None:
+        """Nothing to do: every writer of SQLite is alone."""
+
     def clear(self, tables: Iterable[str]) -> None:
         for table in tables:
             self._connection.execute(f"delete from {plain_name(table)}")  # noqa: S608 - checked
@@ -97,7 +100,8 @@ class SqliteDatabase:
         self.place = str(path)
         self.blobs = BlobFiles(path.parent / "blobs")
         self.busy_seconds = busy_seconds
-        self._was_there = path.exists()
+        with faults.translated(path):
+            self._was_there = path.exists()
         self._make_file()
         self._refuse_exposed()
         self._connection = self._connect(path)
@@ -105,6 +109,8 @@ class SqliteDatabase:
     def _make_file(self) -> None:
         with faults.translated(self.path.parent):
             disk.make_private_folder(self.path.parent)
+            if self._was_there and not self.path.is_file():
+                raise StoreDamaged(place=self.place, what="it is no file")
             if not self._was_there:
                 os.close(disk.open_private(self.path, os.O_RDWR | os.O_CREAT))
                 disk.sync_folder(self.path.parent)
@@ -206,6 +212,8 @@ class SqliteDatabase:
     def _fault(self, error: sqlite3.Error) -> SegueError | Contention:
         name = getattr(error, "sqlite_errorname", "") or ""
         what = str(error)
+        if name.startswith("SQLITE_READONLY") and self._is_writable():
+            return StoreDamaged(place=self.place, what=what)
         if name.startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB")):
             return StoreDamaged(place=self.place, what=what)
         if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
@@ -216,6 +224,6 @@ class SqliteDatabase:
             return StoreFull(place=self.place, what=what)
         if name.startswith(("SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_PERM")):
             return StoreReadOnly(place=self.place, what=what)
-        if what.startswith("no such "):
+        if what.startswith(("no such ", "Could not decode", "unsupported file format")):
             return StoreDamaged(place=self.place, what=what)
         return StoreError(place=self.place, what=what)

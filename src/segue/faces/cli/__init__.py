@@ -119,6 +119,16 @@ def command_line(
         context.invoke(home)
 
 
+def refuse_no_text(arguments: Sequence[str]) -> None:
+    for argument in arguments:
+        try:
+            argument.encode()
+        except UnicodeEncodeError:
+            raise BadInput(
+                what=f"'{argument}' is not UTF-8, and Segue could not keep it.", next="segue help --all"
+            ) from None
+
+
 def main(argv: Sequence[str] | None = None, frame: Frame | None = None) -> int:
     """Run one command line; the exit code."""
     arguments = list(sys.argv[1:] if argv is None else argv)
@@ -126,6 +136,7 @@ def main(argv: Sequence[str] | None = None, frame: Frame | None = None) -> int:
     frame.make_streams_forgiving()
     as_json = "--json" in arguments
     try:
+        refuse_no_text(arguments)
         # One name, whichever of the two the program was called by: completion finds its variable by it.
         command_line.main(arguments, prog_name="segue", standalone_mode=False, obj=frame)
         code = frame.exit_code

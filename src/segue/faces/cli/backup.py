@@ -76,7 +76,8 @@ def confirmed(backup: Backup, place: str) -> bool:
         f"Replace what is in {render.clean(place)} by what was in {origin} at {moment(backup)}? "
         "What it is now is kept as a backup."
     )
-    return sys.stdin.isatty() and click.confirm(question, err=True)
+    is_terminal = sys.stdin is not None and sys.stdin.isatty()
+    return is_terminal and click.confirm(question, err=True)
 
 
 def moment(backup: Backup) -> str:

@@ -121,8 +121,14 @@ def unset(frame: Frame, key: str, in_project: bool) -> list[Changed]:
 @answers(lambda path: f"{render.clean(path)} is saved and can be read.")
 def edit(frame: Frame) -> str:
     """Open your settings in $VISUAL or $EDITOR; what cannot be read does not take effect."""
-    editor = shlex.split(frame.env.get("VISUAL") or frame.env.get("EDITOR") or "")
-    if not editor and not sys.stdin.isatty():
+    named = frame.env.get("VISUAL") or frame.env.get("EDITOR") or ""
+    try:
+        editor = shlex.split(named)
+    except ValueError as error:
+        raise BadInput(
+            what=f"The editor '{named}' cannot be read: {error}.", next="EDITOR=nano segue config edit"
+        ) from None
+    if not editor and not (sys.stdin and sys.stdin.isatty()):
         raise BadInput(
             what="There is no terminal to edit on, and neither VISUAL nor EDITOR names an editor.",
             next="segue config set KEY VALUE",

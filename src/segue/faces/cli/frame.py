@@ -6,6 +6,7 @@ screen that its renderer makes of it. Data goes to stdout, talk to stderr.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import io
 import os
@@ -23,6 +24,7 @@ from segue.clock import Clock
 from segue.errors import CannotPrint
 from segue.ops import desk as desks
 from segue.ops.desk import Desk, NewId
+from segue.text import printable
 
 V = TypeVar("V")
 
@@ -82,8 +84,9 @@ class Frame:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
     def say(self, text: str) -> None:
-        """Talk, for the person: never part of the data."""
-        click.echo(text, err=True, color=self.has_colour(sys.stderr))
+        """Talk, for the person: never part of the data. Where nobody can hear it, it is lost."""
+        with contextlib.suppress(OSError):
+            click.echo(text, err=True, color=self.has_colour(sys.stderr))
 
     def has_colour(self, stream: Any) -> bool:
         return (
@@ -96,11 +99,12 @@ class Frame:
     def _tell_what_was_left_out(self, desk: Desk) -> None:
         project = desk.project_file
         if project and project.problem:
-            self.say(f"note: left out, as this project is not trusted: {project.problem}")
+            self.say(printable(f"note: left out, as this project is not trusted: {project.problem}"))
         for assignment in desk.resolved.ignored:
+            where = printable(f"{assignment.key} in {assignment.source.place}")
             self.say(
-                f"note: {assignment.key} in {assignment.source.place} is left out: an untrusted project may "
-                "only narrow (segue trust, once you have read the file)"
+                f"note: {where} is left out: an untrusted project may only narrow "
+                "(segue trust, once you have read the file)"
             )
 
 

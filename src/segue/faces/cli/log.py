@@ -33,12 +33,15 @@ def show_screen(operation: Operation) -> str:
     if operation.undoes:
         rows.append(("Undoes", operation.undoes))
     data = ops.as_data(operation)
-    before, after = data["before"] or {}, data["after"] or {}
+    before, after = (data[side] if isinstance(data[side], dict) else {} for side in ("before", "after"))
     lines = [render.table(rows), ""]
     for field in before | after:
         old, new = before.get(field), after.get(field)
         if old != new:
-            lines.append(f"  {field}: " + " → ".join(plain(side) for side in (old, new) if side is not None))
+            lines.append(
+                f"  {render.clean(field)}: "
+                + " → ".join(plain(side) for side in (old, new) if side is not None)
+            )
     return "\n".join(lines)
 
 

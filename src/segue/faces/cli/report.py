@@ -48,11 +48,11 @@ def failed(frame: Frame, error: BaseException, as_json: bool) -> int:
     if as_json:
         body = {
             "error": shown.kind,
-            "message": str(shown),
-            "next": shown.next_step,
+            "message": render.clean(str(shown)),
+            "next": render.clean(shown.next_step),
             "exit_code": shown.exit_code,
         }
-        click.echo(msgspec.json.encode(body).decode(), err=True)
+        frame.say(msgspec.json.encode(body).decode())
     else:
         frame.say(click.style("error: ", fg="red", bold=True) + render.clean(str(shown)))
         frame.say(click.style(" next: ", fg="cyan", bold=True) + render.clean(shown.next_step))
@@ -66,10 +66,10 @@ def write_log(frame: Frame, error: BaseException) -> Path | None:
         disk.make_private_folder(path.parent)
         if path.exists() and path.stat().st_size > LOG_LIMIT:
             path.replace(path.with_suffix(".log.old"))
-        fd = disk.open_private(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+        fd = disk.open_private(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_NONBLOCK)
         try:
             # The command's name only: its arguments may hold what must not be logged.
-            head = f"{clock.now()} segue {' '.join(sys.argv[1:2])}\n"
+            head = f"{clock.now()} segue {' '.join(word for word in sys.argv[1:2] if word.isalpha())}\n"
             disk.write_all(
                 fd, (head + "".join(traceback.format_exception(error)) + "\n").encode(errors="replace")
             )
