@@ -6,8 +6,10 @@ import contextlib
 import io
 import os
 import pty
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import click
@@ -216,6 +218,62 @@ def test_a_folder_with_an_odd_name_can_be_worked_in(cli: CommandLine, name: byte
     assert cli("session", "create").code == 0
     assert "s-000000000001" in cli().out and cli("--json").code == 0
     assert cli("session", "list", "--json").code == 0
+
+
+@pytest.mark.parametrize(
+    "arguments", [["session", "info"], ["session", "create", "--key"], ["undo"], ["log", "show"]]
+)
+def test_an_argument_that_is_no_text_is_refused(cli: CommandLine, arguments: list[str]) -> None:
+    for more in ([], ["--json"]):
+        result = cli(*arguments, os.fsdecode(b"bad\xff"), *more)
+        assert result.code == 2 and "not UTF-8" in result.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        (["undo", ""], 1),
+        (["session", "info", ""], 1),
+        (["session", "create", "--key", "k" * 5000], 2),
+        (["backup", "restore", "x" * 5000, "--yes"], 1),
+        (["demo", "--keep", "/proc/nothing/here"], 2),
+        (["session", "info", "%"], 1),
+        (["session", "info", "' or 1=1 --"], 1),
+        (["log", "--limit", "-5"], 2),
+        (["config", "get", ""], 3),
+        (["config", "set", "user.name", "a\x1bb"], 3),
+        (["--set", "nonsense", "log"], 3),
+        (["--set", "limits.urgent=", "log"], 3),
+    ],
+)
+def test_bad_input_gets_a_clear_answer(cli: CommandLine, arguments: list[str], code: int) -> None:
+    cli("session", "create")
+    for more in ([], ["--json"]):
+        result = cli(*arguments, *more)
+        assert result.code == code, result
+        assert result.out == "" and "Traceback" not in result.err and "\x1b" not in result.err
+    assert len(cli("log").out.splitlines()) == 1
+
+
+def test_a_home_of_a_user_who_is_not_there_is_a_name_like_any_other(tmp_path: Path) -> None:
+    env = {"SEGUE_HOME": "~nosuchuser/x", "PATH": "", "HOME": str(tmp_path)}
+    done = subprocess.run(
+        [PROGRAMS / "segue", "session", "list"], env=env, cwd=tmp_path, capture_output=True, text=True
+    )
+    assert done.returncode == 0 and done.stderr == ""
+
+
+def test_being_interrupted_early_is_quiet(tmp_path: Path) -> None:
+    env = {"SEGUE_HOME": str(tmp_path / "home"), "PATH": ""}
+    for tenths in range(12):
+        process = subprocess.Popen(
+            [PROGRAMS / "segue", "doctor"], env=env, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
+        )
+        time.sleep(0.03 + tenths / 100)
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=30)
+        # Before Python itself has begun to run our code, nothing of ours can be quiet about it.
+        assert process.returncode in (0, 130, -signal.SIGINT) or b"site" in err, err
 
 
 def test_a_folder_that_was_deleted_under_us(tmp_path: Path) -> None:

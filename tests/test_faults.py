@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import hashlib
 import os
+import random
+import shutil
 import socket
+import sqlite3
 import subprocess
 import sys
 import time
@@ -17,6 +21,7 @@ import psycopg
 import pytest
 from psycopg import conninfo
 
+from segue import clock
 from tests.conftest import CommandLine, Place, Result
 from tests.test_store import create
 
@@ -85,13 +90,97 @@ def test_a_store_with_a_flipped_page_is_never_silently_wrong(full: CommandLine) 
         assert "Traceback" not in listed.err + verified.err
 
 
-def test_a_newer_store(full: CommandLine) -> None:
-    Place(full.home / "data", "").open().close()
-    import sqlite3
+def test_a_store_that_was_removed_does_not_pass_for_an_empty_one(full: CommandLine) -> None:
+    (full.home / "data" / "shared" / "store.db").unlink()
+    before = content_of(full.home)
+    for command in (["session", "list"], ["log", "verify"], ["session", "create"], []):
+        assert_clear(full(*command), code=4, says="is gone", next_step="segue backup restore")
+    assert content_of(full.home) == before
+    assert full("backup", "restore", "latest", "--yes").code == 0
+    assert "precious" in full("session", "list").out
 
-    with sqlite3.connect(full.home / "data" / "shared" / "store.db") as connection:
+
+@pytest.mark.parametrize("kind", ["folder", "pipe", "journal"])
+def test_something_else_in_the_stores_place(full: CommandLine, kind: str) -> None:
+    file = full.home / "data" / "shared" / "store.db"
+    if kind == "journal":
+        file.with_name("store.db-journal").mkdir(mode=0o700)
+    else:
+        file.unlink()
+        file.mkdir(mode=0o700) if kind == "folder" else os.mkfifo(file, 0o600)
+    assert full("session", "create").code == 4
+    assert full("backup", "restore", "latest", "--yes").code == 0
+    assert "precious" in full("session", "list").out
+
+
+def test_whatever_is_damaged_a_backup_brings_it_back(full: CommandLine) -> None:
+    file = full.home / "data" / "shared" / "store.db"
+    whole = file.read_bytes()
+    chance = random.Random(5)
+    for round in range(60):
+        damaged = bytearray(whole)
+        start = chance.choice([0, chance.randrange(len(whole))])
+        length = chance.choice([1, 8, 100, 5000])
+        damaged[start : start + length] = chance.randbytes(len(damaged[start : start + length]))
+        for path in file.parent.glob("store.db-*"):
+            path.unlink()
+        file.write_bytes(damaged)
+        full.clock.time = clock.later(full.clock.time, 60)
+        restored = full("backup", "restore", "latest", "--yes")
+        assert restored.code == 0, (round, start, length, restored)
+        assert "precious" in full("session", "list").out and full("log", "verify").code == 0
+
+
+def test_a_tampered_store_can_be_saved_and_brought_back_as_it_was(full: CommandLine) -> None:
+    with contextlib.closing(sqlite3.connect(full.home / "data" / "shared" / "store.db")) as connection:
+        connection.execute("update session set title = 'tampered'")
+        connection.commit()
+    assert full("log", "verify").code == 1
+    assert full("backup", "make").code == 0
+    assert full("backup", "restore", "latest", "--yes").code == 0
+    assert "tampered" in full("session", "list").out and full("log", "verify").code == 1
+
+
+def test_lost_content_that_a_handoff_names_is_found(cli: CommandLine, tmp_path: Path) -> None:
+    home = {"SEGUE_HOME": str(tmp_path / "kept")}
+    cli("demo", "--keep", home["SEGUE_HOME"])
+    assert cli("doctor", **home).code == 0
+    with contextlib.closing(
+        sqlite3.connect(tmp_path / "kept" / "data" / "shared" / "store.db")
+    ) as connection:
+        connection.execute("delete from blob")
+        connection.commit()
+    shutil.rmtree(tmp_path / "kept" / "data" / "shared" / "blobs")
+    found = cli("doctor", **home)
+    assert found.code == 1 and "is missing from the store" in found.out
+
+
+def test_mending_never_follows_a_link(full: CommandLine, tmp_path: Path) -> None:
+    precious = tmp_path / "precious"
+    precious.mkdir()
+    (precious / "file").write_text("keep me")
+    link = full.home / "data" / ".tmp-link"
+    link.symlink_to(precious)
+    os.utime(link, (0, 0), follow_symlinks=False)
+    nested = full.home / "data" / ".tmp-nested" / "inner"
+    nested.mkdir(parents=True)
+    os.utime(nested.parent, (0, 0))
+    assert full("doctor", "--mend").code == 0
+    assert (precious / "file").read_text() == "keep me"
+    assert not link.exists() and not nested.exists()
+
+
+def test_a_data_folder_that_others_may_write_to_is_refused(full: CommandLine) -> None:
+    (full.home / "data").chmod(0o777)
+    assert_clear(full("session", "list"), code=4, says="others may write", next_step="segue doctor --mend")
+    assert full("doctor", "--mend").code == 0
+    assert full("session", "list").code == 0
+
+
+def test_a_newer_store(full: CommandLine) -> None:
+    with contextlib.closing(sqlite3.connect(full.home / "data" / "shared" / "store.db")) as connection:
         connection.execute("update meta set value = '99' where key = 'version'")
-    connection.close()
+        connection.commit()
     before = content_of(full.home)
     assert_clear(full("session", "create"), code=4, says="newer Segue", next_step="update Segue")
     assert content_of(full.home) == before

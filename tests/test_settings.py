@@ -6,6 +6,7 @@ import io
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -271,6 +272,49 @@ def test_a_project_file_that_is_no_file_does_no_harm(cli: CommandLine, kind: str
     else:
         path.symlink_to("/nowhere")
     assert cli("config", "list").code == 0
+
+
+HOSTILE = {
+    "spaces": " " * 30_000 + "x = 1\n",
+    "many keys": "[limits.models]\n" + "".join(f"m{n} = 5\n" for n in range(4000)),
+    "a long number": "x = " + "9" * 5000,
+    "deep keys": ".".join(["a"] * 5000) + " = 1",
+    "deep tables": "[" + ".".join(["a"] * 5000) + "]\nx = 1",
+    "deep lists": "x = " + "[" * 5000,
+    "escapes": '"\\u001b]0;pwned\\u0007\\u001b[2J" = 1',
+    "too large": "#" * 100_000,
+}
+
+
+@pytest.mark.parametrize("how", HOSTILE)
+def test_a_strangers_file_cannot_hang_crash_or_dress_up(cli: CommandLine, how: str) -> None:
+    (cli.cwd / ".segue.toml").write_text(HOSTILE[how])
+    begun = time.monotonic()
+    result = cli("config", "list")
+    assert result.code == 0 and "note: " in result.err, result
+    assert time.monotonic() - begun < 5
+    assert "\x1b" not in result.err and "Traceback" not in result.err
+
+
+def test_what_is_hashed_is_what_is_read(cli: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file that is swapped after one look must not be obeyed under the trust of the other."""
+    file = cli.cwd / ".segue.toml"
+    file.write_text("[handoff]\nauto = true\n")
+    assert cli("trust").code == 0
+    looks = []
+    real = settings.read_bytes
+
+    def swapping(path: Path) -> bytes | None:
+        content = real(path)
+        if path == file:
+            looks.append(path)
+            file.write_text("[handoff]\nauto_switch = true\n")
+        return content
+
+    monkeypatch.setattr(settings, "read_bytes", swapping)
+    shown = cli("config", "list").out
+    assert looks == [file]
+    assert "handoff.auto_switch  false" in shown and "handoff.auto         true" in shown
 
 
 def test_settings_may_begin_with_a_byte_order_mark(cli: CommandLine) -> None:

@@ -30,6 +30,7 @@ from pathlib import Path
 
 CLONE_NEWUSER = 0x10000000
 CLONE_NEWNET = 0x40000000
+PR_SET_PDEATHSIG = 1
 PR_SET_CHILD_SUBREAPER = 36
 SIOCGIFFLAGS = 0x8913
 SIOCSIFFLAGS = 0x8914
@@ -83,7 +84,7 @@ def supervise(control: socket.socket, seconds: float, argv: list[str]) -> None:
     """Run the program to its end, or to ours."""
     _adopt_orphans()
     try:
-        child = subprocess.Popen(argv, start_new_session=True).pid
+        child = subprocess.Popen(argv, start_new_session=True, preexec_fn=_die_with_parent).pid
     except OSError as error:
         _tell(control, {"error": str(error)})
         return
@@ -167,6 +168,12 @@ def _command_line(pid: int) -> str:
         raw = Path(f"/proc/{pid}/cmdline").read_bytes()
         return raw.replace(b"\0", b" ").decode(errors="replace").strip()
     return ""
+
+
+def _die_with_parent() -> None:
+    """A program that kills this process does not outlive it by that."""
+    if sys.platform == "linux":
+        _call("prctl", PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
 
 
 def _adopt_orphans() -> None:

@@ -43,11 +43,11 @@ def find(desk: Desk, name: str) -> Backup:
     for candidate in known:
         if name in (candidate.name, candidate.path):
             return candidate
-    path = Path(name)
-    if path.is_file():
-        return Backup(
-            path.name.removesuffix(backup.SUFFIX), str(path), path.stat().st_size, backup.check(path)
-        )
+    with contextlib.suppress(OSError):  # a name that no file can have is no file's
+        path = Path(name).absolute()
+        if path.is_file():
+            short = path.name.removesuffix(backup.SUFFIX)
+            return Backup(short, str(path), path.stat().st_size, backup.check(path))
     raise NotFound(noun="backup", name=name, next="segue backup list")
 
 
