@@ -7,14 +7,16 @@ import sqlite3
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import psycopg
 import pytest
 
 from segue import store
 from segue.errors import StoreDamaged, StoreNewer
-from segue.model import Session
-from segue.store import SESSION, backup, migrate
+from segue.model import Operation, Session
+from segue.store import HANDOFF, SESSION, backup, migrate
 from segue.store.database import Database, in_transaction
+from segue.store.shared import append
 from tests.conftest import Place
 from tests.test_store import a_session
 
@@ -84,11 +86,21 @@ def test_an_upgrade_keeps_the_data_and_makes_a_backup_first(place: Place) -> Non
     with database.write() as transaction:
         row = SESSION.to_row(a_session("s-old", "from before"))
         transaction.run("session_put", **row)
+        operation = Operation(
+            id="op-1",
+            chain="s-old",
+            kind="session.created",
+            subject="session:s-old",
+            actor="ada",
+            at=row["created_at"],
+            after=msgspec.json.encode(a_session("s-old", "from before")).decode(),
+        )
+        append(transaction, operation)
     database.close()
     shared = place.open()
     assert shared.get(SESSION, "s-old") == a_session("s-old", "from before")
     shared.offer("step", "step:1")
-    assert shape_of(shared.database)
+    assert shared.verify() == (1, [])
     shared.close()
     (made,) = backup.list_in(store.backups_folder(place.data))
     assert made.header is not None and made.header.version == 1 and "upgrade" in made.header.why
@@ -140,15 +152,39 @@ def test_a_restored_backup_of_an_older_version_is_upgraded(place: Place, tmp_pat
     database.close()
     shared = place.open()
     shared.record(SESSION, "session.created", "s-1", lambda _: a_session("s-1"))
-    record = shared.operations()[0]
-    record = type(record)(
-        id="op-r", chain="store", kind="store.restored", subject="backup:b", actor="ada", at=record.at
+    record = Operation(
+        id="op-r", chain="store", kind="store.restored", subject="backup:b", actor="ada", at="2027"
     )
     backup.restore(shared.database, store.plan_for(shared.database), Path(made.path), tmp_path, record)
     assert shared.all(SESSION) == []
     shared.offer("step", "step:1")
     assert [operation.kind for operation in shared.operations()] == ["store.restored"]
     shared.close()
+
+
+@pytest.mark.parametrize(
+    "old", sorted(Path(__file__).with_name("data").glob("*.segue-backup")), ids=lambda p: p.stem
+)
+def test_what_an_earlier_segue_kept_is_restored_and_still_verifies(
+    place: Place, tmp_path: Path, old: Path
+) -> None:
+    """A backup of every version of the schema, as it was written then: hashes and values must not drift."""
+    shared = place.open()
+    record = Operation(
+        id="op-r", chain="store", kind="store.restored", subject="backup:b", actor="ada", at="2027"
+    )
+    restored = backup.restore(
+        shared.database, store.plan_for(shared.database), old, tmp_path / "saved", record
+    )
+    assert restored.header.flaws == 0
+    assert shared.verify()[1] == [] and shared.damaged_blobs() == []
+    assert len(shared.all(SESSION)) == 2 and len(shared.all(HANDOFF)) == 1
+    shared.close()
+
+
+def test_there_is_a_backup_of_the_present_version() -> None:
+    newest = migrate.read_plan("migrations", "sqlite", schema=True).newest
+    assert Path(__file__).with_name("data").joinpath(f"schema-{newest}.segue-backup").exists()
 
 
 def test_two_people_share_one_postgresql_store(tmp_path: Path, postgres_url: str) -> None:

@@ -4,6 +4,7 @@
     ├── BadInput            2  what was typed does not fit
     │   └── NotBuiltYet
     ├── NotFound            1  there is no such thing
+    ├── NoReason            1  nothing to hand over for
     ├── CannotPrint         1  it was done, but could not be shown
     ├── SettingsError       3
     │   ├── BadFile
@@ -77,6 +78,13 @@ class NotBuiltYet(BadInput):
     """'{command}' is not in this version yet: {summary}."""
 
     hint = "segue demo shows what there is; segue help --all lists it"
+
+
+class NoReason(SegueError):
+    """Nothing in {name} says that a handoff is due."""
+
+    exit_code = 1
+    hint = "segue config get limits.recommend shows from when on it is"
 
 
 class NotFound(SegueError):

@@ -2,7 +2,8 @@
 
     prepared -> delivered -> acknowledged -> completed -> validated
 
-and from any of these, but the last, out of the line: cancelled, expired, failed, rolled back.
+Out of the line: cancelled (only what is prepared), expired (prepared or delivered), failed (all but the
+last), rolled back (all of them). What is out of the line stays so.
 """
 
 from __future__ import annotations

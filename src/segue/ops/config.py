@@ -265,7 +265,11 @@ def trust(desk: Desk) -> Trust:
 def distrust(desk: Desk) -> Trust:
     """Let it only narrow again."""
     if desk.project_file is None or not desk.local.distrust(desk.project_file.path):
-        raise NotFound(noun="trusted project file in", name=str(desk.project), next="segue config path")
+        raise NotFound(
+            noun="trusted project file",
+            name=str(desk.project / places.PROJECT_FILE),
+            next="segue config path",
+        )
     affected = [key for key, source in desk.resolved.sources.items() if source.layer is Layer.PROJECT]
     return Trust(
         str(desk.project_file.path), False, {key: _shown(key, desk.resolved.value(key)) for key in affected}

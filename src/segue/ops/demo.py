@@ -17,7 +17,7 @@ from msgspec import Struct
 from segue import agents, budget, disk, store
 from segue.agents import demo
 from segue.clock import Clock
-from segue.errors import BadInput, NotFound
+from segue.errors import BadInput, NoReason
 from segue.model import Brief, Receipt, Trigger, Usage
 from segue.ops import handoffs, history, sessions
 from segue.ops.desk import Desk, NewId, open_desk
@@ -87,7 +87,7 @@ def play(desk: Desk, folder: Path) -> Story:
     )
     trigger = budget.trigger_for(usage, limits) if usage else None
     if usage is None or trigger is None:
-        raise NotFound(noun="reason to hand over in", name=str(path), next="segue config get limits.urgent")
+        raise NoReason(name=path)
 
     session = sessions.create(desk, "Invoices a cent off", project=folder).kept()
     handoff = handoffs.prepare(

@@ -84,7 +84,7 @@ class Change(Struct, Generic[N], frozen=True):
     def kept(self) -> N:
         """The noun, after a change that did not remove it."""
         if self.value is None:
-            raise NotFound(noun="longer anything of", name=self.operation.subject, next="segue log")
+            raise NotFound(noun="subject", name=self.operation.subject, next="segue log")
         return self.value
 
 
