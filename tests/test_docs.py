@@ -13,7 +13,7 @@ import pytest
 
 import segue
 from docs import generate
-from segue import agents, model
+from segue import agents, errors, model
 from segue.faces import cli
 from segue.model import Value
 
@@ -47,6 +47,15 @@ def test_every_command_that_a_page_names_exists(page: Path) -> None:
         known = getattr(command, "commands", None)
         if known and inner and inner not in ("alone",):
             assert inner in known, f"segue {name} {inner}"
+
+
+def test_every_command_that_a_hint_names_exists() -> None:
+    for name, error in inspect.getmembers(errors, inspect.isclass):
+        for command, inner in re.findall(r"segue ([a-z]+)(?: ([a-z]+)\b)?", getattr(error, "hint", "")):
+            assert command in cli.COMMANDS, f"{name}: segue {command}"
+            known = getattr(cli.command_line.get_command(None, command), "commands", None)  # type: ignore[arg-type]
+            if known and inner and inner not in ("first", "shows", "to", "the"):
+                assert inner in known, f"{name}: segue {command} {inner}"
 
 
 def test_the_glossary_has_every_noun() -> None:

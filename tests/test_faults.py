@@ -21,7 +21,6 @@ import psycopg
 import pytest
 from psycopg import conninfo
 
-from segue import clock
 from tests.conftest import CommandLine, Place, Result
 from tests.test_store import create
 
@@ -125,7 +124,6 @@ def test_whatever_is_damaged_a_backup_brings_it_back(full: CommandLine) -> None:
         for path in file.parent.glob("store.db-*"):
             path.unlink()
         file.write_bytes(damaged)
-        full.clock.time = clock.later(full.clock.time, 60)
         restored = full("backup", "restore", "latest", "--yes")
         assert restored.code == 0, (round, start, length, restored)
         assert "precious" in full("session", "list").out and full("log", "verify").code == 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 from pathlib import Path
 
 from msgspec import Struct
@@ -99,7 +100,7 @@ def _put_aside(desk: Desk) -> Path:
     """Move a damaged SQLite store out of the way; nothing of it is deleted."""
     file = store.shared_file(desk.places.data)
     stamp = desk.clock()[:19].replace(":", "").replace("-", "")
-    aside = file.parent / f"damaged-{stamp}"
+    aside = file.parent / f"damaged-{stamp}-{os.urandom(3).hex()}"
     with faults.translated(file.parent):
         aside.mkdir(mode=0o700)
         for path in file.parent.glob("store.db*"):
