@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from bench import writers
+from bench import kills, writers
 from segue import clock
 from segue.errors import UndoConflict
 from segue.model import Session
@@ -160,6 +160,13 @@ def test_killed_writers_lose_nothing_that_was_acknowledged(place: Place) -> None
     outcome = writers.campaign(place.data, place.url, seconds=4, writers=MANY, seed=7)
     assert outcome.violations == ()
     assert outcome.kills > 5 and outcome.acknowledged >= MANY
+
+
+@pytest.mark.parametrize("operation", kills.OPERATIONS)
+def test_whatever_is_killed_the_store_is_whole(place: Place, operation: str) -> None:
+    """A sample of `./dev bench kills`, which does many more rounds."""
+    tally = kills.campaign(operation, place.data.parent / "home", place.url, rounds=10, seed=3)
+    assert tally.violations == [] and tally.cut > 0
 
 
 def hold_writes(start: Any, queue: Any, number: int, place: Place) -> None:
