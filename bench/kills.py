@@ -131,17 +131,17 @@ def campaign(name: str, folder: Path, url: str, *, rounds: int, seed: int) -> Ta
     desk.shared.keep(b"precious" * 1000)
     backups.make(desk)
     desk.close()
-    tally, usual = Tally(), 0.05
+    tally, usual = Tally(), 10.0
     for number in range(rounds):
         key = f"{name}-{number}"
         begun = time.monotonic()
         pid = begin(OPERATIONS[name], folder, url, key)
         if number >= 3:
-            time.sleep(chance.uniform(0, usual * 1.1))
+            time.sleep(chance.uniform(0, usual))
             os.kill(pid, signal.SIGKILL)
         status = os.waitpid(pid, 0)[1]
         if number < 3:
-            usual = time.monotonic() - begun
+            usual = min(usual, time.monotonic() - begun)
         tally.rounds += 1
         tally.cut += os.WIFSIGNALED(status)
         if os.WIFEXITED(status) and os.WEXITSTATUS(status):
