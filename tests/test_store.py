@@ -33,7 +33,8 @@ def a_session(id: str, title: str = "work", epoch: int = 1) -> Session:
     )
 
 
-def a_handoff(id: str, session: str) -> Handoff:
+def a_handoff(shared: Shared, id: str, session: str) -> Handoff:
+    hash = shared.keep(b"context, brief and receipt in one").hash
     return Handoff(
         id=id,
         session=session,
@@ -42,8 +43,8 @@ def a_handoff(id: str, session: str) -> Handoff:
         tier=Tier.SELECTIVE,
         state=HandoffState.PREPARED,
         reason="test",
-        package=Package(context="c" * 64, size=1, stored=1, brief="b" * 64),
-        receipt="r" * 64,
+        package=Package(context=hash, size=1, stored=1, brief=hash),
+        receipt=hash,
         created_at=NOW,
         updated_at=NOW,
     )
@@ -256,7 +257,7 @@ def test_tampering_shows(shared: Shared, how: str) -> None:
 def test_a_field_that_came_later_does_not_look_like_tampering(shared: Shared) -> None:
     """An older Segue recorded operations without it; the row has its default."""
     create(shared, "s-1")
-    handoff = a_handoff("h-1", "s-1")
+    handoff = a_handoff(shared, "h-1", "s-1")
     shared.record(HANDOFF, "handoff.prepared", "h-1", lambda _: handoff)
     first, second = shared.operations()[::-1]
     assert second.after is not None
@@ -270,13 +271,17 @@ def test_a_field_that_came_later_does_not_look_like_tampering(shared: Shared) ->
     assert first.n == 1 and shared.verify() == (1, [])
 
 
-def test_a_handoff_needs_its_session(shared: Shared) -> None:
+def test_a_handoff_needs_its_session_and_its_content(shared: Shared) -> None:
+    lost, found = a_handoff(shared, "h-1", "s-none"), a_handoff(shared, "h-1", "s-1")
     with pytest.raises(NotFound):
-        shared.record(HANDOFF, "handoff.prepared", "h-1", lambda _: a_handoff("h-1", "s-none"))
+        shared.record(HANDOFF, "handoff.prepared", "h-1", lambda _: lost)
     create(shared, "s-1")
-    shared.record(HANDOFF, "handoff.prepared", "h-1", lambda _: a_handoff("h-1", "s-1"))
+    shared.record(HANDOFF, "handoff.prepared", "h-1", lambda _: found)
     with pytest.raises(InUse):
         shared.record(SESSION, "session.undone", "s-1", lambda _: None)
+    empty = msgspec.structs.replace(found, id="h-2", receipt="0" * 64)
+    with pytest.raises(BlobDamaged):
+        shared.record(HANDOFF, "handoff.prepared", "h-2", lambda _: empty)
     assert shared.verify() == (1, [])
 
 

@@ -15,6 +15,11 @@ def main() -> None:
         sys.exit(command_line())
     except KeyboardInterrupt:
         sys.exit(130)
+    except RuntimeError as error:
+        # Interrupted while a class was being made, Python 3.11 wraps it up.
+        if not isinstance(error.__cause__, KeyboardInterrupt):
+            raise
+        sys.exit(130)
     except OSError as error:
         # Only the line above writes outside the command line's own care.
         sys.exit(f"error: the output cannot be written: {error.strerror}")

@@ -25,7 +25,3 @@ def parse(text: Moment) -> datetime:
 
 def later(start: Moment, seconds: float) -> Moment:
     return moment(parse(start) + timedelta(seconds=seconds))
-
-
-def seconds_between(start: Moment, end: Moment) -> float:
-    return (parse(end) - parse(start)).total_seconds()

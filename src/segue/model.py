@@ -291,6 +291,11 @@ class Handoff(Value, frozen=True):
     proof: Hash | None = None
     """What the target answered when it was asked what it holds."""
 
+    def contents(self) -> tuple[Hash, ...]:
+        """Everything that the store keeps for it."""
+        kept = (self.package.context, self.package.brief, self.receipt)
+        return (*kept, self.proof) if self.proof else kept
+
 
 class Bundle(Value, frozen=True):
     """A sealed file that carries a session, and its uncommitted code, elsewhere."""

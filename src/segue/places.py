@@ -52,9 +52,9 @@ def find_project_file(start: Path, home: Path) -> Path | None:
         if folder == home or folder == folder.parent:
             return None
         candidate = folder / PROJECT_FILE
-        if _is_there(candidate):
+        if is_there(candidate):
             return candidate
-        if _is_there(folder / ".git"):
+        if is_there(folder / ".git"):
             return None
     return None
 
@@ -67,12 +67,12 @@ def as_text(path: Path) -> str:
 def find_project(start: Path) -> Path:
     """The folder that work is counted under: the repository's root, or the folder itself."""
     for folder in (start, *start.parents):
-        if _is_there(folder / ".git"):
+        if is_there(folder / ".git"):
             return folder
     return start
 
 
-def _is_there(path: Path) -> bool:
+def is_there(path: Path) -> bool:
     try:
         return path.exists()
     except OSError:

@@ -7,7 +7,9 @@ values are narrower than another, and what is not narrower is left out and repor
 
 from __future__ import annotations
 
+import os
 import re
+import stat
 from collections.abc import Callable, Iterable, Mapping
 from enum import StrEnum
 from pathlib import Path
@@ -115,7 +117,9 @@ def without_password(url: str) -> str:
     user = credentials.partition(":")[0]
     place = re.split(r"[?#]", place)[0]
     shown = f"{user}@{place}" if user else place
-    return f"{scheme}://{shown}" if re.fullmatch(r"[\w.@:/\[\]-]*", shown) else f"{scheme}://..."
+    # A word after a colon could be a password whose @ was forgotten: only a port may stand there.
+    plain = r"([\w.-]+@)?([\w.-]*|\[[\da-fA-F:]+\])(:\d+)?(/[\w.-]*)?"
+    return f"{scheme}://{shown}" if re.fullmatch(plain, shown) else f"{scheme}://..."
 
 
 FLAG = Kind("true or false", _read_flag)
@@ -263,15 +267,23 @@ DEEPEST = 20
 
 
 def read_bytes(path: Path) -> bytes | None:
-    """What is in a settings file; None where there is none. A pipe or a device is no settings file."""
+    """What is in a settings file; None where there is none. A pipe or a device is no settings file, and
+    none is waited for."""
     try:
-        if not path.exists():
-            return None
-        if not path.is_file() or path.stat().st_size > LARGEST_FILE:
-            raise BadFile(place=path, what="it is no ordinary file, or far too large")
-        return path.read_bytes()
+        fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
     except OSError as error:
         raise BadFile(place=path, what=error.strerror or str(error)) from error
+    try:
+        content = os.read(fd, LARGEST_FILE + 1) if stat.S_ISREG(os.fstat(fd).st_mode) else None
+    except OSError as error:
+        raise BadFile(place=path, what=error.strerror or str(error)) from error
+    finally:
+        os.close(fd)
+    if content is None or len(content) > LARGEST_FILE:
+        raise BadFile(place=path, what="it is no ordinary file, or far too large")
+    return content
 
 
 def read_file(path: Path, layer: Layer) -> list[Assignment]:

@@ -39,7 +39,7 @@ def size(count: int) -> str:
 
 def when(moment: str) -> str:
     """'2026-11-16 09:30:00Z': UTC, like everything that is kept."""
-    return moment[:19].replace("T", " ") + "Z"
+    return clean(moment[:19].replace("T", " ")) + "Z"
 
 
 def plural(count: int, noun: str) -> str:

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shutil
 from pathlib import Path
 
 from msgspec import Struct
 
-from segue import settings, store
-from segue.errors import NotFound, StoreDamaged, StoreError
+from segue import disk, settings, store
+from segue.errors import NotFound, StoreDamaged
 from segue.model import Operation
 from segue.ops.desk import Desk
 from segue.store import backup, faults
 from segue.store.backup import Backup as Backup
 from segue.store.database import Database
+from segue.store.sqlite import SqliteDatabase
 
 
 class Restored(Struct, frozen=True):
@@ -61,29 +63,18 @@ def place(desk: Desk) -> str:
 def restore(desk: Desk, name: str) -> Restored:
     """Make the store what it was. What it is now is kept: as a backup, or put aside if it is damaged."""
     chosen = find(desk, name)
-    backup.check(Path(chosen.path))
+    folder = store.backups_folder(desk.places.data)
     try:
-        with contextlib.closing(_opened(desk)) as database:
-            return Restored(chosen, _replace(desk, database, chosen).saved.path)
-    except StoreError as error:
-        # Anything else that is wrong with the store would still be wrong with another one in its place.
-        if desk.settings.store_url or not (isinstance(error, StoreDamaged) or type(error) is StoreError):
+        saved = _replace(desk, desk.shared.database, chosen, folder)
+        return Restored(chosen, str(saved or ""))
+    except StoreDamaged:
+        if desk.settings.store_url:
             raise
-    aside = _put_aside(desk)
-    with contextlib.closing(store.connect(desk.places.data, desk.settings)) as database:
-        _replace(desk, database, chosen)
-        store.mark(database)
-    return Restored(chosen, str(aside))
+    desk.close()
+    return Restored(chosen, str(_rebuild(desk, chosen)))
 
 
-def _opened(desk: Desk) -> Database:
-    """The store's database, sound enough to be opened, or made where there is none."""
-    opened = desk.shared.database
-    desk.forget_shared()
-    return opened
-
-
-def _replace(desk: Desk, database: Database, chosen: Backup) -> backup.Restored:
+def _replace(desk: Desk, database: Database, chosen: Backup, folder: Path | None) -> Path | None:
     record = Operation(
         id=desk.new_id("op"),
         chain="store",
@@ -92,17 +83,26 @@ def _replace(desk: Desk, database: Database, chosen: Backup) -> backup.Restored:
         actor=desk.actor,
         at=desk.clock(),
     )
-    folder = store.backups_folder(desk.places.data)
     return backup.restore(database, store.plan_for(database), Path(chosen.path), folder, record)
 
 
-def _put_aside(desk: Desk) -> Path:
-    """Move a damaged SQLite store out of the way; nothing of it is deleted."""
+def _rebuild(desk: Desk, chosen: Backup) -> Path:
+    """A new SQLite store in the place of a damaged one: it is whole before the old one moves, and of the
+    old one nothing is deleted. Killed in between, the store is either of the two, or plainly gone."""
     file = store.shared_file(desk.places.data)
-    stamp = desk.clock()[:19].replace(":", "").replace("-", "")
-    aside = file.parent / f"damaged-{stamp}-{os.urandom(3).hex()}"
+    mark = f"{desk.clock()[:19].replace(':', '').replace('-', '')}-{os.urandom(3).hex()}"
+    building, aside = file.parent / f"{disk.TEMPORARY}{mark}", file.parent / f"damaged-{mark}"
     with faults.translated(file.parent):
-        aside.mkdir(mode=0o700)
-        for path in file.parent.glob("store.db*"):
-            path.rename(aside / path.name)
+        disk.make_private_folder(building)
+        try:
+            new = SqliteDatabase(building / file.name, blobs=file.parent / "blobs")
+            with contextlib.closing(new):
+                _replace(desk, new, chosen, None)
+            aside.mkdir(mode=0o700)
+            for path in file.parent.glob(f"{file.name}*"):
+                path.rename(aside / path.name)
+            (building / file.name).rename(file)
+            disk.sync_folder(file.parent)
+        finally:
+            shutil.rmtree(building)
     return aside

@@ -12,7 +12,6 @@ from msgspec import Struct
 
 from segue import disk, places, settings
 from segue.errors import BadFile, DraftRefused, FixedByPolicy, NotFound, SettingsError, SettingsNotWritten
-from segue.model import Hash
 from segue.ops.desk import Desk
 from segue.settings import COMMAND_LINE, MODEL_LIMIT, Layer, Source
 from segue.store import blobs
@@ -72,15 +71,15 @@ def paths(found: places.Places, cwd: Path, home: Path) -> list[Place]:
     """Every file that settings come from. Works when what is in them does not."""
     project = places.find_project_file(cwd, home)
     return [
-        Place("user file", str(found.config), found.config.exists()),
+        Place("user file", str(found.config), places.is_there(found.config)),
         Place(
             "project file",
             str(project or places.find_project(cwd) / places.PROJECT_FILE),
             project is not None,
         ),
-        Place("policy", str(found.policy), found.policy.exists()),
-        Place("data", str(found.data), found.data.exists(), "the stores and the backups"),
-        Place("log", str(found.log), found.log.exists(), "what went wrong, in full"),
+        Place("policy", str(found.policy), places.is_there(found.policy)),
+        Place("data", str(found.data), places.is_there(found.data), "the stores and the backups"),
+        Place("log", str(found.log), places.is_there(found.log), "what went wrong, in full"),
     ]
 
 
@@ -91,15 +90,13 @@ def change(desk: Desk, values: Mapping[str, str | None], *, in_project: bool = F
     read = {key: _checked(desk, key, value) for key, value in values.items()}
     try:
         with disk.locked(_lock_of(desk.places)):
-            before = {assignment.key: assignment.value for assignment in settings.read_file(path, layer)}
-            content = _edited(path, before, read, layer)
-            # A settings file may be a link to where it is kept; its mode is the person's choice.
-            real = path.resolve()
-            mode = stat.S_IMODE(real.stat().st_mode) if real.exists() else 0o600
-            disk.write_file(real, content, mode=mode)
+            old = settings.read_bytes(path)
+            before = {found.key: found.value for found in settings.read_content(old or b"", path, layer)}
+            content = _edited(old or b"", path, before, read, layer)
+            _write(path, content)
     except OSError as error:
         raise SettingsNotWritten(place=path, what=error.strerror) from error
-    is_trusted = in_project and _keep_trust(desk, path, blobs.hash_of(content))
+    is_trusted = in_project and _keep_trust(desk, path, old, content)
     return [_changed(desk, key, before, read, path, layer, is_trusted) for key in read]
 
 
@@ -135,22 +132,32 @@ def _file_to_change(desk: Desk, in_project: bool) -> Path:
     return desk.project_file.path if desk.project_file else desk.project / places.PROJECT_FILE
 
 
-def _keep_trust(desk: Desk, path: Path, hash: Hash) -> bool:
-    """What the person writes into a file that is new, or that they trusted before, they trust."""
-    if desk.project_file is None or desk.project_file.is_trusted:
-        desk.local.trust(path, hash, desk.clock())
+def _write(path: Path, content: bytes) -> None:
+    """A settings file may be a link to where it is kept; its mode is the person's choice."""
+    real = path.resolve()
+    mode = stat.S_IMODE(real.stat().st_mode) if real.exists() else 0o600
+    disk.write_file(real, content, mode=mode)
+
+
+def _keep_trust(desk: Desk, path: Path, old: bytes | None, new: bytes) -> bool:
+    """What the person writes into a file that is new, or that they trusted as it was, they trust."""
+    known = desk.project_file
+    was_trusted = known is not None and known.is_trusted and known.hash == blobs.hash_of(old or b"")
+    if was_trusted or (known is None and old is None):
+        desk.local.trust(path, blobs.hash_of(new), desk.clock())
         return True
     return False
 
 
-def _edited(path: Path, before: Mapping[str, Any], values: Mapping[str, Any], layer: Layer) -> bytes:
+def _edited(
+    old: bytes, path: Path, before: Mapping[str, Any], values: Mapping[str, Any], layer: Layer
+) -> bytes:
     """The file's content with these values in it; comments and order stay, and so does all else."""
     import tomlkit  # lazy: only a change of settings needs it
 
-    text = (settings.read_bytes(path) or b"").decode()
     wanted = {key: value for key, value in {**before, **values}.items() if value is not None}
     try:
-        document = tomlkit.parse(text)
+        document = tomlkit.parse(old.decode("utf-8-sig"))
         for key, value in values.items():
             _put(document, *_split(key), None if value is None else _as_toml(key, value))
         content = tomlkit.dumps(document).encode()
@@ -197,17 +204,18 @@ def edit(found: places.Places, run_editor: Callable[[Path], None]) -> Path:
     as a draft if not. A draft belongs to the file that it was made from: if that has changed, the draft
     stays where it is and another one is begun."""
     try:
-        before = found.config.read_bytes() if found.config.exists() else template().encode()
+        before = settings.read_bytes(found.config)
+        before = template().encode() if before is None else before
         draft = found.config.with_name(f"settings.draft-{blobs.hash_of(before)[:8]}.toml")
         if not draft.exists():
             disk.write_file(draft, before)
         run_editor(draft)
-        text = draft.read_bytes()
+        text = settings.read_bytes(draft) or b""
         settings.read_content(text, draft, Layer.USER)
         with disk.locked(_lock_of(found)):
-            if found.config.exists() and found.config.read_bytes() != before:
+            if settings.read_bytes(found.config) not in (None, before):
                 raise DraftRefused(problem="The settings were changed while you edited them", draft=draft)
-            disk.write_file(found.config, text)
+            _write(found.config, text)
         draft.unlink()
     except OSError as error:
         raise SettingsNotWritten(place=found.config, what=error.strerror or str(error)) from error

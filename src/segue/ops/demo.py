@@ -7,6 +7,7 @@ store, and answers graded against the facts.
 
 from __future__ import annotations
 
+import contextlib
 import shutil
 import tempfile
 from pathlib import Path
@@ -46,21 +47,22 @@ class Story(Struct, frozen=True):
 
 def run(keep: Path | None, *, clock: Clock, new_id: NewId) -> Story:
     """Do it all in a scratch folder, with a home of its own; or in a folder to keep."""
-    if keep is not None and keep.exists() and (not keep.is_dir() or any(keep.iterdir())):
-        raise BadInput(
-            what=f"{keep} is there already, and not an empty folder.", next="segue demo --keep NEW_FOLDER"
-        )
     home = keep.absolute() if keep else _scratch()
-    desk = open_desk(env={"SEGUE_HOME": str(home)}, cwd=home, clock=clock, new_id=new_id)
-    # Whatever a policy says of stores, this one is in the scratch folder.
-    desk.settings = msgspec.structs.replace(desk.settings, store_url="")
     try:
-        return msgspec.structs.replace(play(desk, home / "project"), home=str(home), is_kept=keep is not None)
+        if keep is not None and keep.exists() and (not keep.is_dir() or any(keep.iterdir())):
+            what = f"{keep} is there already, and not an empty folder."
+            raise BadInput(what=what, next="segue demo --keep NEW_FOLDER")
+        desk = open_desk(env={"SEGUE_HOME": str(home)}, cwd=home, clock=clock, new_id=new_id)
+        # Whatever a policy says of stores, this one is in the scratch folder.
+        desk.settings = msgspec.structs.replace(desk.settings, store_url="")
+        with contextlib.closing(desk):
+            return msgspec.structs.replace(
+                play(desk, home / "project"), home=str(home), is_kept=keep is not None
+            )
     except OSError as error:
         what = f"{home} cannot be written: {error.strerror}."
         raise BadInput(what=what, next="segue demo --keep NEW_FOLDER, somewhere you can write") from error
     finally:
-        desk.close()
         if keep is None:
             shutil.rmtree(home)
 

@@ -83,10 +83,6 @@ class Desk:
     def local(self) -> store.Local:
         return open_local(self.places, self.settings)
 
-    def forget_shared(self) -> None:
-        """Leave the open store to whoever took it over; the next look opens it anew."""
-        self.__dict__.pop("shared", None)
-
     def close(self) -> None:
         for name in ("shared", "local"):
             if name in self.__dict__:

@@ -88,10 +88,10 @@ def _noun_of(operation: Operation) -> store.Noun[Any]:
         if noun.name == name:
             return noun
     told = as_data(operation)["after"]
-    saved = told.get("saved", "NAME") if isinstance(told, dict) else "NAME"
+    saved = told.get("saved") if isinstance(told, dict) else None
     raise Refused(
-        what=f"{operation.id} ({operation.kind}) cannot be undone like this: the store as it was before is a backup.",
-        next=f"segue backup restore {saved}",
+        what=f"{operation.id} ({operation.kind}) cannot be undone like this: restoring is undone by restoring.",
+        next=f"segue backup restore {saved[0]}" if saved else "segue backup list",
     )
 
 

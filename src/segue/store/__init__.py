@@ -31,6 +31,9 @@ def backups_folder(data: Path) -> Path:
 def exists(data: Path, settings: Settings) -> bool:
     """Whether there is a shared store to read; a server's is there or the error tells."""
     with faults.translated(data):
+        folder = shared_file(data).parent
+        if (folder.exists() or folder.is_symlink()) and not folder.is_dir():
+            raise StoreDamaged(place=folder, what="it is no folder")
         return bool(settings.store_url) or shared_file(data).exists() or _mark_of(data).exists()
 
 

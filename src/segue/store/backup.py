@@ -24,8 +24,8 @@ from msgspec import Struct
 
 from segue import disk
 from segue.clock import Moment
-from segue.errors import BackupDamaged, BlobDamaged, StoreError, StoreNewer
-from segue.model import Operation
+from segue.errors import BackupDamaged, BlobDamaged, StoreDamaged, StoreError, StoreNewer
+from segue.model import Hash, Operation
 from segue.store import blobs, faults, migrate, shared
 from segue.store.database import Database, Transaction, in_transaction
 from segue.store.sqlite import SqliteTransaction, scratch
@@ -33,6 +33,8 @@ from segue.store.sqlite import SqliteTransaction, scratch
 SUFFIX = ".segue-backup"
 FORMAT = 1
 ASKED_FOR = "asked for"
+LARGEST_RATIO = 1000
+"""How many times its size a backup may unpack to: rows are alike, but not that much."""
 LONGEST_HEADER = 2**16
 LONGEST_LINE = 2**29
 """A small file can hold a line of any length, compressed: reading stops here."""
@@ -75,10 +77,33 @@ def make(
     """Write a backup of the store into a folder. With `damaged_too`, content that is lost already is
     left out instead of ending it: some backup is better than none before something is replaced."""
     with database.snapshot() as transaction:
-        return _write(database, transaction, folder, made_at, why, damaged_too)
+        made = _write(database, transaction, folder, made_at, why, damaged_too)
+    if not damaged_too:
+        _refuse_unfit(database, made)
+    return made
+
+
+def _refuse_unfit(database: Database, made: Backup) -> None:
+    """A backup that could not be restored is none: what it was made from is damaged."""
+    path = Path(made.path)
+    try:
+        with contextlib.closing(scratch()) as connection:
+            _lay_out(SqliteTransaction(connection), check(path), path)
+    except BackupDamaged as error:
+        path.unlink()
+        raise StoreDamaged(place=database.place, what=error.details["what"]) from error
 
 
 def _write(
+    database: Database, transaction: Transaction, folder: Path, made_at: Moment, why: str, damaged_too: bool
+) -> Backup:
+    try:
+        return _write_file(database, transaction, folder, made_at, why, damaged_too)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise StoreDamaged(place=database.place, what=str(error)) from error
+
+
+def _write_file(
     database: Database, transaction: Transaction, folder: Path, made_at: Moment, why: str, damaged_too: bool
 ) -> Backup:
     name = "segue-" + made_at[:19].replace(":", "").replace("-", "") + "-" + os.urandom(3).hex()
@@ -111,15 +136,21 @@ def _lines(
         for row in transaction.rows(table):
             yield Line(table=table, row=row)
     # Blobs never change and are never removed while a row speaks of them: they need no snapshot.
-    for hash in [row["hash"] for row in transaction.all("blob_all")]:
-        packed = database.get_blob(hash)
+    contents = shared.all_contents(transaction) if version == _plan().newest else _recorded(transaction)
+    for hash in sorted(contents):
         try:
+            packed = database.get_blob(hash)
             blobs.unpack(packed, hash, database.place)
         except BlobDamaged:
             if not damaged_too:
                 raise
         else:
             yield Line(blob=hash, data=packed)
+
+
+def _recorded(transaction: Transaction) -> set[Hash]:
+    """All content of an older store, which may have no handoffs to look at."""
+    return {row["hash"] for row in transaction.all("blob_all")}
 
 
 def _plan() -> migrate.Plan:
@@ -139,6 +170,7 @@ def read(path: Path) -> Iterator[Line]:
     """The lines of a backup; raises BackupDamaged as soon as something does not fit."""
     digest = hashlib.sha256()
     ended = False
+    room = path.stat().st_size * LARGEST_RATIO + LONGEST_HEADER if path.is_file() else 0
     try:
         with path.open("rb") as file, zstandard.ZstdDecompressor().stream_reader(file) as stream:
             reader = io.BufferedReader(stream)
@@ -147,10 +179,13 @@ def read(path: Path) -> Iterator[Line]:
                 text = reader.readline(longest + 1)
                 if not text:
                     break
-                if len(text) > longest:
-                    raise BackupDamaged(place=path, what="a line in it is too long")
+                room -= len(text)
+                if len(text) > longest or room < 0:
+                    raise BackupDamaged(
+                        place=path, what="a line in it is too long, or there are far too many"
+                    )
                 line = msgspec.json.decode(text, type=Line)
-                if ended or (number == 0) != (line.header is not None):
+                if ended or (number == 0) != (line.header is not None) or line == Line():
                     raise BackupDamaged(place=path, what="its lines are not in order")
                 if line.end is not None:
                     ended = True
@@ -196,20 +231,20 @@ def list_in(folder: Path) -> list[Backup]:
 
 
 def _listed(path: Path) -> Backup:
-    name, size = path.name.removesuffix(SUFFIX), path.stat().st_size
+    name = path.name.removesuffix(SUFFIX)
+    if not path.is_file():
+        return Backup(name, str(path), 0, None, "it is no file")
+    size = path.stat().st_size
     try:
         return Backup(name, str(path), size, next(read(path)).header)
     except BackupDamaged as error:
         return Backup(name, str(path), size, None, error.details["what"])
 
 
-class Restored(Struct, frozen=True):
-    header: Header
-    saved: Backup
-
-
-def restore(database: Database, plan: migrate.Plan, path: Path, folder: Path, record: Operation) -> Restored:
-    """Make the store what it was when the backup was made.
+def restore(
+    database: Database, plan: migrate.Plan, path: Path, folder: Path | None, record: Operation
+) -> Path | None:
+    """Make the store what it was when the backup was made; where what it was before is saved, if at all.
 
     The rows are first laid out in a scratch database, brought up to date there if they are older, and
     verified: the store is touched only when they fit. Then, in one transaction that keeps all other
@@ -220,6 +255,7 @@ def restore(database: Database, plan: migrate.Plan, path: Path, folder: Path, re
     if header.version > plan.newest:
         raise StoreNewer(place=path, found=header.version, known=plan.newest)
     migrate.bring_up(database, plan, before_upgrade=lambda _found: None)
+    saved: list[Path] = []
     with contextlib.closing(scratch()) as connection:
         laid_out = SqliteTransaction(connection)
         _lay_out(laid_out, header, path)
@@ -228,23 +264,35 @@ def restore(database: Database, plan: migrate.Plan, path: Path, folder: Path, re
                 blobs.unpack(line.data, line.blob, str(path))
                 database.put_blob(line.blob, line.data)
 
-        def work(transaction: Transaction) -> Backup:
+        def work(transaction: Transaction) -> None:
             tables = laid_out.tables()
             transaction.hold(tables)
-            why = f"before restoring {path.name.removesuffix(SUFFIX)}"
-            saved = _write(database, transaction, folder, record.at, why, damaged_too=True)
-            (highest,) = transaction.all("lease_highest")
-            transaction.clear(tables)
-            for table in tables:
-                for row in laid_out.rows(table):
-                    transaction.insert(table, row)
-            transaction.run("lease_restored", highest=highest["token"])
-            told = msgspec.json.encode({"backup": str(path), "saved": saved.path}).decode()
+            if folder:
+                # Of a first try that met another writer nothing stays.
+                for earlier in saved:
+                    earlier.unlink()
+                why = f"before restoring {path.name.removesuffix(SUFFIX)}"
+                saved[:] = [
+                    Path(_write(database, transaction, folder, record.at, why, damaged_too=True).path)
+                ]
+            _fill(transaction, laid_out, tables)
+            told = msgspec.json.encode({"backup": str(path), "saved": [str(one) for one in saved]}).decode()
             shared.append(transaction, msgspec.structs.replace(record, after=told))
-            return saved
 
-        saved = in_transaction(database, work, alone=True)
-    return Restored(header, saved)
+        in_transaction(database, work, alone=True)
+    return saved[0] if saved else None
+
+
+def _fill(transaction: Transaction, laid_out: Transaction, tables: list[str]) -> None:
+    """Replace all rows, and let no lease of before fit afterwards."""
+    (highest,) = transaction.all("lease_highest")
+    transaction.clear(tables)
+    for table in tables:
+        for row in laid_out.rows(table):
+            transaction.insert(table, row)
+    transaction.run("lease_restored", highest=highest["token"])
+    if highest["token"]:
+        transaction.run("meta_put", key="lease_floor", value=str(highest["token"]))
 
 
 def _lay_out(transaction: Transaction, header: Header, path: Path) -> None:
@@ -263,7 +311,9 @@ def _lay_out(transaction: Transaction, header: Header, path: Path) -> None:
         _, flaws = shared.verify(transaction)
     except BackupDamaged:
         raise
-    except (sqlite3.Error, StoreError, TypeError, OverflowError) as error:
+    except StoreError as error:
+        raise BackupDamaged(place=path, what=error.details.get("what", str(error))) from error
+    except (sqlite3.Error, TypeError, ValueError, OverflowError) as error:
         raise BackupDamaged(place=path, what=str(error)) from error
     if flaws and not header.flaws:
         raise BackupDamaged(place=path, what=f"{flaws[0].chain} {flaws[0].what}".strip())

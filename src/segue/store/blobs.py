@@ -56,7 +56,7 @@ class BlobFiles:
         self.folder = folder
 
     def path(self, hash: Hash) -> Path:
-        if not re.fullmatch(r"[0-9a-f]{64}", hash):
+        if not isinstance(hash, str) or not re.fullmatch(r"[0-9a-f]{64}", hash):
             raise BlobDamaged(hash=printable(hash), place=self.folder, what="that is no name of content")
         return self.folder / hash[:2] / hash[2:]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from segue import places
 from segue.clock import Moment
 from segue.model import Hash
 from segue.store import migrate
@@ -23,14 +24,16 @@ class Local:
 
     def trusts(self, path: Path, hash: Hash) -> bool:
         with self.database.read() as transaction:
-            row = transaction.one("trust_get", path=str(path))
+            row = transaction.one("trust_get", path=places.as_text(path))
         return row is not None and row["hash"] == hash
 
     def trust(self, path: Path, hash: Hash, at: Moment) -> None:
-        in_transaction(self.database, lambda t: t.run("trust_put", path=str(path), hash=hash, at=at))
+        in_transaction(
+            self.database, lambda t: t.run("trust_put", path=places.as_text(path), hash=hash, at=at)
+        )
 
     def distrust(self, path: Path) -> bool:
-        return bool(in_transaction(self.database, lambda t: t.run("trust_drop", path=str(path))))
+        return bool(in_transaction(self.database, lambda t: t.run("trust_drop", path=places.as_text(path))))
 
     def trusted(self) -> list[Row]:
         with self.database.read() as transaction:

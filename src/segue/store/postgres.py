@@ -55,6 +55,11 @@ class PostgresTransaction:
     def script(self, sql: str) -> None:
         self._connection.execute(sql.encode())
 
+    def has_schema(self) -> bool:
+        # Asked first: whoever may not make a schema may still work in one.
+        found = self._connection.execute("select to_regnamespace('segue') is not null as there").fetchone()
+        return bool(found and found["there"])
+
     def tables(self) -> list[str]:
         found = self._connection.execute(
             "select table_name from information_schema.tables "
@@ -100,7 +105,7 @@ class PostgresDatabase:
             raise StoreUnreachable(
                 place=self.place, what="that is no address of a PostgreSQL database"
             ) from None
-        with self._translated():
+        with self._translated(), self._without_the_address():
             self._connection: psycopg.Connection[Row] = psycopg.connect(
                 url,
                 autocommit=True,
@@ -115,6 +120,18 @@ class PostgresDatabase:
             )
             self._connection.execute("select set_config('search_path', 'segue', false)")
             self._connection.execute("select set_config('lock_timeout', %s, false)", [f"{busy_seconds:.0f}s"])
+
+    @contextlib.contextmanager
+    def _without_the_address(self) -> Iterator[None]:
+        """Where an address is so odd that it is not shown, neither are the driver's words about it."""
+        try:
+            yield
+        except psycopg.Error:
+            if self.place.endswith("..."):
+                raise StoreUnreachable(
+                    place=self.place, what="no database answered at that address"
+                ) from None
+            raise
 
     @contextlib.contextmanager
     def read(self) -> Iterator[Transaction]:
@@ -135,12 +152,12 @@ class PostgresDatabase:
     def write(self, *, alone: bool = False) -> Iterator[Transaction]:
         first = f"select pg_advisory_xact_lock({SCHEMA_LOCK})" if alone else None
         with self._transaction(first) as transaction:
-            if alone:
-                transaction.script("create schema if not exists segue")
+            if alone and not transaction.has_schema():
+                transaction.script("create schema segue")
             yield transaction
 
     @contextlib.contextmanager
-    def _transaction(self, first: str | None) -> Iterator[Transaction]:
+    def _transaction(self, first: str | None) -> Iterator[PostgresTransaction]:
         with self._translated(), self._connection.transaction():
             if first:
                 self._connection.execute(first.encode())
@@ -183,8 +200,7 @@ class PostgresDatabase:
             return StoreNotAllowed(place=self.place, what=what)
         if isinstance(error, pg.UndefinedTable | pg.UndefinedColumn | pg.DataCorrupted | pg.IndexCorrupted):
             return StoreDamaged(place=self.place, what=what)
-        if isinstance(error, psycopg.OperationalError | psycopg.ProgrammingError) and not error.sqlstate:
-            return StoreUnreachable(place=self.place, what=what)
-        if isinstance(error, psycopg.OperationalError):
+        is_unsent = isinstance(error, psycopg.ProgrammingError) and not error.sqlstate
+        if isinstance(error, psycopg.OperationalError) or is_unsent:
             return StoreUnreachable(place=self.place, what=what)
         return StoreError(place=self.place, what=what)

@@ -113,10 +113,6 @@ select * from operation where chain = :chain order by n;
 -- The newest operation on a subject.
 select * from operation where subject = :subject order by n desc limit 1;
 
--- name: operation_undone_by
--- The operation that undid this one, if any.
-select * from operation where undoes = :id order by at desc limit 1;
-
 -- name: operation_chains
 -- Every chain that has a link.
 select distinct chain from operation order by chain;
@@ -137,7 +133,11 @@ select hash, size, stored, added_at from blob order by hash;
 -- name: lease_offer
 -- Make something claimable; what is claimable or claimed stays as it is, what was settled is due again.
 insert into lease (subject, kind, due_at, token, holder, expires_at, settled_at)
-values (:subject, :kind, :due_at, 0, null, null, null)
+values (
+  :subject, :kind, :due_at,
+  coalesce((select cast(value as bigint) from meta where key = 'lease_floor'), 0),
+  null, null, null
+)
 on conflict (subject) do update set due_at = excluded.due_at, settled_at = null
 where lease.settled_at is not null;
 
@@ -167,9 +167,14 @@ update lease set holder = null, expires_at = null, settled_at = :now
 where subject = :subject and token = :token and holder = :holder;
 
 -- name: lease_highest
--- The highest token ever given.
-select coalesce(max(token), 0) as token from lease;
+-- The highest token that can have been given: no lower one may be given again after a restore.
+select max(token) as token from (
+  select token from lease
+  union all select cast(value as bigint) as token from meta where key = 'lease_floor'
+  union all select 0 as token
+) as given;
 
 -- name: lease_restored
 -- After a restore nobody holds anything, and no token that was given before can fit again.
-update lease set holder = null, expires_at = null, token = token + :highest;
+update lease set holder = null, expires_at = null,
+  token = case when token < :highest then :highest else token end;

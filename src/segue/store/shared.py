@@ -156,11 +156,10 @@ class Shared:
         """Change a noun: `decide` is given its present state (None: not there) and returns the next
         (None: remove it), or raises, and then nothing has happened. With a `key`, a second call gives
         what the first one did; `request` is what must then be the same."""
+        if key is not None and not 1 <= len(key) <= LONGEST_KEY:
+            what = f"An idempotency key has from 1 to {LONGEST_KEY} characters."
+            raise BadInput(what=what, next="use another one, or none")
         digest = blobs.hash_of(msgspec.json.encode([kind, request])) if key else None
-        if key and len(key) > LONGEST_KEY:
-            raise BadInput(
-                what=f"An idempotency key has at most {LONGEST_KEY} characters.", next="use a shorter one"
-            )
 
         def work(transaction: Transaction) -> Change[N]:
             if key and (earlier := transaction.one("operation_by_key", actor=self.actor, key=key)):
@@ -204,8 +203,13 @@ class Shared:
     def _refuse_orphans(self, transaction: Transaction, noun: Noun[N], id: str, after: N | None) -> None:
         """A handoff needs its session: there is none without one, and none goes while it has any. Both
         sides hold the session's chain, so neither can slip past the other."""
-        if isinstance(after, Handoff) and not transaction.one("session_get", id=after.session):
-            raise NotFound(noun="session", name=after.session, next=SESSION.listed_by)
+        if isinstance(after, Handoff):
+            if not transaction.one("session_get", id=after.session):
+                raise NotFound(noun="session", name=after.session, next=SESSION.listed_by)
+            for hash in after.contents():
+                # It was kept just before; a restore in between took it away again.
+                if not transaction.one("blob_get", hash=hash):
+                    raise BlobDamaged(hash=hash, place=self.place, what="it is not there")
         if (
             after is None
             and noun.type is Session
@@ -267,11 +271,7 @@ class Shared:
     def damaged_blobs(self) -> list[BlobDamaged]:
         """Content on record that cannot be given back as it was."""
         with self.database.read() as transaction:
-            hashes = {row["hash"] for row in transaction.all("blob_all")}
-            for row in transaction.rows(HANDOFF.name):
-                handoff = HANDOFF.from_row(row)
-                hashes |= {handoff.package.context, handoff.package.brief, handoff.receipt}
-                hashes |= {handoff.proof} if handoff.proof else set()
+            hashes = all_contents(transaction)
         found = []
         for hash in sorted(hashes):
             try:
@@ -338,10 +338,18 @@ def append(transaction: Transaction, operation: Operation) -> Operation:
     return link
 
 
+def all_contents(transaction: Transaction) -> set[Hash]:
+    """The name of all content that the store has on record, or that a handoff speaks of."""
+    hashes = {_as(str, row["hash"]) for row in transaction.all("blob_all")}
+    for row in transaction.rows(HANDOFF.name):
+        hashes.update(HANDOFF.from_row(row).contents())
+    return hashes
+
+
 def verify(transaction: Transaction) -> tuple[int, list[chain.Flaw]]:
     """Check every chain, and that the present state of each subject is what the log says."""
     heads = {row["chain"]: _as(chain.Head, row) for row in transaction.all("head_all")}
-    names = {row["chain"] for row in transaction.all("operation_chains")} | set(heads)
+    names = {_as(str, row["chain"]) for row in transaction.all("operation_chains")} | set(heads)
     flaws: list[chain.Flaw] = []
     last: dict[str, Operation] = {}
     for name in sorted(names):

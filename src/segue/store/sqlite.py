@@ -94,11 +94,11 @@ def scratch() -> sqlite3.Connection:
 class SqliteDatabase:
     dialect = "sqlite"
 
-    def __init__(self, path: Path, *, busy_seconds: float = 30) -> None:
-        """Open the file, and create it where there is none."""
+    def __init__(self, path: Path, *, busy_seconds: float = 30, blobs: Path | None = None) -> None:
+        """Open the file, and create it where there is none. Blobs are beside it, unless told otherwise."""
         self.path = path
         self.place = str(path)
-        self.blobs = BlobFiles(path.parent / "blobs")
+        self.blobs = BlobFiles(blobs or path.parent / "blobs")
         self.busy_seconds = busy_seconds
         with faults.translated(path):
             self._was_there = path.exists()
@@ -109,8 +109,9 @@ class SqliteDatabase:
     def _make_file(self) -> None:
         with faults.translated(self.path.parent):
             disk.make_private_folder(self.path.parent)
-            if self._was_there and not self.path.is_file():
-                raise StoreDamaged(place=self.place, what="it is no file")
+            for path in (self.path, self.path.with_name(self.path.name + "-journal")):
+                if path.exists() and not path.is_file():
+                    raise StoreDamaged(place=path, what="it is no file")
             if not self._was_there:
                 os.close(disk.open_private(self.path, os.O_RDWR | os.O_CREAT))
                 disk.sync_folder(self.path.parent)
@@ -214,7 +215,7 @@ class SqliteDatabase:
         what = str(error)
         if name.startswith("SQLITE_READONLY") and self._is_writable():
             return StoreDamaged(place=self.place, what=what)
-        if name.startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB")):
+        if name.startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB", "SQLITE_IOERR_SHORT_READ")):
             return StoreDamaged(place=self.place, what=what)
         if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
             return StoreBusy(place=self.place, seconds=round(self.busy_seconds))

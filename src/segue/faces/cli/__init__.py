@@ -136,24 +136,29 @@ def main(argv: Sequence[str] | None = None, frame: Frame | None = None) -> int:
     frame.make_streams_forgiving()
     as_json = "--json" in arguments
     try:
-        refuse_no_text(arguments)
-        # One name, whichever of the two the program was called by: completion finds its variable by it.
-        command_line.main(arguments, prog_name="segue", standalone_mode=False, obj=frame)
-        code = frame.exit_code
+        code = _run(arguments, frame)
     except SegueError as error:
         code = report.failed(frame, error, as_json)
-    except click.exceptions.Exit as error:
-        code = error.exit_code
-    except click.exceptions.NoArgsIsHelpError as error:
-        # A group that was named alone: what it can do is the best answer.
-        frame.print(error.format_message())
-        code = BadInput.exit_code
     except click.ClickException as error:
         code = report.failed(frame, report.from_click(error), as_json)
     except (click.Abort, KeyboardInterrupt):
         code = report.INTERRUPTED
     except Exception as error:  # noqa: BLE001 - the last resort: no traceback reaches a person
-        code = report.failed(frame, error, as_json)
+        code = report.failed(frame, report.from_output(error) or error, as_json)
     finally:
         frame.close()
     return code
+
+
+def _run(arguments: list[str], frame: Frame) -> int:
+    try:
+        refuse_no_text(arguments)
+        # One name, whichever of the two the program was called by: completion finds its variable by it.
+        command_line.main(arguments, prog_name="segue", standalone_mode=False, obj=frame)
+    except click.exceptions.Exit as error:
+        return error.exit_code
+    except click.exceptions.NoArgsIsHelpError as error:
+        # A group that was named alone: what it can do is the best answer.
+        frame.print(error.format_message())
+        return BadInput.exit_code
+    return frame.exit_code

@@ -28,6 +28,9 @@ from segue.text import printable
 
 V = TypeVar("V")
 
+NOTES = 5
+"""How many values of a stranger's file are spoken of: it could hold thousands."""
+
 
 class Frame:
     """One run of the command line."""
@@ -100,12 +103,29 @@ class Frame:
         project = desk.project_file
         if project and project.problem:
             self.say(printable(f"note: left out, as this project is not trusted: {project.problem}"))
-        for assignment in desk.resolved.ignored:
+        for assignment in desk.resolved.ignored[:NOTES]:
             where = printable(f"{assignment.key} in {assignment.source.place}")
             self.say(
                 f"note: {where} is left out: an untrusted project may only narrow "
                 "(segue trust, once you have read the file)"
             )
+
+
+def to_json(value: Any) -> str:
+    """A value for programs. A name that is no UTF-8 is shown as well as it can be."""
+    try:
+        encoded = msgspec.json.encode(value, enc_hook=str)
+    except UnicodeEncodeError:
+        encoded = msgspec.json.encode(_encodable(msgspec.to_builtins(value, enc_hook=str)))
+    return msgspec.json.format(encoded, indent=2).decode()
+
+
+def _encodable(value: Any) -> Any:
+    if isinstance(value, str):
+        return value.encode(errors="replace").decode()
+    if isinstance(value, dict):
+        return {_encodable(key): _encodable(inner) for key, inner in value.items()}
+    return [_encodable(inner) for inner in value] if isinstance(value, list | tuple) else value
 
 
 def _where() -> Path:
@@ -133,10 +153,7 @@ def answers(
             if context.invoked_subcommand is not None:
                 return
             value = function(frame, **values)
-            if frame.as_json:
-                text = msgspec.json.format(msgspec.json.encode(data(value), enc_hook=str), indent=2).decode()
-            else:
-                text = render(value)
+            text = to_json(data(value)) if frame.as_json else render(value)
             frame.exit_code = exit_code(value)
             if text:
                 frame.print(text)

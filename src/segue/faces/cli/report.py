@@ -6,6 +6,7 @@ The log file keeps the traceback; `--debug` shows it.
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import sys
 import traceback
@@ -15,7 +16,7 @@ import click
 import msgspec
 
 from segue import clock, disk, places
-from segue.errors import BadInput, Bug, SegueError
+from segue.errors import BadInput, Bug, CannotPrint, SegueError
 from segue.faces import render
 from segue.faces.cli.frame import Frame
 
@@ -31,6 +32,17 @@ def from_click(error: click.ClickException) -> SegueError:
     if not message.endswith((".", "?")):
         message += "."
     return BadInput(what=message[:1].upper() + message[1:], next=f"{path} --help")
+
+
+def from_output(error: Exception) -> SegueError | None:
+    """An error of writing that names no file is one of stdout."""
+    if (
+        isinstance(error, OSError)
+        and error.filename is None
+        and error.errno in (errno.ENOSPC, errno.EIO, errno.EBADF)
+    ):
+        return CannotPrint(what=error.strerror)
+    return None
 
 
 def failed(frame: Frame, error: BaseException, as_json: bool) -> int:
