@@ -180,7 +180,21 @@ def test_after_a_restore_no_earlier_lease_fits(place: Place, shared: Shared, tmp
         shared.settle(held)
 
 
+def test_tokens_never_come_twice_and_never_explode(place: Place, shared: Shared, tmp_path: Path) -> None:
+    made = backup.make(shared.database, tmp_path / "backups", NOW)
+    given: list[int] = []
+    for number in range(70):
+        shared.offer("step", "step:1")
+        lease = shared.claim("step", 600, "one")
+        assert lease is not None
+        given.append(lease.token)
+        bring_back(shared, Path(made.path), str(number))
+    assert given == sorted(set(given)) and given[-1] < 1000
+
+
 HOSTILE = {
+    "nothing at all": {},
+    "a version that is none": {"table": "meta", "row": {"key": "version", "value": "9" * 5000}},
     "a table that is none of ours": {"table": "sqlite_master", "row": {"name": "x"}},
     "a name that is no name": {"table": "session; drop table session", "row": {"id": "x"}},
     "a column that is no name": {"table": "session", "row": {"id) values ('x'); --": 1}},
@@ -212,13 +226,26 @@ def test_a_hostile_backup_is_refused(tmp_path: Path, what: str) -> None:
     shared.close()
 
 
+def test_what_a_header_says_cannot_move_a_terminal(cli: CommandLine, tmp_path: Path) -> None:
+    cli("session", "create")
+    made = cli("backup", "make").out.split()[1].replace("/ada", str(cli.folder), 1)
+    whole = zstandard.ZstdDecompressor().decompressobj().decompress(Path(made).read_bytes())
+    lines = whole.splitlines(keepends=True)
+    lines[0] = lines[0].replace(b'"made_at":"2026', b'"made_at":"\\u001b]0;x\\u0007')
+    lines[-1] = json.dumps({"end": hashlib.sha256(b"".join(lines[:-1])).hexdigest()}).encode() + b"\n"
+    evil = tmp_path / "evil.segue-backup"
+    evil.write_bytes(zstandard.compress(b"".join(lines)))
+    done = cli("backup", "restore", str(evil), "--yes")
+    assert done.code == 0 and "\x1b" not in done.out + cli("log").out
+
+
 def test_a_small_backup_that_claims_to_be_huge_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(backup, "LONGEST_LINE", 10_000_000)
     bomb = tmp_path / "bomb.segue-backup"
     bomb.write_bytes(zstandard.compress(b"0" * 50_000_000))
-    with pytest.raises(BackupDamaged, match="too long"):
+    with pytest.raises(BackupDamaged, match=r"too long|far too many"):
         backup.check(bomb)
 
 

@@ -190,12 +190,13 @@ def test_a_reader_that_leaves_early_is_no_error(tmp_path: Path) -> None:
     assert process.returncode == 0 and err == b""
 
 
-def test_output_that_cannot_be_written_is_an_error_that_says_so(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "arguments", [["config", "list"], ["session"], ["--help"], ["log", "--help"], ["--version"]]
+)
+def test_output_that_cannot_be_written_is_an_error_that_says_so(tmp_path: Path, arguments: list[str]) -> None:
     env = {"SEGUE_HOME": str(tmp_path / "home"), "PATH": os.environ["PATH"]}
     with Path("/dev/full").open("w") as full:
-        done = subprocess.run(
-            [PROGRAMS / "segue", "config", "list"], env=env, stdout=full, stderr=subprocess.PIPE
-        )
+        done = subprocess.run([PROGRAMS / "segue", *arguments], env=env, stdout=full, stderr=subprocess.PIPE)
     assert done.returncode == 1 and b"cannot be written" in done.stderr and b"Traceback" not in done.stderr
 
 
@@ -218,6 +219,14 @@ def test_a_folder_with_an_odd_name_can_be_worked_in(cli: CommandLine, name: byte
     assert cli("session", "create").code == 0
     assert "s-000000000001" in cli().out and cli("--json").code == 0
     assert cli("session", "list", "--json").code == 0
+    (cli.cwd / ".segue.toml").write_text("")
+    for arguments in (
+        ["trust"],
+        ["config", "path"],
+        ["doctor"],
+        ["config", "set", "--project", "handoff.auto", "off"],
+    ):
+        assert cli(*arguments, "--json").code == 0, arguments
 
 
 @pytest.mark.parametrize(
@@ -235,6 +244,8 @@ def test_an_argument_that_is_no_text_is_refused(cli: CommandLine, arguments: lis
         (["undo", ""], 1),
         (["session", "info", ""], 1),
         (["session", "create", "--key", "k" * 5000], 2),
+        (["session", "create", "--key", ""], 2),
+        (["demo", "--keep", "x" * 5000], 2),
         (["backup", "restore", "x" * 5000, "--yes"], 1),
         (["demo", "--keep", "/proc/nothing/here"], 2),
         (["session", "info", "%"], 1),

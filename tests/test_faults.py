@@ -129,6 +129,84 @@ def test_whatever_is_damaged_a_backup_brings_it_back(full: CommandLine) -> None:
         assert "precious" in full("session", "list").out and full("log", "verify").code == 0
 
 
+@pytest.mark.parametrize("fault", ["backups is a file", "backups leads nowhere", "blobs is a file"])
+def test_a_restore_that_fails_for_another_reason_leaves_a_sound_store_alone(
+    full: CommandLine, fault: str
+) -> None:
+    made = next((full.home / "data" / "backups").iterdir())
+    copy = made.rename(full.folder / made.name)
+    (full.home / "data" / "backups").rmdir()
+    if fault == "backups is a file":
+        (full.home / "data" / "backups").write_text("in the way")
+    elif fault == "backups leads nowhere":
+        (full.home / "data" / "backups").symlink_to("/nowhere/at/all")
+    else:
+        cli_demo = Place(full.home / "data", "").open()
+        cli_demo.keep(b"content")
+        full("backup", "make")
+        copy = next((full.home / "data" / "backups").iterdir()).rename(
+            full.folder / "with-content.segue-backup"
+        )
+        cli_demo.close()
+        shutil.rmtree(full.home / "data" / "shared" / "blobs")
+        (full.home / "data" / "shared" / "blobs").write_text("in the way")
+    refused = full("backup", "restore", str(copy), "--yes")
+    assert refused.code == 4 and "Traceback" not in refused.err
+    assert "precious" in full("session", "list").out
+    assert not list((full.home / "data" / "shared").glob("damaged-*"))
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "update operation set chain = x'00ff'",
+        "update blob set hash = x'00ff'",
+        "update blob set hash = 'ab/../../etc/passwd'",
+        "update session set epoch = 99999999999999999999999",
+        "update head set n = 'many'",
+        "alter table session rename column epoch to epoch2",
+    ],
+)
+def test_rows_that_make_no_sense_are_damage_and_can_be_restored(full: CommandLine, damage: str) -> None:
+    shared = Place(full.home / "data", "").open()
+    shared.keep(b"content")
+    shared.close()
+    full("backup", "make")
+    with contextlib.closing(sqlite3.connect(full.home / "data" / "shared" / "store.db")) as connection:
+        connection.execute(damage)
+        connection.commit()
+    for command in (["log", "verify"], ["doctor"], ["backup", "make"], ["session", "list"]):
+        assert full(*command).code in (0, 1, 4), command
+    kept = [line for line in full("backup", "list").out.splitlines() if "asked for" in line]
+    restored = full("backup", "restore", kept[-1].split()[0], "--yes")
+    assert restored.code == 0, restored
+    assert full("log", "verify").code == 0 and "precious" in full("session", "list").out
+
+
+def test_killed_while_a_damaged_store_is_rebuilt_nothing_passes_for_empty(full: CommandLine) -> None:
+    env = {"SEGUE_HOME": str(full.home), "HOME": str(full.folder), "PATH": ""}
+    program = [sys.executable, "-m", "segue", "backup", "restore", "latest", "--yes"]
+    chance = random.Random(2)
+    for _ in range(25):
+        (full.home / "data" / "shared" / "store.db").write_bytes(b"garbage" * 500)
+        process = subprocess.Popen(program, env=env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        time.sleep(chance.uniform(0.08, 0.3))
+        process.kill()
+        process.wait()
+        listed = full("session", "list")
+        assert listed.code == 4 or "precious" in listed.out, listed
+    assert full("backup", "restore", "latest", "--yes").code == 0
+
+
+def test_odd_files_among_the_backups_are_told_and_passed_over(full: CommandLine) -> None:
+    folder = full.home / "data" / "backups"
+    (folder / "dangling.segue-backup").symlink_to("/nowhere")
+    os.mkfifo(folder / "pipe.segue-backup")
+    (folder / "folder.segue-backup").mkdir()
+    assert full("backup", "list").out.count("it is no file") == 3
+    assert full("backup", "restore", "latest", "--yes").code == 0
+
+
 def test_a_tampered_store_can_be_saved_and_brought_back_as_it_was(full: CommandLine) -> None:
     with contextlib.closing(sqlite3.connect(full.home / "data" / "shared" / "store.db")) as connection:
         connection.execute("update session set title = 'tampered'")
@@ -191,6 +269,8 @@ def test_a_newer_store(full: CommandLine) -> None:
         ("postgresql://ada:s3cret@[nonsense", "cannot be reached", 4, "segue config get store.url"),
         ("postgresql://ada:s3cret%zz@127.0.0.1/x", "cannot be reached", 4, "segue config get store.url"),
         ("mysql://ada:s3cret@127.0.0.1/x", "is no value for store.url", 3, "give SEGUE_STORE another value"),
+        ("postgresql://ada:s3cret/db", "cannot be reached", 4, "segue config get store.url"),
+        ("postgresql://ada:s3cret", "cannot be reached", 4, "segue config get store.url"),
         ("/some/file", "is no value for store.url", 3, "give SEGUE_STORE another value"),
     ],
 )

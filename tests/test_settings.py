@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import os
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +17,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from segue import places, settings
+from segue import disk, places, settings
 from segue.errors import BadValue, UnknownKey
 from segue.ops import config
 from segue.settings import MODEL_LIMIT, SETTINGS, Assignment, Layer, Settings, Source
@@ -315,6 +317,25 @@ def test_what_is_hashed_is_what_is_read(cli: CommandLine, monkeypatch: pytest.Mo
     shown = cli("config", "list").out
     assert looks == [file]
     assert "handoff.auto_switch  false" in shown and "handoff.auto         true" in shown
+
+
+def test_a_file_that_is_swapped_before_it_is_changed_is_not_trusted(
+    cli: CommandLine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = cli.cwd / ".segue.toml"
+    cli("config", "set", "--project", "handoff.auto", "true")
+    real = disk.locked
+
+    @contextlib.contextmanager
+    def swapping(path: Path) -> Iterator[None]:
+        with real(path):
+            file.write_text("[handoff]\nauto_switch = true\n")
+            yield
+
+    monkeypatch.setattr(disk, "locked", swapping)
+    assert cli("config", "set", "--project", "handoff.preserve", "minimal").code == 0
+    monkeypatch.undo()
+    assert "= false" in cli("config", "get", "handoff.auto_switch").out
 
 
 def test_settings_may_begin_with_a_byte_order_mark(cli: CommandLine) -> None:

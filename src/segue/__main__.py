@@ -21,7 +21,11 @@ def main() -> None:
             raise
         sys.exit(130)
     except OSError as error:
-        # Only the line above writes outside the command line's own care.
+        # Only the version is written outside the command line's own care. What is still in the buffer must
+        # not fail once more at the end.
+        import os  # lazy: as all else here
+
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         sys.exit(f"error: the output cannot be written: {error.strerror}")
 
 

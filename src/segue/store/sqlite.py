@@ -225,6 +225,7 @@ class SqliteDatabase:
             return StoreFull(place=self.place, what=what)
         if name.startswith(("SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_PERM")):
             return StoreReadOnly(place=self.place, what=what)
-        if what.startswith(("no such ", "Could not decode", "unsupported file format")):
+        broken = ("no such ", "Could not decode", "unsupported file format")
+        if what.startswith(broken) or "has no column named" in what:
             return StoreDamaged(place=self.place, what=what)
         return StoreError(place=self.place, what=what)

@@ -144,7 +144,7 @@ def main(argv: Sequence[str] | None = None, frame: Frame | None = None) -> int:
     except (click.Abort, KeyboardInterrupt):
         code = report.INTERRUPTED
     except Exception as error:  # noqa: BLE001 - the last resort: no traceback reaches a person
-        code = report.failed(frame, report.from_output(error) or error, as_json)
+        code = report.failed(frame, report.from_output(frame, error) or error, as_json)
     finally:
         frame.close()
     return code

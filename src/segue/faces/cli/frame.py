@@ -77,12 +77,12 @@ class Frame:
         try:
             click.echo(text, color=self.has_colour(sys.stdout))
         except BrokenPipeError:
-            self._print_no_more()
+            self.print_no_more()
         except OSError as error:
-            self._print_no_more()
+            self.print_no_more()
             raise CannotPrint(what=error.strerror) from error
 
-    def _print_no_more(self) -> None:
+    def print_no_more(self) -> None:
         # What is still in the buffer must not fail once more when the interpreter ends.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 

@@ -34,13 +34,14 @@ def from_click(error: click.ClickException) -> SegueError:
     return BadInput(what=message[:1].upper() + message[1:], next=f"{path} --help")
 
 
-def from_output(error: Exception) -> SegueError | None:
+def from_output(frame: Frame, error: Exception) -> SegueError | None:
     """An error of writing that names no file is one of stdout."""
     if (
         isinstance(error, OSError)
         and error.filename is None
         and error.errno in (errno.ENOSPC, errno.EIO, errno.EBADF)
     ):
+        frame.print_no_more()
         return CannotPrint(what=error.strerror)
     return None
 
