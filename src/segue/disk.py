@@ -91,6 +91,14 @@ def locked(path: Path) -> Iterator[None]:
         os.close(fd)
 
 
+def is_no_file(path: Path) -> bool:
+    """Whether something other than a file stands there. One look: a journal comes and goes."""
+    try:
+        return not stat.S_ISREG(path.stat().st_mode)
+    except FileNotFoundError:
+        return False
+
+
 def is_ours(path: Path) -> bool:
     return path.stat().st_uid == os.getuid()
 

@@ -110,7 +110,7 @@ class SqliteDatabase:
         with faults.translated(self.path.parent):
             disk.make_private_folder(self.path.parent)
             for path in (self.path, self.path.with_name(self.path.name + "-journal")):
-                if path.exists() and not path.is_file():
+                if disk.is_no_file(path):
                     raise StoreDamaged(place=path, what="it is no file")
             if not self._was_there:
                 os.close(disk.open_private(self.path, os.O_RDWR | os.O_CREAT))
