@@ -112,6 +112,6 @@ def test_the_source_is_never_written_to(desk: Desk, tmp_path: Path) -> None:
 
 def test_agents_that_cannot_be_started_yet_say_so() -> None:
     with pytest.raises(Exception, match="neither read it nor start it yet"):
-        agents.adapter("codex")
+        agents.starter("codex")
     with pytest.raises(Exception, match="no agent 'nonsense'"):
         agents.get("nonsense")

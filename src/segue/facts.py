@@ -12,6 +12,12 @@ from collections.abc import Iterable
 from segue.model import Entry, EntryKind, Fact, Origin
 
 CONSTRAINT = re.compile(r"\b(do not|don't|never|must not|must|only|without|instead of|stop)\b", re.IGNORECASE)
+CORRECTION = re.compile(
+    r"^\s*(no\b|nope|wrong|stop\b|wait\b|not (that|what|like))"
+    r"|\b(that'?s (wrong|not (right|what|it))|i (said|told you|meant)|you (forgot|missed|broke|ignored)"
+    r"|(undo|revert) (that|this|it|your)|not what i|still (fails|failing|broken|wrong|not working)|try again)\b",
+    re.IGNORECASE,
+)
 FAILED_TEST = re.compile(r"^FAILED (\S+)", re.MULTILINE)
 PASSED_TEST = re.compile(r"^(\S+::\S+) PASSED", re.MULTILINE)
 NEXT_STEP = re.compile(r"^next(?: step)?:\s*(.+)$", re.IGNORECASE | re.MULTILINE)
@@ -34,6 +40,11 @@ class _Ledger:
     def value(self, kind: str, subject: str) -> str | None:
         fact = self.facts.get((kind, subject))
         return fact.value if fact else None
+
+
+def is_correction(text: str) -> bool:
+    """Whether a person's words tell an agent that it went wrong."""
+    return CORRECTION.search(text[:400]) is not None
 
 
 def derive(entries: Iterable[Entry]) -> tuple[Fact, ...]:

@@ -33,7 +33,7 @@ class Agent(Value, frozen=True):
     program: str
     """The executable's name on PATH; empty for an agent that ships with Segue."""
     tested: str
-    """The version that the tests run against."""
+    """The version that the tests run; empty where they run none."""
 
 
 class Origin(StrEnum):
@@ -57,16 +57,140 @@ class EntryKind(StrEnum):
     NOTE = "note"
 
 
+class Scope(StrEnum):
+    """What a limit holds for: at an account's limit another of its models is no way out."""
+
+    ACCOUNT = "account"
+    MODEL = "model"
+
+
+class Limit(Value, frozen=True):
+    """A window with a share used; None where no agent reported it."""
+
+    window: str
+    """'context', '5h', 'day', 'week', 'month', 'spend', or a length such as '90m'."""
+    scope: Scope
+    used_percent: float | None = None
+    resets_at: Moment | None = None
+    is_estimate: bool = False
+    model: str = ""
+    """The model or family that it holds for, where its scope is one."""
+    at: Moment | None = None
+    """When this was reported."""
+
+
+class Ending(StrEnum):
+    """How a transcript stands at its last entry."""
+
+    OPEN = "open"
+    """Something is still due: a result of a call, or a reply to a prompt."""
+    ENDED = "ended"
+    LIMIT = "limit"
+    INTERRUPTED = "interrupted"
+
+
+class Relation(StrEnum):
+    """How a transcript came from another."""
+
+    SUBAGENT = "subagent"
+    FORK = "fork"
+    CONTINUATION = "continuation"
+
+
+class Source(Value, frozen=True):
+    """Where a transcript is, and what tells whether it has changed: found by looking at folders alone."""
+
+    agent: str
+    path: str
+    part: str = ""
+    """Which of them, where one file holds several transcripts."""
+    size: int = 0
+    stamp: int = 0
+    """Its last change in nanoseconds, as the file system or the agent has it."""
+
+
+class Mark(Value, frozen=True):
+    """Where a read of a transcript ended, and what its reader must know to go on from there."""
+
+    offset: int = 0
+    before: str = ""
+    """A hash of the bytes just before the offset: if it differs, the file is another one now."""
+    state: dict[str, Any] = {}
+
+
+class Tokens(Value, frozen=True):
+    """Tokens by what they cost. Each is counted in one field only."""
+
+    input: int = 0
+    output: int = 0
+    cache_read: int = 0
+    cache_write: int = 0
+    cache_write_long: int = 0
+    """Of `cache_write`, what is kept for an hour and costs more."""
+
+    @property
+    def total(self) -> int:
+        return self.input + self.output + self.cache_read + self.cache_write
+
+    def __add__(self, other: Tokens) -> Tokens:
+        return Tokens(
+            input=self.input + other.input,
+            output=self.output + other.output,
+            cache_read=self.cache_read + other.cache_read,
+            cache_write=self.cache_write + other.cache_write,
+            cache_write_long=self.cache_write_long + other.cache_write_long,
+        )
+
+
+class Spend(Value, frozen=True):
+    """What one answer of a model used. Whatever bears the same key is the same answer, however often and in
+    however many files it was written down; the last one written is right."""
+
+    key: str
+    model: str
+    tokens: Tokens
+    at: Moment | None = None
+    cost_usd: float | None = None
+    """The price, where the agent itself told it."""
+
+
 class Transcript(Value, frozen=True):
     """One conversation that one agent keeps on disk, in its own format."""
 
     id: str
     agent: str
     path: str
-    project: str
+    part: str = ""
+    project: str = ""
+    """The folder it began in; empty where the agent does not tell."""
     title: str = ""
     started_at: Moment | None = None
     updated_at: Moment | None = None
+    branch: str = ""
+    version: str = ""
+    """The version of the agent that wrote it last."""
+    model: str = ""
+    """The model that answered last."""
+    parent: str = ""
+    """The id of the transcript that it came from."""
+    relation: Relation | None = None
+    ending: Ending = Ending.ENDED
+    turns: int = 0
+    """What a human typed, counted in prompts."""
+    entries: int = 0
+    calls: int = 0
+    errors: int = 0
+    """Results that report a failure."""
+    interruptions: int = 0
+    corrections: int = 0
+    context_tokens: int | None = None
+    """How much of the model's context was filled at the last answer."""
+    context_window: int | None = None
+    """How much fits, where the agent tells."""
+    limits: tuple[Limit, ...] = ()
+    """What it last told of every limit."""
+    broken: int = 0
+    """Lines that are no record."""
 
 
 class Entry(Value, frozen=True):
@@ -80,32 +204,23 @@ class Entry(Value, frozen=True):
     at: Moment | None = None
     model: str | None = None
     tool: str | None = None
+    call: str | None = None
+    """The agent's own id of a call, on the call and on its result."""
     status: int | None = None
     """The exit status of a result, where there is one."""
+    is_error: bool = False
     cwd: str | None = None
     branch: str | None = None
+    subagent: str | None = None
+    """Which sub-agent this belongs to, where one file holds them all."""
+    spend: Spend | None = None
+    limits: tuple[Limit, ...] = ()
+    """What it tells of limits: the one that was hit, or those that were reported."""
     native: dict[str, Any] | None = None
     """The record as the agent wrote it: what a reader does not know is kept, not dropped."""
 
 
 # Usage, limits, triggers
-
-
-class Scope(StrEnum):
-    """What a limit holds for: at an account's limit another of its models is no way out."""
-
-    ACCOUNT = "account"
-    MODEL = "model"
-
-
-class Limit(Value, frozen=True):
-    """A window with a share used; None where no agent reported it."""
-
-    window: str
-    scope: Scope
-    used_percent: float | None = None
-    resets_at: Moment | None = None
-    is_estimate: bool = False
 
 
 class Usage(Value, frozen=True):
@@ -251,6 +366,10 @@ class Session(Value, frozen=True):
     """Grows by one with every change of owner."""
     created_at: Moment
     updated_at: Moment
+    transcripts: tuple[str, ...] = ()
+    """The ids of the transcripts that were linked by hand or that it was found from."""
+    satisfaction: float | None = None
+    """How content the person is with it, 0 to 1, as they last said."""
 
 
 class HandoffState(StrEnum):

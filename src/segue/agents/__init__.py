@@ -1,39 +1,55 @@
-"""The agents that Segue knows, one file each. Adding one is adding a file and its name here.
+"""The agents that Segue knows, one file each. Adding one is adding a file and its name here; other packages
+add theirs by an entry point in the group `segue.agents` (docs/add-an-agent.md).
 
-What an agent's file must offer is `Adapter`. An agent whose transcripts Segue cannot read yet still has
-its description, so that `segue doctor` finds it.
+What a file offers decides what Segue can do with that agent: with `find` and `read` it can be read, with
+`command` it can be handed work. An agent with neither still has its description, so that `segue doctor`
+finds it.
 """
 
 from __future__ import annotations
 
+import functools
 import importlib
 import re
 import shutil
 import subprocess
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Protocol
+from types import ModuleType
+from typing import Protocol, cast
 
 from msgspec import Struct
 
+from segue.agents.reading import Reading
 from segue.errors import AgentError, NotFound
-from segue.model import Agent, Entry, Transcript
+from segue.model import Agent, Mark, Source
 
-NAMES = ("claude", "codex", "gemini", "opencode", "demo")
+NAMES = ("claude", "codex", "gemini", "opencode", "copilot", "qwen", "pi", "aider", "demo")
+ENTRY_POINTS = "segue.agents"
 
 VERSION_SECONDS = 10
 
 
-class Adapter(Protocol):
-    """What Segue needs of an agent to read its work and hand work to it."""
+class Reader(Protocol):
+    """What Segue needs of an agent to read its work. Nothing is ever written to what it reads."""
 
     AGENT: Agent
 
-    def find(self, project: Path) -> Iterable[Transcript]:
-        """The transcripts that belong to a project folder."""
+    def find(self, env: Mapping[str, str], projects: Iterable[Path]) -> Iterator[Source]:
+        """Every transcript on this machine, by looking at folders alone. `projects` are the folders that
+        are known to be worked in: for agents that keep their transcripts there."""
 
-    def read(self, transcript: Transcript) -> Iterable[Entry]:
-        """The entries of a transcript, in order. The file is never written to."""
+    def read(self, source: Source, mark: Mark | None = None) -> Reading:
+        """The entries of a transcript in order; with a mark, those that came since."""
+
+    def recognise(self, start: bytes) -> bool:
+        """Whether the first bytes of a file are of a transcript of this agent."""
+
+
+class Starter(Protocol):
+    """What Segue needs of an agent to hand work to it."""
+
+    AGENT: Agent
 
     def command(self, brief: Path, project: Path) -> list[str]:
         """The program and its arguments that start the agent, headless, with a brief."""
@@ -48,30 +64,63 @@ class Installed(Struct, frozen=True):
     problem: str = ""
 
 
-def get(name: str) -> Agent:
-    if name not in NAMES:
+@functools.cache
+def _others() -> dict[str, str]:
+    """The agents that other packages bring, by name."""
+    from importlib.metadata import entry_points  # lazy: looks through every installed package
+
+    return {point.name: point.value for point in entry_points(group=ENTRY_POINTS) if point.name not in NAMES}
+
+
+def names() -> list[str]:
+    """Every agent, ours first."""
+    return [*NAMES, *sorted(_others())]
+
+
+@functools.cache
+def _module(name: str) -> ModuleType:
+    where = f"segue.agents.{name}" if name in NAMES else _others().get(name)
+    if where is None:
         raise NotFound(noun="agent", name=name, next="segue doctor lists the agents")
-    agent: Agent = importlib.import_module(f"segue.agents.{name}").AGENT
+    try:
+        return importlib.import_module(where)
+    except ImportError as error:
+        raise AgentError(agent=name, what=f"the package that brings it cannot be loaded: {error}") from error
+
+
+def get(name: str) -> Agent:
+    agent: Agent = _module(name).AGENT
     return agent
 
 
-def adapter(name: str) -> Adapter:
-    """An agent that can be read and started."""
-    if not can_be_handed_work(name):
-        raise AgentError(agent=name, what="this version of Segue can neither read it nor start it yet")
-    found: Adapter = importlib.import_module(f"segue.agents.{name}")
-    return found
+def can_be_read(name: str) -> bool:
+    return hasattr(_module(name), "read")
 
 
 def can_be_handed_work(name: str) -> bool:
-    """Whether Segue can read what this agent leaves behind, and start it."""
-    get(name)
-    return hasattr(importlib.import_module(f"segue.agents.{name}"), "command")
+    return hasattr(_module(name), "command")
+
+
+def reader(name: str) -> Reader:
+    if not can_be_read(name):
+        raise AgentError(agent=name, what="this version of Segue cannot read it yet")
+    return cast(Reader, _module(name))
+
+
+def starter(name: str) -> Starter:
+    if not can_be_handed_work(name):
+        raise AgentError(agent=name, what="this version of Segue cannot start it yet")
+    return cast(Starter, _module(name))
+
+
+def all_readers() -> list[Reader]:
+    """Every agent that can be read and is not part of Segue."""
+    return [reader(name) for name in names() if can_be_read(name) and get(name).program]
 
 
 def all_programs() -> list[Agent]:
     """The agents that are programs of their own, not part of Segue."""
-    return [agent for agent in map(get, NAMES) if agent.program]
+    return [agent for agent in map(get, names()) if agent.program]
 
 
 def locate(agent: Agent, env: Mapping[str, str]) -> Installed:

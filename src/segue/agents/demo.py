@@ -7,14 +7,16 @@ of its own (`demo_program.py`) that is given a brief and knows nothing else.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TypeVar
 
 import msgspec
 
+from segue.agents import reading
+from segue.agents.reading import Reading
 from segue.errors import AgentError
-from segue.model import Agent, Entry, Transcript, Usage
+from segue.model import Agent, Entry, Mark, Source, Usage
 
 AGENT = Agent(name="demo", title="Demonstration agent", vendor="none", program="", tested="1")
 
@@ -23,36 +25,39 @@ PATTERN = "*.demo.jsonl"
 T = TypeVar("T")
 
 
-def find(project: Path) -> Iterable[Transcript]:
-    for path in sorted(project.glob(PATTERN)):
-        yield Transcript(id=path.name.split(".")[0], agent=AGENT.name, path=str(path), project=str(project))
+def find(env: Mapping[str, str], projects: Iterable[Path]) -> Iterator[Source]:
+    for project in projects:
+        for path in sorted(project.glob(PATTERN)):
+            found = path.stat()
+            yield Source(agent=AGENT.name, path=str(path), size=found.st_size, stamp=found.st_mtime_ns)
 
 
-def _records(transcript: Transcript) -> Iterable[dict[str, object]]:
-    for number, line in enumerate(Path(transcript.path).read_bytes().splitlines(), 1):
-        try:
-            yield msgspec.json.decode(line, type=dict[str, object])
-        except msgspec.DecodeError as error:
-            raise AgentError(agent=AGENT.name, what=f"{transcript.path}:{number}: {error}") from error
+def recognise(start: bytes) -> bool:
+    return start.startswith(b'{"id": ') and b'"kind": ' in start
 
 
-def read(transcript: Transcript) -> Iterable[Entry]:
-    for record in _records(transcript):
+def read(source: Source, mark: Mark | None = None) -> Reading:
+    return Reading(source, mark, _entries)
+
+
+def _entries(reading_: Reading) -> Iterator[Entry]:
+    reading_.learn(id=Path(reading_.source.path).name.split(".")[0])
+    for record in reading.records(reading_):
         if "kind" in record:
-            yield _as(Entry, {**record, "native": record}, transcript)
+            yield _as(Entry, {**record, "native": record}, reading_.source)
 
 
-def usage(transcript: Transcript) -> Usage | None:
+def usage(source: Source) -> Usage | None:
     """The last figures that the transcript holds."""
-    found = [record["usage"] for record in _records(transcript) if "usage" in record]
-    return _as(Usage, found[-1], transcript) if found else None
+    found = [record["usage"] for record in reading.records(read(source)) if "usage" in record]
+    return _as(Usage, found[-1], source) if found else None
 
 
-def _as(type: type[T], record: object, transcript: Transcript) -> T:
+def _as(type: type[T], record: object, source: Source) -> T:
     try:
         return msgspec.convert(record, type)
     except msgspec.ValidationError as error:
-        raise AgentError(agent=AGENT.name, what=f"{transcript.path}: {error}") from error
+        raise AgentError(agent=AGENT.name, what=f"{source.path}: {error}") from error
 
 
 def command(brief: Path, project: Path) -> list[str]:

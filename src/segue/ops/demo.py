@@ -81,9 +81,9 @@ def play(desk: Desk, folder: Path) -> Story:
     path = folder / "work.demo.jsonl"
     disk.write_file(path, TRANSCRIPT.read_bytes())
 
-    (transcript,) = demo.find(folder)
-    entries = list(agents.adapter("demo").read(transcript))
-    usage = demo.usage(transcript)
+    (source,) = demo.find({}, [folder])
+    entries = list(agents.reader("demo").read(source))
+    usage = demo.usage(source)
     limits = budget.Thresholds(
         desk.settings.limits_recommend, desk.settings.limits_urgent, desk.settings.limits_models
     )

@@ -64,7 +64,7 @@ def prepare(
     desk: Desk, session: Session, source: str, entries: Sequence[Entry], *, to: str, reason: str, budget: int
 ) -> Handoff:
     """Pack what matters and put it into the store, ready to go."""
-    agents.adapter(to)
+    agents.starter(to)
     if session.status is not SessionStatus.OPEN:
         raise Refused(
             what=f"Session {session.id} is closed.", next="segue undo opens it again, if you closed it last"
@@ -106,18 +106,18 @@ def receipt_of(desk: Desk, handoff: Handoff) -> Receipt:
 
 def execute(desk: Desk, handoff: Handoff, folder: Path) -> Report:
     """Start the target with the brief and read back what it holds."""
-    adapter = agents.adapter(handoff.target)
+    target, reader = agents.starter(handoff.target), agents.reader(handoff.target)
     text = pack.render(brief_of(desk, handoff).sections)
     brief_file = folder / f"{handoff.id}.md"
     disk.write_file(brief_file, text.encode())
     probes = probes_for(receipt_of(desk, handoff))
-    there_before = {transcript.path for transcript in adapter.find(folder)}
+    there_before = {source.path for source in reader.find(desk.env, [folder])}
     step(desk, handoff, Event.DELIVER)
     try:
-        answered = _ask(adapter.command(brief_file, folder), folder, probes)
+        answered = _ask(target.command(brief_file, folder), folder, probes)
         # Only what the target left behind itself counts, not what was there for it to find.
-        new = [transcript for transcript in adapter.find(folder) if transcript.path not in there_before]
-        if not any(entry.text == text for transcript in new for entry in adapter.read(transcript)):
+        new = [found for found in reader.find(desk.env, [folder]) if found.path not in there_before]
+        if not any(entry.text == text for source in new for entry in reader.read(source)):
             raise ValueError("what it holds is not what was sent")
     except (OSError, subprocess.TimeoutExpired, ValueError, AgentError) as error:
         step(desk, handoff, Event.FAIL)

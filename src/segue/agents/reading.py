@@ -1,0 +1,209 @@
+"""What all readers share: going through a file once, from where the last read ended.
+
+Nothing in a transcript is trusted to be well-formed. A line that is no record is counted and passed over,
+a last line that is still being written is left for the next read, and a file that is not the one that was
+read before is read from its start.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import stat
+from collections import Counter
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
+from typing import Any, BinaryIO
+
+import msgspec
+
+from segue import clock
+from segue.clock import Moment
+from segue.errors import AgentError
+from segue.model import Entry, Mark, Source
+
+CHUNK = 1 << 20
+LONGEST_LINE = 32 << 20
+LARGEST_DOCUMENT = 256 << 20
+WITNESS = 64
+"""How many bytes before a mark tell whether a file is still the same."""
+
+INTERRUPT = "interrupt"
+"""What a note is called (`Entry.tool`) that says that the person stopped the agent."""
+
+_DECODER = msgspec.json.Decoder()
+
+
+class Reading:
+    """One pass over a transcript. Iterate once for the entries; the rest tells how it went, up to there."""
+
+    def __init__(
+        self, source: Source, mark: Mark | None, entries: Callable[[Reading], Iterator[Entry]]
+    ) -> None:
+        self.source = source
+        self.mark = mark or Mark()
+        """Where to go on."""
+        self.lines = 0
+        self.broken = 0
+        """Lines that are no record: counted, never fatal."""
+        self.is_cut = False
+        """Whether the last line is only half written: it is left for the next read."""
+        self.is_anew = not self.mark.offset
+        """Whether this read began at the start, although it may have been asked to go on."""
+        self.unknown: Counter[str] = Counter()
+        """Record types that the reader does not know; their entries are notes."""
+        self.learned: dict[str, Any] = {}
+        self._entries = entries
+
+    def __iter__(self) -> Iterator[Entry]:
+        return self._entries(self)
+
+    def learn(self, **fields: Any) -> None:
+        """Say of the transcript what its entries cannot: fields of `Transcript`, such as id or title."""
+        self.learned.update(fields)
+
+    def start_over(self) -> None:
+        self.mark = Mark()
+        self.is_anew = True
+
+
+def records(reading: Reading) -> Iterator[dict[str, Any]]:
+    """The JSON objects of a file of lines. What a reader must remember goes into `reading.mark.state`."""
+    with open_file(reading.source) as file:
+        if reading.mark.offset and witness(file, reading.mark.offset) != reading.mark.before:
+            reading.start_over()
+        state, offset = reading.mark.state, reading.mark.offset
+        try:
+            for line, end in _lines(file, offset):
+                is_last = not line.endswith(b"\n")
+                content = line.strip()
+                if content:
+                    record = decode(content) if len(content) <= LONGEST_LINE else None
+                    if record is None and is_last:
+                        reading.is_cut = True
+                        break
+                    reading.lines += 1
+                    if record is None:
+                        reading.broken += 1
+                    else:
+                        yield record
+                offset = end
+        finally:
+            reading.mark = Mark(offset=offset, before=witness(file, offset), state=state)
+
+
+def _lines(file: BinaryIO, offset: int) -> Iterator[tuple[bytes, int]]:
+    """Each line with the offset after it. Of one that is too long to be kept only the start is given."""
+    file.seek(offset)
+    while line := file.readline(LONGEST_LINE + 2):
+        offset += len(line)
+        if len(line) > LONGEST_LINE and not line.endswith(b"\n"):
+            while rest := file.readline(CHUNK):
+                offset += len(rest)
+                if rest.endswith(b"\n"):
+                    line += b"\n"
+                    break
+        yield line, offset
+
+
+def document(reading: Reading) -> Any:
+    """A file that is one JSON value; None where it is none. Its mark stays at the start: such a file is not
+    appended to, it is written anew."""
+    with open_file(reading.source) as file:
+        content = file.read(LARGEST_DOCUMENT + 1)
+    reading.lines = 1
+    value = decode_any(content) if len(content) <= LARGEST_DOCUMENT else None
+    if value is None:
+        reading.broken = 1
+        reading.is_cut = True
+    return value
+
+
+def open_file(source: Source) -> BinaryIO:
+    """A transcript, to be read. A pipe or a device is none, and none is waited for."""
+    try:
+        fd = os.open(source.path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except (OSError, ValueError) as error:
+        what = getattr(error, "strerror", None) or str(error)
+        raise AgentError(agent=source.agent, what=f"{source.path} cannot be read: {what}") from error
+    if not stat.S_ISREG(os.fstat(fd).st_mode):
+        os.close(fd)
+        raise AgentError(agent=source.agent, what=f"{source.path} is no ordinary file")
+    return os.fdopen(fd, "rb", buffering=CHUNK)
+
+
+def witness(file: BinaryIO, offset: int) -> str:
+    start = max(0, offset - WITNESS)
+    found = os.pread(file.fileno(), offset - start, start)
+    return hashlib.blake2b(found, digest_size=8).hexdigest()
+
+
+def decode(line: bytes) -> dict[str, Any] | None:
+    """A JSON object; None where it is none."""
+    value = decode_any(line)
+    return value if isinstance(value, dict) else None
+
+
+def decode_any(content: bytes) -> Any:
+    try:
+        return _DECODER.decode(content)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return _salvage(content)
+    except RecursionError:
+        return None
+
+
+def _salvage(content: bytes) -> Any:
+    """What a stricter reader refuses: bytes that are no UTF-8, half of a surrogate pair, NULs of a crash."""
+    try:
+        text = content.replace(b"\0", b"").decode("utf-8", "replace")
+        return _without_surrogates(json.loads(text, strict=False))
+    except (ValueError, RecursionError):
+        return None
+
+
+def _without_surrogates(value: Any) -> Any:
+    if isinstance(value, str):
+        return value.encode("utf-8", "replace").decode()
+    if isinstance(value, dict):
+        return {_without_surrogates(key): _without_surrogates(inner) for key, inner in value.items()}
+    return [_without_surrogates(inner) for inner in value] if isinstance(value, list) else value
+
+
+# Values out of records, whatever is really there
+
+
+def moment_of(value: Any) -> Moment | None:
+    """A time as agents write it: ISO text, or seconds or milliseconds since 1970."""
+    try:
+        if isinstance(value, str):
+            found = datetime.fromisoformat(value)
+            return clock.moment(found if found.tzinfo else found.replace(tzinfo=UTC))
+        if isinstance(value, int | float) and not isinstance(value, bool) and value > 0:
+            return clock.moment(datetime.fromtimestamp(value / 1000 if value > 1e11 else value, UTC))
+    except (ValueError, OverflowError, OSError):
+        pass
+    return None
+
+
+def text_of(value: Any) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def dict_of(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def list_of(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+def count_of(value: Any) -> int:
+    """A number of tokens: never negative, never absurd."""
+    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 1 << 48 else 0
+
+
+def compact(value: Any) -> str:
+    """JSON as one line."""
+    return msgspec.json.encode(value).decode()

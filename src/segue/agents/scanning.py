@@ -1,0 +1,133 @@
+"""What the index keeps of a transcript: one pass over its entries, or over the new ones.
+
+A reader may bring a `scan` of its own that finds the same without making every entry; the conformance
+suite holds it to what is found here.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from segue import facts
+from segue.agents.reading import INTERRUPT, Reading
+from segue.model import Ending, Entry, EntryKind, Limit, Mark, Origin, Source, Spend, Transcript, Value
+
+TITLE = 120
+
+
+class Scan(Value, frozen=True):
+    """What a pass found: the transcript as it now stands, and what was spent since the mark."""
+
+    source: Source
+    transcript: Transcript
+    spends: tuple[Spend, ...]
+    mark: Mark
+    is_anew: bool
+    """Whether the pass began at the start: then it replaces what was known."""
+    lines: int
+    unknown: dict[str, int]
+
+
+class Tally:
+    """A transcript as it is known so far, brought up to date entry by entry."""
+
+    def __init__(self, so_far: Transcript) -> None:
+        self.fields: dict[str, Any] = msgspec.structs.asdict(so_far)
+        self.limits = {limit_key(limit): limit for limit in so_far.limits}
+        self.spends: dict[str, Spend] = {}
+
+    def add(self, entry: Entry) -> None:
+        fields = self.fields
+        fields["entries"] += 1
+        if entry.at:
+            fields["started_at"] = min(fields["started_at"] or entry.at, entry.at)
+            fields["updated_at"] = max(fields["updated_at"] or entry.at, entry.at)
+        if not fields["project"] and entry.cwd:
+            fields["project"] = entry.cwd
+        if entry.branch:
+            fields["branch"] = entry.branch
+        if entry.spend:
+            self.spends[entry.spend.key] = entry.spend
+        for limit in entry.limits:
+            known = self.limits.get(limit_key(limit))
+            if known is None or (limit.at or "") >= (known.at or ""):
+                self.limits[limit_key(limit)] = limit
+        fields["errors"] += entry.kind is EntryKind.RESULT and (entry.is_error or bool(entry.status))
+        fields["calls"] += entry.kind is EntryKind.CALL
+        if entry.subagent is None:
+            self._add_main(entry)
+
+    def _add_main(self, entry: Entry) -> None:
+        fields = self.fields
+        if entry.model:
+            fields["model"] = entry.model
+        if entry.spend:
+            fields["context_tokens"] = entry.spend.tokens.total
+        if entry.kind is EntryKind.PROMPT and entry.origin is Origin.HUMAN:
+            fields["turns"] += 1
+            fields["corrections"] += fields["turns"] > 1 and facts.is_correction(entry.text)
+            if not fields["title"] or fields["title"].startswith("/"):
+                fields["title"] = title_of(entry.text) or fields["title"]
+        fields["interruptions"] += is_interruption(entry)
+        fields["ending"] = ending_after(fields["ending"], entry)
+
+    def transcript(self, reading: Reading) -> Transcript:
+        fields = {**self.fields, "limits": tuple(self.limits.values()), **reading.learned}
+        fields["broken"] += reading.broken
+        return Transcript(**fields)
+
+
+def is_interruption(entry: Entry) -> bool:
+    return entry.kind is EntryKind.NOTE and entry.tool == INTERRUPT
+
+
+def ending_after(ending: Ending, entry: Entry) -> Ending:
+    """How a transcript stands after one more entry."""
+    if is_interruption(entry):
+        return Ending.INTERRUPTED
+    match entry.kind:
+        case EntryKind.LIMIT:
+            return Ending.LIMIT
+        case EntryKind.REPLY:
+            return Ending.ENDED
+        case EntryKind.PROMPT | EntryKind.CALL | EntryKind.RESULT | EntryKind.THOUGHT:
+            return Ending.OPEN
+    return ending
+
+
+def title_of(text: str) -> str:
+    """The first line that says something."""
+    line = next((line.strip() for line in text.splitlines() if line.strip()), "")
+    return line if len(line) <= TITLE else line[: TITLE - 1] + "…"
+
+
+def limit_key(limit: Limit) -> tuple[str, str, str]:
+    return (limit.window, limit.scope, limit.model)
+
+
+def fresh(source: Source) -> Transcript:
+    """A transcript of which nothing is known but where it is."""
+    stem = source.path.rpartition("/")[2].rpartition(".")[0]
+    return Transcript(id=source.part or stem, agent=source.agent, path=source.path, part=source.part)
+
+
+def scan(reading: Reading, so_far: Transcript | None = None) -> Scan:
+    """Go through a reading's entries. `so_far` is what was known at the mark that it started from."""
+    entries = iter(reading)
+    first = next(entries, None)  # only now it is known whether the file is still the same
+    tally = Tally(so_far if so_far and not reading.is_anew else fresh(reading.source))
+    if first is not None:
+        tally.add(first)
+    for entry in entries:
+        tally.add(entry)
+    return Scan(
+        source=reading.source,
+        transcript=tally.transcript(reading),
+        spends=tuple(tally.spends.values()),
+        mark=reading.mark,
+        is_anew=reading.is_anew,
+        lines=reading.lines,
+        unknown=dict(reading.unknown),
+    )
