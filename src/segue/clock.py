@@ -20,7 +20,7 @@ def moment(when: datetime) -> Moment:
 
 
 def parse(text: Moment) -> datetime:
-    return datetime.strptime(text, "%Y-%m-%dT%H:%M:%S.%fZ").replace(tzinfo=UTC)
+    return datetime.fromisoformat(text)
 
 
 def later(start: Moment, seconds: float) -> Moment:

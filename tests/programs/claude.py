@@ -54,23 +54,40 @@ class Claude(Program):
         return Call("Bash", {"command": command, "description": "Run a scripted command"})
 
     def usage_limit(self, resets_at: int) -> Fault:
-        return Fault(429, headers={**plan_limits("rejected", 1.0, resets_at), "x-should-retry": "false"})
+        return refusal(resets_at)
 
     def session_id(self, stdout: str) -> str:
         return first_value(stdout, "session_id")
 
 
-def plan_limits(status: str, used: float, resets_at: int) -> dict[str, str]:
-    """The headers that tell the state of a plan: "allowed", "allowed_warning" or "rejected"."""
-    prefix = "anthropic-ratelimit-unified"
-    return {
-        f"{prefix}-status": status,
-        f"{prefix}-reset": str(resets_at),
-        f"{prefix}-representative-claim": "five_hour",
-        f"{prefix}-5h-status": status,
-        f"{prefix}-5h-utilization": str(used),
-        f"{prefix}-5h-reset": str(resets_at),
-        f"{prefix}-7d-status": "allowed",
-        f"{prefix}-7d-utilization": "0.4",
-        f"{prefix}-7d-reset": str(resets_at + DAY_S),
-    }
+class Claude20(Claude):
+    """Claude Code as it was at the end of 2025."""
+
+    name = "claude-2.0"
+
+
+class Claude10(Claude):
+    """Claude Code as it was in September 2025, before it gave limits a field of their own."""
+
+    name = "claude-1.0"
+
+
+def refusal(resets_at: int, claim: str = "five_hour") -> Fault:
+    """What the vendor answers once a window of a plan is used up."""
+    return Fault(429, headers={**plan_limits("rejected", 1.0, resets_at, claim), "x-should-retry": "false"})
+
+
+def plan_limits(status: str, used: float, resets_at: int, claim: str = "five_hour") -> dict[str, str]:
+    """The headers that tell the state of a plan: "allowed", "allowed_warning" or "rejected". The claim says
+    which of its windows that is about: "five_hour", "seven_day", or "seven_day_opus" and the like."""
+    windows = {"five_hour": ("allowed", 0.3, resets_at), "seven_day": ("allowed", 0.4, resets_at + DAY_S)}
+    windows[claim] = (status, used, resets_at)
+    headers = {"status": status, "reset": str(resets_at), "representative-claim": claim}
+    for name, (state, share, reset) in windows.items():
+        short = name.replace("five_hour", "5h").replace("seven_day", "7d")
+        headers |= {
+            f"{short}-status": state,
+            f"{short}-utilization": str(share),
+            f"{short}-reset": str(reset),
+        }
+    return {f"anthropic-ratelimit-unified-{name}": value for name, value in headers.items()}

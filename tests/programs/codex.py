@@ -9,6 +9,7 @@ Tests use a known one, since that is what people have.
 from __future__ import annotations
 
 import json
+import shlex
 from pathlib import Path
 
 from .model_server import Call, Fault
@@ -77,6 +78,19 @@ class Codex(Program):
 
     def session_id(self, stdout: str) -> str:
         return first_value(stdout, "thread_id")
+
+
+class Codex050(Codex):
+    """Codex as it was in October 2025: its tools are functions."""
+
+    name = "codex-0.50"
+    model = "gpt-5-codex"
+
+    def write_file(self, path: Path, content: str) -> Call:
+        return self.shell(f"printf %s {shlex.quote(content)} > {shlex.quote(str(path))}")
+
+    def shell(self, command: str) -> Call:
+        return Call("shell", {"command": ["bash", "-c", command]})
 
 
 def plan_limits(used_percent: float, resets_at: int) -> dict[str, str]:

@@ -8,8 +8,13 @@ They go to a cache outside the repository: they are large, and not all of them m
 named for the lock and the platform, so a new lock installs anew. It is made beside its place and renamed, so
 what is there is whole; a second run at the same time waits for the first. After that no network is used.
 
+Beside the newest versions there are a few older ones, for tests of what those left on people's disks. npm has
+them under names of their own; their executables get those names too.
+
 npm runs no install scripts here: which of them it runs depends on its version. The two programs that need
 theirs get it run afterwards, by name. Standard library only.
+
+The lock names no host: it is made with --omit-lockfile-registry-resolved, and `funding` is taken out of it.
 """
 
 from __future__ import annotations
@@ -29,12 +34,13 @@ from typing import Any
 HERE = Path(__file__).resolve().parent
 MANIFESTS = ("package.json", "package-lock.json")
 RECIPE = "1"
-NAMES = ("claude", "codex", "gemini", "opencode")
+OLDER = ("claude-1.0", "claude-2.0", "codex-0.50")
 PACKAGES = {
     "claude": "@anthropic-ai/claude-code",
     "codex": "@openai/codex",
     "gemini": "@google/gemini-cli",
     "opencode": "opencode-ai",
+    **{name: name for name in OLDER},
 }
 INSTALL_SCRIPTS = {"claude": "install.cjs", "opencode": "postinstall.mjs"}
 NPM_WITHIN_S = 900
@@ -63,13 +69,13 @@ def executable(name: str, where: Path | None = None) -> Path:
 
 def is_installed(where: Path | None = None) -> bool:
     """True if every program is in its place. The folder appears whole, or not at all."""
-    return all(os.access(executable(name, where), os.X_OK) for name in NAMES)
+    return all(os.access(executable(name, where), os.X_OK) for name in PACKAGES)
 
 
 def versions() -> dict[str, str]:
     """The pinned version of each program."""
     pinned = json.loads(HERE.joinpath("package.json").read_text())["dependencies"]
-    return {name: pinned[package] for name, package in PACKAGES.items()}
+    return {name: pinned[package].rpartition("@")[2] for name, package in PACKAGES.items()}
 
 
 def install() -> Path:
@@ -108,12 +114,24 @@ def _build(npm: str, made: Path) -> None:
         shutil.copy(HERE / name, made / name)
     quiet = ["--no-audit", "--no-fund", "--no-update-notifier", "--loglevel=error"]
     _run([npm, "ci", "--ignore-scripts", "--include=optional", *quiet], made, NPM_WITHIN_S)
+    for name in OLDER:
+        _name_executable(name, made)
     for name, script in INSTALL_SCRIPTS.items():
         _run_privately([_find("node"), script], made / "node_modules" / PACKAGES[name])
     for name, version in versions().items():
         said = _run_privately([str(executable(name, made)), "--version"], made)
         if version not in said:
             raise InstallError(f"{name} is not version {version}; it says: {said}")
+
+
+def _name_executable(name: str, made: Path) -> None:
+    """Give an older version a name beside the newest one's: npm gives theirs to one of them only."""
+    link = executable(name, made)
+    if not link.exists():
+        package = made / "node_modules" / PACKAGES[name]
+        [program] = json.loads(package.joinpath("package.json").read_text())["bin"].values()
+        package.joinpath(program).chmod(0o755)
+        link.symlink_to(Path(os.path.relpath(package / program, link.parent)))
 
 
 def _run_privately(argv: list[str], cwd: Path) -> str:

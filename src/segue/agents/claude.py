@@ -1,5 +1,190 @@
-"""Claude Code."""
+"""Claude Code, 1.0 to 2.1: where its transcripts are, and what their records say.
 
-from segue.model import Agent
+A transcript is a file of JSON lines, one record for each block of a message. Most records name their parent;
+a sub-agent's are in a file of its own (from 2.0), or among the main ones. The words of a user record are taken
+apart in `claude_text`, limits in `claude_limits`, what was typed meanwhile in `claude_queue`.
+"""
+
+from __future__ import annotations
+
+import copy
+import os
+import re
+import stat
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from segue.agents import claude_records
+from segue.agents.claude_limits import limits_of_event, limits_of_status
+from segue.agents.reading import Reading, decode, dict_of, records, text_of
+from segue.model import Agent, Entry, EntryKind, Mark, Source
+
+__all__ = ["AGENT", "find", "limits_of_event", "limits_of_status", "read", "recognise", "side_file"]
 
 AGENT = Agent(name="claude", title="Claude Code", vendor="anthropic", program="claude", tested="2.1.325")
+
+_DEPTH = 4
+"""How far below a transcript's folder its sub-agents' are looked for."""
+
+
+def find(env: Mapping[str, str], projects: Iterable[Path]) -> Iterator[Source]:
+    for root in _roots(env):
+        for project in _entries_in(os.path.join(root, "projects")):
+            if not _is_folder(project, follow_symlinks=True):
+                continue
+            for item in _entries_in(project.path):
+                if item.name.endswith(".jsonl"):
+                    yield from _source(item)
+                elif _is_folder(item):
+                    yield from _subagents(os.path.join(item.path, "subagents"), _DEPTH)
+
+
+def _roots(env: Mapping[str, str]) -> list[str]:
+    """The folders that it keeps its things in: those that are named, else both that it ever used."""
+    home = env.get("HOME", "")
+    named = [part.strip() for part in env.get("CLAUDE_CONFIG_DIR", "").split(",") if part.strip()]
+    usual = [os.path.join(home, ".config", "claude"), os.path.join(home, ".claude")] if home else []
+    found = [home + part[1:] if part.startswith("~/") and home else part for part in named] or usual
+    return list({os.path.realpath(part): part for part in reversed(found) if "\0" not in part}.values())[::-1]
+
+
+def _subagents(folder: str, depth: int) -> Iterator[Source]:
+    for item in _entries_in(folder):
+        if item.name.startswith("agent-") and item.name.endswith(".jsonl"):
+            yield from _source(item)
+        elif depth and _is_folder(item):
+            yield from _subagents(item.path, depth - 1)
+
+
+def _entries_in(folder: str) -> list[os.DirEntry[str]]:
+    """What is in a folder, by name; nothing where it is missing or closed."""
+    try:
+        with os.scandir(folder) as items:
+            return sorted(items, key=lambda item: item.name)
+    except OSError:
+        return []
+
+
+def _is_folder(item: os.DirEntry[str], follow_symlinks: bool = False) -> bool:
+    try:
+        return item.is_dir(follow_symlinks=follow_symlinks)
+    except OSError:
+        return False
+
+
+def _source(item: os.DirEntry[str]) -> Iterator[Source]:
+    try:
+        item.path.encode()
+        found = item.stat()
+    except (OSError, UnicodeEncodeError):
+        return
+    if stat.S_ISREG(found.st_mode):
+        yield Source(agent=AGENT.name, path=item.path, size=found.st_size, stamp=found.st_mtime_ns)
+
+
+# Whether a file is one
+
+_LOOKED_AT = 20
+_OWN_TYPES = frozenset(
+    ("summary", "file-history-snapshot", "queue-operation", "permission-mode", "last-prompt", "custom-title",
+     "agent-name", "mode")
+)  # fmt: skip
+
+
+def recognise(start: bytes) -> bool:
+    lines = start.split(b"\n")
+    for line in lines[:_LOOKED_AT]:
+        record = decode(line.strip()) if line.strip() else None
+        if record is not None and (verdict := _is_own(record)) is not None:
+            return verdict
+        if record is None and line.lstrip().startswith(b"{"):  # cut off, or damaged
+            return _looks_own(line)
+    return False
+
+
+def _is_own(record: dict[str, Any]) -> bool | None:
+    """Whether a record is one of this agent's; None where it could be anyone's."""
+    kind = text_of(record.get("type"))
+    if "parentUuid" in record and "uuid" in record:
+        return "isSidechain" in record and "parts" not in dict_of(record.get("message"))
+    if kind == "summary":
+        return "leafUuid" in record
+    if kind == "file-history-snapshot":
+        return "snapshot" in record
+    if kind in ("started", "result") and "agentId" in record:
+        return "key" in record
+    if "session_id" in record:
+        return kind in ("system", "assistant", "user", "rate_limit_event", "result") and _is_streamed(record)
+    return kind in _OWN_TYPES and "sessionId" in record
+
+
+def _is_streamed(record: dict[str, Any]) -> bool | None:
+    """A line of the program's output; other programs write almost the same."""
+    return "permissionMode" in record or "claude_code_version" in record or "rate_limit_info" in record
+
+
+_CUT_CHAIN = (b'"parentUuid"', b'"isSidechain"')
+_CUT_OWN = re.compile(rb'\s*\{\s*"type"\s*:\s*"(?:queue-operation|file-history-snapshot|last-prompt)"')
+_CUT_INIT = re.compile(
+    rb'\s*\{\s*"type"\s*:\s*"system"\s*,\s*"subtype"\s*:\s*"init".*"session_id"', re.DOTALL
+)
+
+
+def _looks_own(line: bytes) -> bool:
+    if all(key in line for key in _CUT_CHAIN):
+        return not re.search(rb'"message"\s*:\s*\{\s*"role"\s*:\s*"\w+"\s*,\s*"parts"', line)
+    return bool(_CUT_OWN.match(line) or (_CUT_INIT.match(line) and b"qwen" not in line))
+
+
+# What is in it
+
+
+def read(source: Source, mark: Mark | None = None) -> Reading:
+    return Reading(source, mark, _entries)
+
+
+def _entries(reading: Reading) -> Iterator[Entry]:
+    # What a mark remembers belongs to whoever kept it: it may be read from again.
+    reading.mark = msgspec.structs.replace(reading.mark, state=copy.deepcopy(reading.mark.state))
+    for record in records(reading):
+        yield from claude_records.entries_of(record, reading, reading.mark.state)
+
+
+# What was too long for it
+
+_SAVED = re.compile(r"saved to:? +(\S[^\n]*)")
+_SIDE_FOLDER = "tool-results"
+
+
+def side_file(entry: Entry, source: Source) -> Path | None:
+    """Where the whole of a result is that the transcript holds only the start of. Only in the transcript's
+    own folder, whatever path the result names."""
+    if entry.kind is not EntryKind.RESULT:
+        return None
+    outcome = dict_of(dict_of(entry.native).get("toolUseResult"))
+    named = [text_of(outcome.get("persistedOutputPath"))]
+    if found := _SAVED.search(entry.text[:2000]):
+        named.append(found[1].strip())
+    if not any(named):
+        return None
+    names = [os.path.basename(path.replace("\\", "/")) for path in named if path]
+    folder = os.path.realpath(_own_folder(source) / _SIDE_FOLDER)
+    for name in names:
+        if name in ("", ".", "..") or "\0" in name:
+            continue
+        path = os.path.realpath(os.path.join(folder, name))
+        if os.path.dirname(path) == folder and os.path.isfile(path):
+            return Path(path)
+    return None
+
+
+def _own_folder(source: Source) -> Path:
+    path = Path(source.path)
+    parts = path.parts
+    if "subagents" in parts:
+        last = len(parts) - 1 - parts[::-1].index("subagents")
+        return Path(*parts[:last])
+    return path.with_suffix("")

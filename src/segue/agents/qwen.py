@@ -1,5 +1,276 @@
-"""Qwen Code."""
+"""Qwen Code: a log of records that name their parents, with messages made of Gemini's parts.
 
-from segue.model import Agent
+Older versions wrote what Gemini CLI wrote; those transcripts are read as Gemini's are. A background sub-agent
+has a file of its own, in a folder named for the session that started it.
+"""
+
+from __future__ import annotations
+
+import copy
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from segue import clock
+from segue.agents import gemini, reading
+from segue.agents import gemini_parts as parts
+from segue.agents.reading import Reading, count_of, dict_of, list_of, moment_of, text_of
+from segue.clock import Moment
+from segue.model import Agent, Entry, EntryKind, Mark, Origin, Relation, Source, Spend, Tokens
 
 AGENT = Agent(name="qwen", title="Qwen Code", vendor="alibaba", program="qwen", tested="")
+
+FOLDER = ".qwen"
+LINES = ("projects/*/chats/*.jsonl", "projects/*/subagents/*/*.jsonl")
+TYPED = ("", "mid_turn_user_message")
+"""Kinds of user records that hold what a person typed."""
+KNOWN = frozenset(
+    "agent_bootstrap agent_launch_prompt agent_retry at_command attribution_snapshot branch_checkpoint"
+    " chat_compression custom_title file_history_snapshot goal_state notification parent_session rewind"
+    " session_artifact_event session_artifact_snapshot session_model session_source slash_command turn_result"
+    " ui_telemetry user_text_elements".split()
+)
+EXPANDED_WITHIN_S = 1.0
+"""How soon a command's own prompt follows it: sooner than a person types."""
+
+_START = re.compile(rb'\s*\{\s*"uuid"\s*:')
+_CONTENT = re.compile(rb'"parts"\s*:\s*\[|"systemPayload"\s*:')
+_OLD_ANSWER = re.compile(rb'"type"\s*:\s*"qwen"')
+
+
+def find(env: Mapping[str, str], projects: Iterable[Path]) -> Iterator[Source]:
+    home = env.get("HOME")
+    named = env.get("QWEN_RUNTIME_DIR") or env.get("QWEN_HOME")
+    root = Path(named) if named else Path(home) / FOLDER if home else None
+    if root:
+        yield from parts.sources(AGENT.name, root, LINES)
+        yield from gemini.find_chats(AGENT.name, root)
+
+
+def recognise(start: bytes) -> bool:
+    if _START.match(start):
+        return bool(_CONTENT.search(start))
+    return gemini.is_ours(start) and bool(_OLD_ANSWER.search(start))
+
+
+def read(source: Source, mark: Mark | None = None) -> Reading:
+    name = Path(source.path).name
+    if name.startswith("session-") or name.endswith(".json"):
+        return gemini.read(source, mark)
+    kept = msgspec.structs.replace(mark, state=copy.deepcopy(mark.state)) if mark else None
+    return Reading(source, kept, _entries)
+
+
+def _entries(reading_: Reading) -> Iterator[Entry]:
+    path = Path(reading_.source.path)
+    is_subagent = path.parents[1].name == "subagents"
+    if is_subagent:
+        reading_.learn(id=path.stem, parent=path.parent.name, relation=Relation.SUBAGENT)
+    for record in reading.records(reading_):
+        _describe(reading_, record, is_subagent)
+        pieces = _pieces(reading_, record, is_subagent)
+        yield from _place(reading_.mark.state, record, pieces, is_subagent)
+
+
+def _describe(reading_: Reading, record: dict[str, Any], is_subagent: bool) -> None:
+    """Take over what a record says of the transcript."""
+    told: dict[str, Any] = {"version": text_of(record.get("version"))}
+    if not is_subagent:
+        told["id"] = text_of(record.get("sessionId"))
+        origin = text_of(dict_of(record.get("forkedFrom")).get("sessionId"))
+        if origin:
+            told |= {"parent": origin, "relation": Relation.FORK}
+    payload = dict_of(record.get("systemPayload"))
+    if record.get("subtype") == "custom_title":
+        told["title"] = text_of(payload.get("customTitle"))
+    elif record.get("subtype") == "parent_session" and text_of(payload.get("parentSessionId")):
+        told |= {"parent": payload["parentSessionId"], "relation": Relation.SUBAGENT}
+    told["context_window"] = count_of(record.get("contextWindowSize"))
+    reading_.learn(**{key: value for key, value in told.items() if value})
+
+
+def _place(
+    state: dict[str, Any], record: dict[str, Any], pieces: list[Entry], is_subagent: bool
+) -> Iterator[Entry]:
+    """Give a record's pieces their ids: the last one has the record's own, the others come before it."""
+    state["records"] = state.get("records", 0) + 1
+    name = text_of(record.get("uuid")) or f"record:{state['records']}"
+    shared = {
+        "at": moment_of(record.get("timestamp")),
+        "model": text_of(record.get("model")) or None,
+        "cwd": text_of(record.get("cwd")) or None,
+        "branch": text_of(record.get("gitBranch")) or None,
+        "subagent": text_of(record.get("agentId")) or None if not is_subagent else None,
+        "native": record,
+    }
+    calls: dict[str, str] = state.setdefault("calls", {})
+    parent = text_of(record.get("parentUuid")) or None
+    for number, piece in enumerate(pieces, 1):
+        id = _unused(state, name if number == len(pieces) else f"{name}#{number}")
+        answered = calls.pop(piece.call, None) if piece.call and piece.kind is EntryKind.RESULT else None
+        if piece.call and piece.kind is EntryKind.CALL:
+            calls[piece.call] = id
+        yield parts.placed(piece, id=id, parent=answered or parent, **shared)
+        parent = id
+
+
+def _unused(state: dict[str, Any], id: str) -> str:
+    """An id that no entry has: a record may be written twice."""
+    used: dict[str, int] = state.setdefault("used", {})
+    unique, count = id, 1
+    while (key := parts.short(unique)) in used:
+        count += 1
+        unique = f"{id}~{count}"
+    used[key] = 1
+    return unique
+
+
+# Records
+
+
+def _pieces(reading_: Reading, record: dict[str, Any], is_subagent: bool) -> list[Entry]:
+    state = reading_.mark.state
+    at = moment_of(record.get("timestamp"))
+    content = parts.part_list(dict_of(record.get("message")).get("parts"))
+    match record.get("type"):
+        case "user":
+            pieces = _user(state, record, content, is_subagent)
+        case "assistant":
+            state["stopped"] = False
+            state["command"] = None
+            pieces = _answer(record, content, at)
+        case "tool_result":
+            pieces = _result(state, record, content)
+        case "system":
+            pieces = _system(reading_, record, at)
+        case other:
+            name = text_of(other) or "record"
+            reading_.unknown[name] += 1
+            pieces = [parts.note(name, parts.text_in(content))]
+    return pieces or [parts.note(text_of(record.get("subtype")) or text_of(record.get("type")))]
+
+
+def _user(
+    state: dict[str, Any], record: dict[str, Any], content: list[dict[str, Any]], is_subagent: bool
+) -> list[Entry]:
+    kind = text_of(record.get("subtype"))
+    origin = text_of(record.get("provenance"))
+    if kind not in TYPED or origin not in ("", "real_user") or _is_expansion(state, record):
+        return [
+            *parts.other_parts(content, Origin.SYSTEM),
+            parts.note(kind or "user", parts.text_in(content)),
+        ]
+    is_written = is_subagent or bool(record.get("isSidechain"))
+    writer = Origin.ASSISTANT if is_written else Origin.HUMAN
+    shown = dict_of(record.get("systemPayload")).get("displayText")
+    typed = shown if isinstance(shown, str) and shown != parts.text_in(content) else None
+    state["stopped"] = False
+    return [*parts.other_parts(content, writer), *parts.user_texts(content, typed, writer)]
+
+
+def _is_expansion(state: dict[str, Any], record: dict[str, Any]) -> bool:
+    """Whether it is the prompt that a slash command stands for: the command is what was typed."""
+    command = state.get("command")
+    state["command"] = None
+    if not command or not command["sends"]:
+        return False
+    said, at = command["at"], moment_of(record.get("timestamp"))
+    if command["sends"] is True:
+        return True
+    if not said or not at:
+        return False
+    return (clock.parse(at) - clock.parse(said)).total_seconds() <= EXPANDED_WITHIN_S
+
+
+def _answer(record: dict[str, Any], content: list[dict[str, Any]], at: Moment | None) -> list[Entry]:
+    pieces = list(parts.answer_parts(content))
+    spend = _spend(record, at)
+    if spend:
+        last = pieces[-1] if pieces else parts.note("answer")
+        pieces[-1:] = [parts.placed(last, spend=spend)]
+    return pieces
+
+
+def _spend(record: dict[str, Any], at: Moment | None) -> Spend | None:
+    found, name = dict_of(record.get("usageMetadata")), text_of(record.get("uuid"))
+    tokens = parts.tokens_of(
+        prompt=found.get("promptTokenCount"),
+        answer=found.get("candidatesTokenCount"),
+        cached=found.get("cachedContentTokenCount"),
+        thoughts=found.get("thoughtsTokenCount"),
+        tool=found.get("toolUsePromptTokenCount"),
+        total=found.get("totalTokenCount"),
+    )
+    if not name or tokens == Tokens():
+        return None
+    return Spend(key=f"{AGENT.name}:{name}", model=text_of(record.get("model")), tokens=tokens, at=at)
+
+
+def _result(state: dict[str, Any], record: dict[str, Any], content: list[dict[str, Any]]) -> list[Entry]:
+    told = dict_of(record.get("toolCallResult"))
+    status = text_of(told.get("status"))
+    pieces = []
+    for piece in parts.other_parts(content, Origin.TOOL):
+        failed = piece.kind is EntryKind.RESULT and status in parts.FAILED
+        pieces.append(parts.placed(piece, is_error=True) if failed else piece)
+    if not any(piece.kind is EntryKind.RESULT for piece in pieces):
+        text = parts.text_in(content) or text_of(told.get("resultDisplay"))
+        pieces.append(parts.result("", text_of(told.get("callId")), text, failed=status in parts.FAILED))
+    if status == parts.CANCELLED and not state.get("stopped"):
+        state["stopped"] = True
+        pieces.append(parts.interruption(text_of(told.get("resultDisplay")) or "A tool call was cancelled."))
+    return pieces
+
+
+# Records of the program's own
+
+
+def _system(reading_: Reading, record: dict[str, Any], at: Moment | None) -> list[Entry]:
+    kind = text_of(record.get("subtype"))
+    payload = dict_of(record.get("systemPayload"))
+    if kind == "ui_telemetry":
+        return [_event(dict_of(payload.get("uiEvent")), at)]
+    if kind == "slash_command":
+        return _command(reading_.mark.state, payload, at)
+    if kind == "chat_compression":
+        return [parts.bare(EntryKind.SUMMARY, Origin.ASSISTANT, _summary(payload))]
+    if kind == "turn_result" and payload.get("state") == parts.CANCELLED:
+        return [parts.interruption("The turn was cancelled.")]
+    if kind not in KNOWN:
+        reading_.unknown[kind or "system"] += 1
+    return [parts.note(kind or "system")]
+
+
+def _event(event: dict[str, Any], at: Moment | None) -> Entry:
+    """What the program counts: of interest is only that a request was refused for a limit."""
+    name = text_of(event.get("event.name"))
+    text = text_of(event.get("error_message")) or text_of(event.get("error"))
+    if name.endswith("api_error"):
+        limit = parts.limit_entry(text, at, text_of(event.get("model")))
+        return limit or parts.note(name, text)
+    return parts.note(name or "ui_telemetry")
+
+
+def _command(state: dict[str, Any], payload: dict[str, Any], at: Moment | None) -> list[Entry]:
+    raw = text_of(payload.get("rawCommand"))
+    if payload.get("phase") == "invocation":
+        sends = payload.get("sentToModel")
+        state["command"] = {"sends": sends if isinstance(sends, bool) else "maybe", "at": at}
+        return [parts.bare(EntryKind.PROMPT, Origin.HUMAN, raw)] if raw else []
+    shown = list_of(payload.get("outputHistoryItems"))
+    if shown and dict_of(state.get("command")).get("sends") is not True:
+        state["command"] = None
+    texts = [text_of(dict_of(item).get("text")) for item in shown]
+    return [parts.note("slash_command", "\n".join(filter(None, texts)))]
+
+
+def _summary(payload: dict[str, Any]) -> str:
+    """The text that the history became: the first message that says so, or the first of all."""
+    said = [
+        parts.text_in(parts.part_list(dict_of(message).get("parts")))
+        for message in list_of(payload.get("compressedHistory"))
+    ]
+    return next((text for text in said if "<state_snapshot>" in text), next(filter(None, said), ""))

@@ -26,6 +26,8 @@ from segue.model import Entry, Mark, Source
 CHUNK = 1 << 20
 LONGEST_LINE = 32 << 20
 LARGEST_DOCUMENT = 256 << 20
+ABSURD = 1 << 48
+"""No count of tokens is as large as this."""
 WITNESS = 64
 """How many bytes before a mark tell whether a file is still the same."""
 
@@ -120,7 +122,7 @@ def document(reading: Reading) -> Any:
     return value
 
 
-def open_file(source: Source) -> BinaryIO:
+def open_file(source: Source, buffering: int = CHUNK) -> BinaryIO:
     """A transcript, to be read. A pipe or a device is none, and none is waited for."""
     try:
         fd = os.open(source.path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
@@ -130,7 +132,7 @@ def open_file(source: Source) -> BinaryIO:
     if not stat.S_ISREG(os.fstat(fd).st_mode):
         os.close(fd)
         raise AgentError(agent=source.agent, what=f"{source.path} is no ordinary file")
-    return os.fdopen(fd, "rb", buffering=CHUNK)
+    return os.fdopen(fd, "rb", buffering=buffering)
 
 
 def witness(file: BinaryIO, offset: int) -> str:
@@ -179,6 +181,8 @@ def moment_of(value: Any) -> Moment | None:
     try:
         if isinstance(value, str):
             found = datetime.fromisoformat(value)
+            if len(value) == 24 and value[10] == "T" and value[-1] == "Z":
+                return value[:-1] + "000Z"
             return clock.moment(found if found.tzinfo else found.replace(tzinfo=UTC))
         if isinstance(value, int | float) and not isinstance(value, bool) and value > 0:
             return clock.moment(datetime.fromtimestamp(value / 1000 if value > 1e11 else value, UTC))
@@ -201,7 +205,7 @@ def list_of(value: Any) -> list[Any]:
 
 def count_of(value: Any) -> int:
     """A number of tokens: never negative, never absurd."""
-    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 1 << 48 else 0
+    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < ABSURD else 0
 
 
 def compact(value: Any) -> str:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 
 import click
 
+from segue import clock
 from segue.text import printable
 
 MARKS = {"ok": ("✓", "green"), "note": ("·", "yellow"), "problem": ("✗", "red")}
@@ -42,18 +43,26 @@ def when(moment: str) -> str:
     return clean(moment[:19].replace("T", " ")) + "Z"
 
 
+def local(moment: str) -> str:
+    """'2026-11-16 10:30' on this machine's clock: for times that a person waits for."""
+    return clock.parse(moment).astimezone().strftime("%Y-%m-%d %H:%M")
+
+
 def plural(count: int, noun: str) -> str:
     return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
 
 
-def table(rows: Iterable[Sequence[object]], *, indent: str = "") -> str:
-    """Columns as wide as they need to be; the last one is not padded."""
+def table(rows: Iterable[Sequence[object]], *, indent: str = "", right: Container[int] = ()) -> str:
+    """Columns as wide as they need to be, those in `right` set to the right; the last one is not padded."""
     cells = [[clean(cell) for cell in row] for row in rows]
     if not cells:
         return ""
     widths = [max(len(row[column]) for row in cells) for column in range(len(cells[0]) - 1)]
     lines = []
     for row in cells:
-        padded = [cell.ljust(width) for cell, width in zip(row, widths, strict=False)]
+        padded = [
+            cell.rjust(width) if column in right else cell.ljust(width)
+            for column, (cell, width) in enumerate(zip(row, widths, strict=False))
+        ]
         lines.append((indent + "  ".join([*padded, row[-1]])).rstrip())
     return "\n".join(lines)

@@ -20,6 +20,7 @@ from segue.clock import Clock
 from segue.errors import LocalDamaged, SettingsError, StoreDamaged
 from segue.settings import Layer, Resolved
 from segue.store import blobs, faults
+from segue.store.index import Index
 
 ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
 NewId = Callable[[str], str]
@@ -83,8 +84,13 @@ class Desk:
     def local(self) -> store.Local:
         return open_local(self.places, self.settings)
 
+    @cached_property
+    def index(self) -> Index:
+        """What is known of the transcripts on this machine."""
+        return Index(self.places.data / "index.db", busy_seconds=self.settings.store_busy_seconds)
+
     def close(self) -> None:
-        for name in ("shared", "local"):
+        for name in ("shared", "local", "index"):
             if name in self.__dict__:
                 self.__dict__.pop(name).close()
 

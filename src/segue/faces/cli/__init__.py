@@ -40,6 +40,7 @@ COMMANDS = {
     "help": Listed("Start here", "this list, or one command's own help", "help"),
     "version": Listed("Start here", "the version", "help"),
     "completion": Listed("Start here", "completion for bash, zsh or fish", "completion"),
+    "usage": Listed("Limits and usage", "tokens and money by day, week, block, session, model", "usage"),
     "session": Listed("Work", "the pieces of work that handoffs belong to", "session"),
     "log": Listed("History", "what was changed, by whom and when; verify that it is whole", "log"),
     "undo": Listed("History", "take back Segue's last step (never your code)", "log"),

@@ -11,6 +11,7 @@ import functools
 import io
 import os
 import sys
+import time
 from collections.abc import Callable, Mapping
 from functools import cached_property
 from pathlib import Path
@@ -28,6 +29,8 @@ from segue.text import printable
 
 V = TypeVar("V")
 
+PATIENCE_S = 1.0
+"""How long a person waits without being told what for."""
 NOTES = 5
 """How many values of a stranger's file are spoken of: it could hold thousands."""
 
@@ -90,6 +93,21 @@ class Frame:
         """Talk, for the person: never part of the data. Where nobody can hear it, it is lost."""
         with contextlib.suppress(OSError):
             click.echo(text, err=True, color=self.has_colour(sys.stderr))
+
+    def progress(self, label: str) -> Callable[[int, int], None]:
+        """A bar on the terminal for what takes longer than a second; nothing elsewhere."""
+        started = time.monotonic()
+        is_shown = sys.stderr.isatty() and not self.as_json
+
+        def show(done: int, whole: int) -> None:
+            if is_shown and time.monotonic() - started > PATIENCE_S:
+                share = done / whole if whole else 1.0
+                bar = "█" * round(20 * share) + "░" * (20 - round(20 * share))
+                end = "\r\x1b[K" if done >= whole else ""
+                sys.stderr.write(f"\r{label} {bar} {share:4.0%}{end}")
+                sys.stderr.flush()
+
+        return show
 
     def has_colour(self, stream: Any) -> bool:
         return (

@@ -1,0 +1,176 @@
+"""What Claude Code's transcripts say of tokens, and nothing else: the quick pass for totals.
+
+Most of a transcript is output of tools. This looks for the lines that hold figures without taking the others
+apart, and of an answer that was written in several lines decodes only the last. What it finds is what
+`claude.read` finds; the conformance suite compares them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Annotated, Any, BinaryIO
+
+import msgspec
+from msgspec import Meta, Struct
+
+from segue.agents import reading
+from segue.agents.reading import count_of, dict_of, moment_of, text_of
+from segue.agents.scanning import Spends
+from segue.model import Mark, Source, Spend, Tokens
+
+CHUNK = 1 << 20
+FIGURES = b'"input_tokens":'
+"""In every line with figures, whatever else is in it."""
+ID = b'"id":"msg_'
+ID_LENGTH = 48
+REPORT = b'"type":"progress"'
+HEAD = 1000
+SYNTHETIC = "<synthetic>"
+"""The model that Claude Code names where it speaks itself."""
+
+
+Count = Annotated[int, Meta(ge=0, lt=reading.ABSURD)]
+
+
+class _Kept(Struct, gc=False):
+    ephemeral_1h_input_tokens: Count = 0
+
+
+class _Usage(Struct, gc=False):
+    input_tokens: Count = 0
+    output_tokens: Count = 0
+    cache_read_input_tokens: Count = 0
+    cache_creation_input_tokens: Count = 0
+    cache_creation: _Kept | None = None
+
+
+class _Message(Struct, gc=False):
+    id: str | None = None
+    model: str | None = None
+    usage: _Usage | None = None
+
+
+class _Record(Struct, gc=False):
+    type: str
+    message: _Message | None = None
+    requestId: str | None = None
+    timestamp: str | None = None
+    uuid: str | None = None
+
+
+_DECODER = msgspec.json.Decoder(_Record)
+
+
+def spends_in(record: dict[str, Any]) -> list[Spend]:
+    """The figures of a record: an answer's own, or those of a sub-agent's that it reports."""
+    if record.get("type") == "progress":
+        record = dict_of(dict_of(record.get("data")).get("message"))
+    message = dict_of(record.get("message"))
+    usage = message.get("usage")
+    model = text_of(message.get("model"))
+    if not isinstance(usage, dict) or model == SYNTHETIC:
+        return []
+    key = _key(text_of(message.get("id")), text_of(record.get("requestId")), text_of(record.get("uuid")))
+    kept = count_of(dict_of(usage.get("cache_creation")).get("ephemeral_1h_input_tokens"))
+    tokens = Tokens(
+        input=count_of(usage.get("input_tokens")),
+        output=count_of(usage.get("output_tokens")),
+        cache_read=count_of(usage.get("cache_read_input_tokens")),
+        cache_write=count_of(usage.get("cache_creation_input_tokens")),
+        cache_write_long=kept,
+    )
+    return [Spend(key=key, model=model, tokens=tokens, at=moment_of(record.get("timestamp")))] if tokens.total else []
+
+
+def _key(message: str, request: str, uuid: str) -> str:
+    if not message:
+        return uuid
+    return f"{message}:{request}" if request else message
+
+
+def spends(source: Source, mark: Mark | None = None) -> Spends:
+    """What was spent since the mark, each answer once."""
+    found: dict[str, Spend] = {}
+    with reading.open_file(source, buffering=0) as file:
+        offset = mark.offset if mark else 0
+        if mark and offset and reading.witness(file, offset) != mark.before:
+            offset = 0
+        is_anew = not offset
+        for block, end in _blocks(file, offset):
+            offset += end
+            for line in _lines_with_figures(block, end):
+                for spend in _spends_of(line):
+                    found[spend.key] = spend
+        return Spends(
+            source=source,
+            spends=tuple(found.values()),
+            mark=Mark(offset=offset, before=reading.witness(file, offset)),
+            is_anew=is_anew,
+        )
+
+
+def _blocks(file: BinaryIO, offset: int) -> Iterator[tuple[bytearray, int]]:
+    """The file from an offset on, in pieces: a buffer, always the same, and how much of it is whole lines. A last
+    line without an end is only given if it is a whole record."""
+    file.seek(offset)
+    buffer = bytearray(CHUNK)
+    kept = 0
+    while got := file.readinto(memoryview(buffer)[kept:]):  # type: ignore[attr-defined]
+        filled = kept + got
+        end = buffer.rfind(b"\n", kept, filled) + 1
+        if end:
+            yield buffer, end
+            buffer[: filled - end] = buffer[end:filled]
+        kept = filled - end
+        if kept == len(buffer):
+            buffer.extend(bytes(len(buffer)))
+    if kept and reading.decode(bytes(buffer[:kept])) is not None:
+        yield buffer, kept
+
+
+def _lines_with_figures(block: bytearray, size: int) -> Iterator[bytearray]:
+    """Lines with figures; of several in a row for one answer, the last."""
+    start = end = 0
+    before_id = b""
+    at = block.find(FIGURES, 0, size)
+    while at >= 0:
+        next_start = block.rfind(b"\n", end, at) + 1 or end
+        next_end = block.find(b"\n", at, size)
+        if next_end < 0:
+            next_end = size
+        id = b""
+        # A report of a sub-agent may hold an answer's figures again, where they are not its own.
+        if block.find(REPORT, next_start, min(next_start + HEAD, next_end)) < 0:
+            named = block.find(ID, next_start, next_end)
+            id = bytes(block[named : named + ID_LENGTH]) if named >= 0 else b""
+        if end and (not id or id != before_id):
+            yield block[start:end]
+        start, end, before_id = next_start, next_end, id
+        at = block.find(FIGURES, end, size)
+    if end:
+        yield block[start:end]
+
+
+def _spends_of(line: bytearray) -> list[Spend]:
+    try:
+        record = _DECODER.decode(line)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        whole = reading.decode(bytes(line)) if len(line) <= reading.LONGEST_LINE else None
+        return spends_in(whole) if whole else []
+    if record.type == "progress":
+        return spends_in(reading.decode(bytes(line)) or {})
+    message = record.message
+    if message is None or message.usage is None or message.model == SYNTHETIC:
+        return []
+    usage = message.usage
+    kept = usage.cache_creation
+    tokens = Tokens(
+        input=usage.input_tokens,
+        output=usage.output_tokens,
+        cache_read=usage.cache_read_input_tokens,
+        cache_write=usage.cache_creation_input_tokens,
+        cache_write_long=kept.ephemeral_1h_input_tokens if kept else 0,
+    )
+    key = _key(message.id or "", record.requestId or "", record.uuid or "")
+    found = Spend(key=key, model=message.model or "", tokens=tokens, at=moment_of(record.timestamp))
+    return [found] if tokens.total else []

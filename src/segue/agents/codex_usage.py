@@ -1,0 +1,164 @@
+"""What Codex tells of tokens and limits.
+
+Codex writes running totals, and writes them again whenever something else changes, so what one answer used is
+the difference to the total before it. A total that falls was begun anew (a resumed session of an old
+version); the first total of a file may hold what another one used (a fork), so there the last answer's own
+figures count. New versions also write a record for each answer: where a turn has those, they alone count.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from segue import clock
+from segue.agents import limit_text
+from segue.agents.reading import count_of, dict_of, moment_of, text_of
+from segue.clock import Moment
+from segue.model import Limit, Scope, Tokens
+
+FULL = 100.0
+_WINDOWS = ((300, "5h"), (1440, "day"), (10080, "week"), (43200, "month"), (43800, "month"), (44640, "month"))
+_SHARED = ("", "codex")
+"""The names of the limit that holds for an account, whatever the model."""
+
+_FIGURES = ("input_tokens", "cached_input_tokens", "cache_write_input_tokens", "output_tokens")
+_QUOTA_WORDS = ("quota exceeded", "exceeded your current quota", "insufficient_quota", "out of credits")
+_USAGE_WORDS = ("hit your usage limit", "usage limit reached", "usage limit has been reached")
+_RATE_WORDS = ("status: 429", "429 too many requests", "rate limit")
+
+
+def figures(usage: Any) -> list[int]:
+    """What a block of usage counts, as Codex counts it: each figure within the one that it is part of."""
+    return [count_of(dict_of(usage).get(name)) for name in _FIGURES]
+
+
+def tokens(counted: list[int]) -> Tokens:
+    """The same, each token in one field only. Output includes what was thought."""
+    total, cached, written, output = counted
+    cached = min(cached, total)
+    written = min(written, total - cached)
+    return Tokens(input=total - cached - written, output=output, cache_read=cached, cache_write=written)
+
+
+def answer(state: dict[str, Any], info: dict[str, Any]) -> list[int] | None:
+    """What was used since the total before this one; None if nothing was."""
+    total, before = figures(info.get("total_token_usage")), state.get("total")
+    last = info.get("last_token_usage")
+    state["total"] = total
+    if total == before:
+        return None
+    if before is None or any(now < then for now, then in zip(total, before, strict=True)):
+        state["epoch"] = state.get("epoch", 0) + (before is not None)
+        used = figures(last) if isinstance(last, dict) else total
+    else:
+        used = [now - then for now, then in zip(total, before, strict=True)]
+    return used if any(used) else None
+
+
+def forget_total(state: dict[str, Any]) -> None:
+    """A new run of an old version tells no total at first, and counts from zero."""
+    if state.pop("total", None) is not None:
+        state["epoch"] = state.get("epoch", 0) + 1
+
+
+def key_of(state: dict[str, Any]) -> str:
+    """A name for an answer that is the same where a fork repeats it: a fork gives new times, and nothing else."""
+    base = state.get("turn") or f"{state.get('origin', '')}/{state.get('epoch', 0)}"
+    return f"{base}:{'.'.join(map(str, state['total']))}"
+
+
+# Limits
+
+
+def limits_of(rates: dict[str, Any], at: Moment | None) -> tuple[Limit, ...]:
+    """Every limit that a report tells of."""
+    return (*_windows(rates, at), *_spending(rates, at))
+
+
+def _windows(rates: dict[str, Any], at: Moment | None) -> Iterator[Limit]:
+    name = text_of(rates.get("limit_name"))
+    is_shared = text_of(rates.get("limit_id")) in _SHARED or not name
+    for place in ("primary", "secondary"):
+        window = dict_of(rates.get(place))
+        length = count_of(window.get("window_minutes"))
+        if length:
+            yield Limit(
+                window=window_word(length),
+                scope=Scope.ACCOUNT if is_shared else Scope.MODEL,
+                model="" if is_shared else name,
+                used_percent=share_of(window.get("used_percent")),
+                resets_at=_reset(window, at),
+                at=at,
+            )
+
+
+def _spending(rates: dict[str, Any], at: Moment | None) -> Iterator[Limit]:
+    own = dict_of(rates.get("individual_limit"))
+    left = share_of(own.get("remaining_percent"))
+    used = FULL if rates.get("spend_control_reached") is True else None if left is None else FULL - left
+    if used is not None:
+        yield Limit(
+            window="spend", scope=Scope.ACCOUNT, used_percent=used, resets_at=_reset(own, at), at=at
+        )
+
+
+def window_word(minutes: int) -> str:
+    """Codex has also told 299 minutes for five hours."""
+    return next((word for length, word in _WINDOWS if abs(minutes - length) <= 1), f"{minutes}m")
+
+
+def share_of(value: Any) -> float | None:
+    is_share = isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= 10_000
+    return float(value) if is_share else None
+
+
+def _reset(window: dict[str, Any], at: Moment | None) -> Moment | None:
+    told = moment_of(window.get("resets_at"))
+    seconds = window.get("resets_in_seconds")
+    if told or at is None or isinstance(seconds, bool) or not isinstance(seconds, int | float):
+        return told
+    return clock.later(at, seconds) if 0 <= seconds < 1e9 else None
+
+
+def pay_goes_on(rates: dict[str, Any]) -> bool:
+    """Whether credits pay for what goes beyond a window."""
+    credits = dict_of(rates.get("credits"))
+    return credits.get("has_credits") is True or credits.get("unlimited") is True
+
+
+def remember(state: dict[str, Any], limits: tuple[Limit, ...], rates: dict[str, Any]) -> None:
+    """Keep which windows are full: a message that says that a limit was hit does not say which."""
+    full = [limit for limit in limits if (limit.used_percent or 0) >= FULL]
+    state["full"] = [] if pay_goes_on(rates) else [_kept(limit) for limit in full]
+
+
+def _kept(limit: Limit) -> list[str | None]:
+    return [limit.window, limit.scope.value, limit.model, limit.resets_at]
+
+
+def full_limits(state: dict[str, Any], at: Moment | None) -> tuple[Limit, ...]:
+    return tuple(
+        Limit(window=window, scope=Scope(scope), model=model, resets_at=reset, used_percent=FULL, at=at)
+        for window, scope, model, reset in state.get("full", ())
+    )
+
+
+def hit(state: dict[str, Any], error: dict[str, Any], at: Moment | None) -> tuple[Limit, ...]:
+    """The limits that an error tells of; none if it is another kind of error."""
+    message, info = text_of(error.get("message")), error.get("codex_error_info")
+    kind = text_of(info) or next(iter(dict_of(info)), "")
+    words = message.lower()
+    model = text_of(state.get("model"))
+    if kind == "context_window_exceeded":
+        return (Limit(window="context", scope=Scope.MODEL, model=model, used_percent=FULL, at=at),)
+    if any(word in words for word in _QUOTA_WORDS) or kind == "session_budget_exceeded":
+        return (Limit(window="spend", scope=Scope.ACCOUNT, used_percent=FULL, at=at),)
+    is_429 = dict_of(dict_of(info).get(kind)).get("http_status_code") == 429
+    is_usage = kind == "usage_limit_exceeded" or any(word in words for word in _USAGE_WORDS)
+    if is_usage and (full := full_limits(state, at)):
+        return full
+    if is_usage or is_429 or any(word in words for word in _RATE_WORDS):
+        reset = limit_text.reset_in(message, at)
+        return (Limit(window="", scope=Scope.ACCOUNT, used_percent=FULL, resets_at=reset, at=at),)
+    return ()

@@ -1,0 +1,278 @@
+"""A conversation as Gemini CLI writes it: messages that may be written again, with more in them each time.
+
+A message gets its thoughts and words first and its tool calls later, in a second writing under the same id;
+and a resumed or compressed conversation writes down the whole history that the model is to see. Entries never
+change, so each is given once, under an id made of the message's id and its place in it, and what a later
+writing adds becomes further entries. What the model no longer sees is not taken back: it happened.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from segue.agents import gemini_parts as parts
+from segue.agents.reading import Reading, dict_of, list_of, moment_of, text_of
+from segue.clock import Moment
+from segue.model import Entry, EntryKind, Origin, Spend, Tokens
+
+ANSWERS = ("gemini", "qwen")
+REPORTS = ("info", "error", "warning")
+CANCELLED_TEXT = "Request cancelled."
+ACKNOWLEDGED = ("Got it. Thanks for the context!", "Got it. Thanks for the additional context!")
+"""What the program has the model say to a context or a summary that it puts before a conversation."""
+LATE_TOKENS = "tokens"
+"""What the note is called that bears the tokens of an answer whose words were given before."""
+SPENT = "spent"
+
+_PLAIN = re.compile(r"[\w.-]{1,200}")
+
+Piece = tuple[str, Entry]
+"""An entry without a place, and what its id has after the message's."""
+
+
+class Conversation:
+    """Makes entries of messages. What it must remember is in the state of the reading's mark."""
+
+    def __init__(self, reading: Reading, *, is_appended: bool, writer: Origin = Origin.HUMAN) -> None:
+        self.reading = reading
+        self.state = reading.mark.state
+        self.is_appended = is_appended
+        """Whether an earlier writing of a message is still in the file, or was replaced."""
+        self.writer = writer
+        self.known: dict[str, list[Any]] = self.state.setdefault("messages", {})
+        """Of each message: the entry before it, its last entry, and a hash of each of its pieces."""
+        self.calls: dict[str, str] = self.state.setdefault("calls", {})
+        self.results: dict[str, str] = self.state.setdefault("results", {})
+
+    # Records around the messages
+
+    def note(self, tool: str, record: dict[str, Any], text: str = "", at: Moment | None = None) -> Entry:
+        """A record that is no message. It stands beside the conversation, not in it."""
+        entry = parts.note(tool, text)
+        return parts.placed(entry, id=self.fresh(), parent=self.state.get("tail"), at=at, native=record)
+
+    def fresh(self) -> str:
+        self.state["records"] = self.state.get("records", 0) + 1
+        return f"record:{self.state['records']}"
+
+    def rewind(self, message: str) -> None:
+        """Go on from before a message. Of one that is not known nothing is left to go on from."""
+        known = self.known.get(plain_id(message))
+        self.state["tail"] = known[0] if known else None
+
+    def history(self, messages: list[Any]) -> Iterator[Entry]:
+        """What the model is to see from here on; only what is new of it makes entries."""
+        before = self.state.get("tail")
+        last = before
+        is_new = False
+        for message in messages:
+            if not isinstance(message, dict):
+                continue
+            key = plain_id(text_of(message.get("id")))
+            if key in self.known:
+                last = self.known[key][1]
+            elif not self._is_replay(message):
+                is_new = True
+                yield from self.message(message)
+        if not is_new:
+            self.state["tail"] = last
+
+    def _is_replay(self, message: dict[str, Any]) -> bool:
+        """Whether it only gives results that are known, as every resumed conversation does."""
+        found = parts.part_list(message.get("content"))
+        answers = [dict_of(part.get("functionResponse")) for part in found]
+        return bool(answers) and all(text_of(answer.get("id")) in self.results for answer in answers)
+
+    # Messages
+
+    def message(self, message: dict[str, Any], name: str = "") -> Iterator[Entry]:
+        """The entries of one; `name` is for one that has no id."""
+        at = moment_of(message.get("timestamp"))
+        kind = text_of(message.get("type"))
+        key = plain_id(text_of(message.get("id"))) or name or self.fresh()
+        if kind in ANSWERS:
+            pieces = self._answer(key, message, at)
+        elif kind == "user":
+            pieces = self._user(key, message)
+        else:
+            pieces = self._report(kind, message, at)
+        yield from self._place(key, pieces, message, at)
+
+    def _place(
+        self, key: str, pieces: list[Piece], message: dict[str, Any], at: Moment | None
+    ) -> Iterator[Entry]:
+        tail = self.state.get("tail")
+        known = self.known.setdefault(key, [tail, tail, {}])
+        is_tail = not known[2] or tail == known[1]
+        parent, model = known[0], text_of(message.get("model")) or None
+        for suffix, piece in pieces:
+            place, is_new = self._free(known[2], suffix, piece)
+            if is_new:
+                answered = self.calls.get(piece.call or "") if piece.kind is EntryKind.RESULT else None
+                entry = parts.placed(
+                    piece,
+                    id=key + place,
+                    parent=answered or parent,
+                    at=piece.at or at,
+                    model=model,
+                    native=message,
+                )
+                self._remember(entry)
+                yield entry
+            parent = key + place
+        known[1] = parent
+        if is_tail:
+            self.state["tail"] = parent
+
+    def _free(self, given: dict[str, str], suffix: str, piece: Entry) -> tuple[str, bool]:
+        """Where a piece is or goes, and whether it is new there."""
+        has_spend = not self.is_appended or piece.tool == LATE_TOKENS
+        spend = piece.spend if has_spend else None
+        content = parts.short(piece.kind, piece.text, piece.tool, piece.status, piece.is_error, spend)
+        place, count = suffix, 1
+        while place in given:
+            if given[place] == content:
+                return place, False
+            if not self.is_appended:
+                break
+            count += 1
+            place = f"{suffix}~{count}"
+        given[place] = content
+        if piece.spend:
+            given[SPENT] = parts.short(piece.spend)
+        return place, True
+
+    def _remember(self, entry: Entry) -> None:
+        if entry.call and entry.kind is EntryKind.CALL:
+            self.calls[entry.call] = entry.id
+        if entry.call and entry.kind is EntryKind.RESULT:
+            self.results[entry.call] = entry.id
+            self.calls.pop(entry.call, None)
+
+    # Kinds of messages
+
+    def _user(self, key: str, message: dict[str, Any]) -> list[Piece]:
+        content = parts.part_list(message.get("content"))
+        shown = message.get("displayContent")
+        typed = None if shown is None else parts.text_in(parts.part_list(shown))
+        found = list(parts.other_parts(content, Origin.HUMAN))
+        pieces = [piece for piece in found if not self._is_given(key, piece)]
+        if any(isinstance(part.get("text"), str) for part in content):
+            pieces += parts.user_texts(content, typed, self.writer)
+        if any(piece.kind is EntryKind.PROMPT for piece in pieces):
+            self.state["stopped"] = False
+        return numbered(pieces or [parts.note("functionResponse" if found else "user")])
+
+    def _is_given(self, key: str, piece: Entry) -> bool:
+        """Whether another message gave this result: the one that has the call brings it too."""
+        given = self.results.get(piece.call or "") if piece.kind is EntryKind.RESULT else None
+        return given is not None and re.split("[#~]", given)[0] != key
+
+    def _answer(self, key: str, message: dict[str, Any], at: Moment | None) -> list[Piece]:
+        model = text_of(message.get("model"))
+        if model:
+            self.state["model"] = model
+        self.state["stopped"] = False
+        content = parts.part_list(message.get("content"))
+        thoughts = [thought_entry(thought) for thought in list_of(message.get("thoughts"))]
+        said = [piece for piece in (*thoughts, *parts.answer_parts(content)) if piece]
+        if parts.text_in(content).strip() in ACKNOWLEDGED:
+            said = [parts.note("acknowledgement", parts.text_in(content))]
+        words = numbered(said or [parts.note("answer")])
+        suffix, main = words[-1]
+        spend = self._spend(key, message, at)
+        given = self.known[key][2] if key in self.known else {}
+        if spend is None or (self.is_appended and suffix in given):
+            pieces = words
+        else:
+            pieces = [*words[:-1], (suffix, parts.placed(main, spend=spend))]
+        if spend and pieces is words and given.get(SPENT) != parts.short(spend):
+            pieces = [*words, ("#tokens", parts.placed(parts.note(LATE_TOKENS), spend=spend))]
+        inside = {piece.call for piece in said if piece.kind is EntryKind.CALL}
+        return [*pieces, *self._tool_calls(message, inside)]
+
+    def _spend(self, key: str, message: dict[str, Any], at: Moment | None) -> Spend | None:
+        found = dict_of(message.get("tokens"))
+        session = text_of(dict_of(self.state.get("session")).get("sessionId"))
+        name = text_of(message.get("id")) or f"{session}:{key}"
+        tokens = parts.tokens_of(
+            prompt=found.get("input"),
+            answer=found.get("output"),
+            cached=found.get("cached"),
+            thoughts=found.get("thoughts"),
+            tool=found.get("tool"),
+            total=found.get("total"),
+        )
+        if tokens == Tokens():
+            return None
+        model = text_of(message.get("model")) or text_of(self.state.get("model"))
+        return Spend(key=f"{self.reading.source.agent}:{name}", model=model, tokens=tokens, at=at)
+
+    def _tool_calls(self, message: dict[str, Any], inside: set[str | None]) -> Iterator[Piece]:
+        """The calls that the words do not hold already, and what came of all."""
+        cancelled = ""
+        for number, call in enumerate(list_of(message.get("toolCalls")), 1):
+            if not isinstance(call, dict):
+                continue
+            at = moment_of(call.get("timestamp"))
+            made = parts.call_entry(call)
+            if made.call is None or made.call not in inside:
+                yield f"#c{number}", parts.placed(made, at=at)
+            for index, piece in enumerate(tool_results(call), 1):
+                yield f"#r{number}" + (f".{index}" if index > 1 else ""), parts.placed(piece, at=at)
+            if call.get("status") == parts.CANCELLED:
+                cancelled = text_of(call.get("resultDisplay")) or "A tool call was cancelled."
+        if cancelled:
+            self.state["stopped"] = True
+            yield "#stop", parts.interruption(cancelled)
+
+    def _report(self, kind: str, message: dict[str, Any], at: Moment | None) -> list[Piece]:
+        content = parts.part_list(message.get("content"))
+        text = parts.text_in(content)
+        others = list(parts.other_parts(content, Origin.SYSTEM))
+        if kind not in REPORTS:
+            self.reading.unknown[kind or "message"] += 1
+            return numbered([*others, parts.note(kind or "message", text)])
+        if text.strip() == CANCELLED_TEXT and not self.state.get("stopped"):
+            self.state["stopped"] = True
+            return numbered([*others, parts.interruption(text)])
+        limit = parts.limit_entry(text, at, text_of(self.state.get("model")))
+        return numbered([*others, limit or parts.note(kind, text)])
+
+
+def plain_id(name: str) -> str:
+    """A message's id as ids of entries may begin."""
+    return name if not name or _PLAIN.fullmatch(name) else "message." + parts.short(name)
+
+
+def numbered(pieces: list[Entry]) -> list[Piece]:
+    """The last one bears the message's own id."""
+    return [(f"#{number}", piece) for number, piece in enumerate(pieces[:-1], 1)] + [("", pieces[-1])]
+
+
+def thought_entry(thought: Any) -> Entry | None:
+    found = dict_of(thought)
+    said = [text_of(found.get("subject")), text_of(found.get("description"))]
+    text = "\n".join(filter(None, said)) or text_of(thought)
+    at = moment_of(found.get("timestamp"))
+    return parts.bare(EntryKind.THOUGHT, Origin.ASSISTANT, text, at=at) if text else None
+
+
+def tool_results(call: dict[str, Any]) -> Iterator[Entry]:
+    """The result of a call that has ended, and pictures that came with it."""
+    name, status, found = text_of(call.get("name")), text_of(call.get("status")), call.get("result")
+    if not found and status not in ("success", *parts.FAILED):
+        return
+    pieces = parts.part_list(found)
+    responses = [
+        part["functionResponse"] for part in pieces if isinstance(part.get("functionResponse"), dict)
+    ]
+    entry = parts.result_entry(responses[0], status=status) if responses else None
+    text = entry.text if entry else parts.text_in(pieces) or text_of(call.get("resultDisplay"))
+    failed = entry.is_error if entry else status in parts.FAILED
+    yield parts.result(name, text_of(call.get("id")), text, failed=failed)
+    for part in pieces:
+        if isinstance(part.get("inlineData"), dict) or isinstance(part.get("fileData"), dict):
+            yield parts.bare(EntryKind.IMAGE, Origin.TOOL, parts.picture(part))

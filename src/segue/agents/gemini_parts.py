@@ -1,0 +1,303 @@
+"""What Gemini CLI and Qwen Code, which came from it, write alike: the parts of a message, the names of its
+token counts, the words in which they tell of a limit.
+
+A part becomes an entry without an id: whoever knows the record around it gives it its place.
+"""
+
+from __future__ import annotations
+
+import binascii
+import hashlib
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from segue.agents.limit_text import reset_in
+from segue.agents.reading import INTERRUPT, compact, count_of, dict_of, list_of, text_of
+from segue.clock import Moment
+from segue.model import Entry, EntryKind, Limit, Origin, Scope, Source, Tokens
+
+SHELL = ("run_shell_command", "shell")
+CANCELLED = "cancelled"
+FAILED = ("error", CANCELLED)
+
+REFERENCED_FILES = "--- Content from referenced files ---"
+CONTINUE = ("Please continue.", "System: Please continue.")
+"""What the programs say to the model themselves, in the person's place, when an answer came to nothing."""
+
+_INJECTED = (
+    ("<session_context>", "session_context"),
+    ("<hook_context>", "hook_context"),
+    ("<system-reminder>", "system-reminder"),
+    ("This is the Gemini CLI. We are setting up the context", "session_context"),
+    ("This is the Qwen Code. We are setting up the context", "session_context"),
+    ("Here is the user's editor context", "editor_context"),
+    ("Here is a summary of changes in the user's editor context", "editor_context"),
+    ("I ran the following shell command:\n```sh\n", "shell"),
+)
+_SUMMARY = "<state_snapshot>"
+_HOOK_TAIL = re.compile(r"\s*<hook_context>.*</hook_context>\s*\Z", re.DOTALL)
+_EXIT = re.compile(r"^Exit Code: (-?\d{1,9})\s*$", re.MULTILINE)
+
+_LIMIT = re.compile(
+    r"exhausted your (?:daily )?(?:quota|capacity)|exceeded your (?:current |daily )?quota|quota exceeded"
+    r"|quota (?:limit|has been reached)|resource (?:has been )?exhausted|resource_exhausted|insufficient_quota"
+    r"|usage limit reached|rate.?limit (?:exceeded|reached|hit)",
+    re.IGNORECASE,
+)
+_DAY = re.compile(r"daily|per.?day", re.IGNORECASE)
+_MINUTE = re.compile(r"per.?minute", re.IGNORECASE)
+_MODEL = re.compile(r"\b(?:gemini|qwen)[\w.]*-[\w.-]*\w", re.IGNORECASE)
+_FAMILY = re.compile(r"\ball (\w+) models\b", re.IGNORECASE)
+_THIS_MODEL = re.compile(r"this model|per.?model", re.IGNORECASE)
+SENTENCE = 4096
+
+
+def sources(agent: str, root: Path, patterns: Sequence[str]) -> Iterator[Source]:
+    """The files under a folder whose names fit, with what tells whether they have changed."""
+    for pattern in patterns:
+        try:
+            found = sorted(root.glob(pattern))
+        except OSError:  # a folder that was there a moment ago
+            continue
+        for path in found:
+            try:
+                str(path).encode()
+                seen = path.stat()
+            except (OSError, UnicodeEncodeError):
+                continue
+            if path.is_file():
+                yield Source(agent=agent, path=str(path), size=seen.st_size, stamp=seen.st_mtime_ns)
+
+
+# Parts
+
+
+def part_list(content: Any) -> list[dict[str, Any]]:
+    """The parts of a message: they may stand in a list, alone, or as a bare text."""
+    parts = content if isinstance(content, list) else [content]
+    as_parts = ({"text": part} if isinstance(part, str) else part for part in parts)
+    return [part for part in as_parts if isinstance(part, dict)]
+
+
+def text_in(parts: Sequence[dict[str, Any]]) -> str:
+    return "".join(text_of(part.get("text")) for part in parts if not part.get("thought"))
+
+
+def bare(kind: EntryKind, origin: Origin, text: str, **fields: Any) -> Entry:
+    """An entry that has no place yet."""
+    return Entry(id="", kind=kind, origin=origin, text=text, **fields)
+
+
+def note(tool: str, text: str = "", origin: Origin = Origin.SYSTEM) -> Entry:
+    return bare(EntryKind.NOTE, origin, text, tool=tool)
+
+
+def interruption(text: str) -> Entry:
+    return note(INTERRUPT, text, Origin.HUMAN)
+
+
+def other_parts(parts: Sequence[dict[str, Any]], origin: Origin) -> Iterator[Entry]:
+    """All that is not text: calls, results, pictures, and whatever comes next year."""
+    for part in parts:
+        if isinstance(part.get("functionCall"), dict):
+            yield call_entry(part["functionCall"])
+        elif isinstance(part.get("functionResponse"), dict):
+            yield result_entry(part["functionResponse"])
+        elif isinstance(part.get("inlineData"), dict) or isinstance(part.get("fileData"), dict):
+            yield bare(EntryKind.IMAGE, origin, picture(part))
+        elif not isinstance(part.get("text"), str):
+            yield note(next(iter(part), "part"))
+
+
+def answer_parts(parts: Sequence[dict[str, Any]]) -> Iterator[Entry]:
+    """What a model said, in its order. Text that runs over several parts is one reply."""
+    words: list[str] = []
+    for part in parts:
+        is_word = isinstance(part.get("text"), str) and not part.get("thought")
+        if is_word:
+            words.append(part["text"])
+            continue
+        yield from _reply(words)
+        words = []
+        if isinstance(part.get("text"), str):
+            yield bare(EntryKind.THOUGHT, Origin.ASSISTANT, part["text"])
+        else:
+            yield from other_parts([part], Origin.ASSISTANT)
+    yield from _reply(words)
+
+
+def _reply(words: list[str]) -> Iterator[Entry]:
+    text = "".join(words)
+    if text.strip():
+        yield bare(EntryKind.REPLY, Origin.ASSISTANT, text)
+
+
+def user_texts(parts: Sequence[dict[str, Any]], typed: str | None, writer: Origin) -> Iterator[Entry]:
+    """What stands in the person's place: first what was put there for them, last what they typed.
+
+    `typed` is what the program itself says was typed, if it does: the text is then what a command or a
+    reference to a file made of it.
+    """
+    texts = [part["text"] for part in parts if isinstance(part.get("text"), str)]
+    whole = "".join(texts)
+    if whole.strip() in CONTINUE:
+        yield note("continue", whole)
+    elif typed is not None:
+        yield note("expansion", whole)
+        if typed.strip():
+            yield bare(EntryKind.PROMPT, writer, typed)
+    else:
+        yield from _typed(texts, writer)
+
+
+def _typed(texts: list[str], writer: Origin) -> Iterator[Entry]:
+    human: list[str] = []
+    for index, text in enumerate(texts):
+        if text.lstrip().startswith(REFERENCED_FILES):
+            yield note("referenced_files", "".join(texts[index:]))
+            break
+        injected = _injected(text)
+        if injected:
+            yield injected
+        else:
+            human.append(text)
+    prompt, mark, files = "".join(human).partition(f"\n{REFERENCED_FILES}")
+    if mark:
+        yield note("referenced_files", mark.lstrip() + files)
+    hook = _HOOK_TAIL.search(prompt) if "<hook_context>" in prompt else None
+    if hook:
+        yield note("hook_context", hook.group().strip())
+        prompt = prompt[: hook.start()]
+    if prompt.strip():
+        yield bare(EntryKind.PROMPT, writer, prompt)
+
+
+def _injected(text: str) -> Entry | None:
+    start = text.lstrip()
+    if start.startswith(_SUMMARY):
+        return bare(EntryKind.SUMMARY, Origin.ASSISTANT, text)
+    for words, name in _INJECTED:
+        if start.startswith(words):
+            return note(name, text, Origin.HUMAN if name == "shell" else Origin.SYSTEM)
+    return None
+
+
+# Calls and results
+
+
+def call_entry(call: dict[str, Any]) -> Entry:
+    return bare(
+        EntryKind.CALL,
+        Origin.ASSISTANT,
+        compact(call.get("args") if "args" in call else {}),
+        tool=text_of(call.get("name")) or None,
+        call=text_of(call.get("id")) or None,
+    )
+
+
+def result_entry(response: dict[str, Any], *, status: str = "") -> Entry:
+    """A result out of a function response; `status` is how the program says that it went."""
+    tool = text_of(response.get("name"))
+    answer = response.get("response")
+    fields = dict_of(answer)
+    failed = "error" in fields
+    value = fields.get("output", fields.get("error", answer))
+    return result(tool, text_of(response.get("id")), _plain(value), failed=failed or status in FAILED)
+
+
+def result(tool: str, call: str, text: str, *, failed: bool) -> Entry:
+    return bare(
+        EntryKind.RESULT,
+        Origin.TOOL,
+        text,
+        tool=tool or None,
+        call=call or None,
+        status=exit_status(tool, text),
+        is_error=failed,
+    )
+
+
+def exit_status(tool: str, text: str) -> int | None:
+    """What a shell's result tells at its end; the programs leave a success unsaid."""
+    found = _EXIT.findall(text) if tool in SHELL else []
+    return int(found[-1]) if found else None
+
+
+def _plain(value: Any) -> str:
+    return value if isinstance(value, str) else "" if value is None else compact(value)
+
+
+def picture(part: dict[str, Any]) -> str:
+    """A reference to a picture or another file that is not text, never the data."""
+    inline, file = dict_of(part.get("inlineData")), dict_of(part.get("fileData"))
+    if not inline:
+        return text_of(file.get("fileUri")) or "a file without a name"
+    return data_reference(text_of(inline.get("mimeType")), text_of(inline.get("data")))
+
+
+def data_reference(kind: str, data: str) -> str:
+    try:
+        content = binascii.a2b_base64(data)
+    except (binascii.Error, ValueError):
+        content = data.encode()
+    digest = hashlib.sha256(content).hexdigest()
+    return f"{kind or 'data'}, {len(content):,} bytes, sha256:{digest[:16]}…"
+
+
+# Figures
+
+
+def tokens_of(*, prompt: Any, answer: Any, cached: Any, thoughts: Any, tool: Any, total: Any) -> Tokens:
+    """The programs count the cached part of a prompt within it, and what a tool adds to it apart. Thoughts
+    stand apart too, except where the model came by OpenAI's protocol: there the total shows that they are
+    in the answer already."""
+    asked, said, thought = count_of(prompt), count_of(answer), count_of(thoughts)
+    kept, added = min(count_of(cached), asked), count_of(tool)
+    is_within = 0 < count_of(total) < asked + said + thought + added and thought <= said
+    return Tokens(
+        input=asked - kept + added,
+        output=said if is_within else said + thought,
+        cache_read=kept,
+    )
+
+
+def limit_in(text: str, at: Moment | None, model: str) -> Limit | None:
+    """The limit that a message says was hit. `model` is the one at work."""
+    text = text[:SENTENCE]
+    if not _LIMIT.search(text):
+        return None
+    named, family = _MODEL.search(text), _FAMILY.search(text)
+    limited = named.group() if named else family.group(1) if family else ""
+    if not limited and _THIS_MODEL.search(text):
+        limited = model
+    return Limit(
+        window="day" if _DAY.search(text) else "1m" if _MINUTE.search(text) else "",
+        scope=Scope.MODEL if limited else Scope.ACCOUNT,
+        used_percent=100.0,
+        resets_at=reset_in(text, at),
+        model=limited,
+        at=at,
+    )
+
+
+def limit_entry(text: str, at: Moment | None, model: str) -> Entry | None:
+    limit = limit_in(text, at, model)
+    return bare(EntryKind.LIMIT, Origin.SYSTEM, text, limits=(limit,)) if limit else None
+
+
+def short(*values: Any) -> str:
+    """A name for some content, short enough to be remembered by the thousand."""
+    joined = "\0".join(str(value) for value in values)
+    return hashlib.blake2b(joined.encode("utf-8", "replace"), digest_size=6).hexdigest()
+
+
+def placed(entry: Entry, **fields: Any) -> Entry:
+    return msgspec.structs.replace(entry, **fields)
+
+
+def texts_of(values: Any) -> list[str]:
+    return [value for value in list_of(values) if isinstance(value, str)]

@@ -1,0 +1,59 @@
+"""What agents' own calls of Segue left to be read later: each call writes a line and is gone.
+
+The lines are written by faces that must be quick and therefore load none of this; here they are read back.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from segue import clock, disk
+from segue.clock import Moment
+from segue.model import Value
+
+FOLDER = "spool"
+STATUS_FILES = ("statusline.1.jsonl", "statusline.jsonl")
+"""The full one first, then the one that is being written."""
+LARGEST = 8 << 20
+"""Of a file that grew beyond all sense, only the end is read."""
+
+
+class Report(Value, frozen=True):
+    """What an agent told its status line, and when."""
+
+    at: Moment
+    status: dict[str, Any]
+
+
+def read_status(data: Path) -> list[Report]:
+    """Every report that is still there, newest last. A line that is none is passed over."""
+    reports = []
+    for name in STATUS_FILES:
+        for line in _content(data / FOLDER / name).splitlines():
+            report = _report(line)
+            if report is not None:
+                reports.append(report)
+    return sorted(reports, key=lambda report: report.at)
+
+
+def _content(path: Path) -> bytes:
+    try:
+        if disk.is_no_file(path):
+            return b""
+        with path.open("rb") as file:
+            file.seek(max(0, path.stat().st_size - LARGEST))
+            return file.read(LARGEST)
+    except OSError:
+        return b""
+
+
+def _report(line: bytes) -> Report | None:
+    try:
+        found = json.loads(line)
+        clock.parse(found["at"])
+        status = found["status"]
+    except (ValueError, TypeError, KeyError, RecursionError):
+        return None
+    return Report(at=found["at"], status=status) if isinstance(status, dict) else None

@@ -1,0 +1,387 @@
+"""The index of transcripts: derived data in an SQLite file of its own, beside the stores.
+
+`index.sql` says what it holds. It is never worth an error: where the file is damaged or of another version
+it is made anew, and where it cannot be written the index lives in memory for this run.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import hashlib
+import os
+import sqlite3
+from array import array
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from segue import clock, disk
+from segue.errors import StoreBusy
+from segue.model import Mark, Source, Spend, Tokens, Transcript
+from segue.store import queries
+
+VERSION = 1
+QUARTER = 900
+CLASSES = (32_000, 100_000, 128_000, 199_999, 200_000, 256_000, 272_000, 512_000, 524_288)
+"""Where the size of a question may change its price. A spend's class is the number of these it exceeds."""
+TOLD = -1
+"""The class of what the agent itself told the price of."""
+FAR = 1 << 40
+
+Row = tuple[int, int, str, int, int, int, int, int, int, float]
+"""A spend as the index takes it: key, second, model, class, five counts, cost."""
+
+
+class Known(Struct, frozen=True):
+    """What the index knows of a source: how far each pass came, and the transcript after the full one."""
+
+    id: int
+    source: Source
+    mark: Mark
+    spent: Source
+    spent_mark: Mark
+    told: Source
+    told_mark: Mark
+    transcript: Transcript | None
+
+
+class Sum(Struct, frozen=True):
+    """Tokens of one model and size class in one period: a day, a quarter's number, or a source's number."""
+
+    period: Any
+    model: str
+    size_class: int
+    answers: int
+    tokens: Tokens
+    cost_usd: float
+    """What agents told themselves: only in the class TOLD."""
+
+
+def size_in(size_class: int) -> int:
+    """A size of a question that is in a class."""
+    return CLASSES[size_class - 1] + 1 if size_class > 0 else 0
+
+
+class Ledger(Struct, frozen=True):
+    """What a source spent, packed for the index: made where the source is read, which may be another process."""
+
+    keys: bytes
+    """The hashes of the answers that count, eight bytes each."""
+    spends: bytes
+    """Every answer, counted or not."""
+    buckets: list[tuple[int, str, int, int, int, int, int, int, int, float]]
+    """Sums of those that count: quarter, model, class, answers, five counts, cost."""
+
+
+def ledger_of(spends: Iterable[Spend]) -> Ledger:
+    return pack([row_of(spend) for spend in spends])
+
+
+def row_of(spend: Spend) -> Row:
+    tokens = spend.tokens
+    key = int.from_bytes(hashlib.blake2b(spend.key.encode(), digest_size=8).digest(), signed=True)
+    at = int(clock.parse(spend.at).timestamp()) if spend.at else 0
+    asked = tokens.input + tokens.cache_read + tokens.cache_write
+    return (
+        key,
+        at,
+        spend.model,
+        TOLD if spend.cost_usd is not None else bisect_left(CLASSES, asked),
+        tokens.input,
+        tokens.output,
+        tokens.cache_read,
+        tokens.cache_write,
+        tokens.cache_write_long,
+        spend.cost_usd or 0.0,
+    )
+
+
+def pack(rows: list[Row], counts: Callable[[int], bool] = lambda _key: True) -> Ledger:
+    """Pack spends; those whose key counts are summed up."""
+    keys = array("q")
+    sums: dict[tuple[int, str, int], list[float]] = {}
+    for row in rows:
+        key, at, model, size_class, input, output, read, write, long, cost = row
+        if not counts(key):
+            continue
+        keys.append(key)
+        total = sums.setdefault((at // QUARTER, model, size_class), [0, 0, 0, 0, 0, 0, 0.0])
+        total[0] += 1
+        total[1] += input
+        total[2] += output
+        total[3] += read
+        total[4] += write
+        total[5] += long
+        total[6] += cost
+    buckets = [(*key, *total) for key, total in sums.items()]
+    return Ledger(keys.tobytes(), msgspec.msgpack.encode(rows), buckets)  # type: ignore[arg-type]
+
+
+def _keys(packed: bytes) -> array[int]:
+    return array("q", packed)
+
+
+def _rows(packed: bytes) -> list[Row]:
+    return msgspec.msgpack.decode(packed, type=list[Row]) if packed else []
+
+
+@functools.cache
+def _sql() -> dict[str, str]:
+    return queries.parse(queries.text("queries.index.sql"))
+
+
+class Index:
+    def __init__(self, path: Path, *, busy_seconds: float = 30) -> None:
+        self.path = path
+        self.busy_seconds = busy_seconds
+        self.is_in_memory = False
+        try:
+            self._connection = self._open()
+        except sqlite3.DatabaseError as error:
+            if _is_busy(error):
+                raise StoreBusy(place=path, seconds=round(busy_seconds)) from error
+            self._connection = self._open_anew()
+        except OSError:
+            self._connection = self._in_memory()
+
+    def _open(self) -> sqlite3.Connection:
+        disk.make_private_folder(self.path.parent)
+        os.close(disk.open_private(self.path, os.O_RDWR | os.O_CREAT))
+        connection = self._connect(str(self.path))
+        try:
+            (version,) = connection.execute("pragma user_version").fetchone()
+            if version == 0:
+                self._create(connection)
+            elif version != VERSION:
+                raise sqlite3.DatabaseError("of another version")
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    def _open_anew(self) -> sqlite3.Connection:
+        try:
+            for suffix in ("", "-journal", "-wal", "-shm"):
+                self.path.with_name(self.path.name + suffix).unlink(missing_ok=True)
+            return self._open()
+        except (OSError, sqlite3.DatabaseError):
+            return self._in_memory()
+
+    def _in_memory(self) -> sqlite3.Connection:
+        self.is_in_memory = True
+        connection = self._connect(":memory:")
+        self._create(connection)
+        return connection
+
+    def _connect(self, path: str) -> sqlite3.Connection:
+        connection = sqlite3.connect(path, timeout=self.busy_seconds, isolation_level=None)
+        connection.row_factory = sqlite3.Row
+        # What is lost with the power is found again: nothing here needs to wait for the disk.
+        connection.execute("pragma synchronous = off")
+        return connection
+
+    def _create(self, connection: sqlite3.Connection) -> None:
+        connection.execute("begin immediate")
+        (version,) = connection.execute("pragma user_version").fetchone()
+        if version == 0:
+            statement = ""
+            for part in queries.text("index.sql").split(";"):
+                statement += part + ";"
+                if sqlite3.complete_statement(statement):
+                    connection.execute(statement)
+                    statement = ""
+            connection.execute(f"pragma user_version = {VERSION}")
+        connection.execute("commit")
+
+    def close(self) -> None:
+        self._connection.close()
+
+    @contextlib.contextmanager
+    def changing(self) -> Iterator[None]:
+        """One change of the index: whole, or not at all."""
+        try:
+            self._connection.execute("begin immediate")
+        except sqlite3.OperationalError as error:
+            raise StoreBusy(place=self.path, seconds=round(self.busy_seconds)) from error
+        try:
+            yield
+            self._connection.execute("commit")
+        except BaseException:
+            if self._connection.in_transaction:
+                self._connection.execute("rollback")
+            raise
+
+    def _run(self, query: str, /, **values: Any) -> sqlite3.Cursor:
+        return self._connection.execute(_sql()[query], values)
+
+    # Sources
+
+    def known(self) -> dict[tuple[str, str], Known]:
+        return {(row["path"], row["part"]): _known(row) for row in self._run("sources")}
+
+    def add(self, source: Source) -> int:
+        row = self._run("source_add", agent=source.agent, path=source.path, part=source.part).fetchone()
+        return int(row["id"])
+
+    def drop(self, id: int) -> None:
+        self._free(id, self._counted())
+        self._run("passages_drop", source=id)
+        self._run("source_drop", id=id)
+
+    def put_transcript(self, id: int, source: Source, mark: Mark, transcript: Transcript) -> None:
+        self._run(
+            "source_read",
+            id=id,
+            size=source.size,
+            stamp=source.stamp,
+            mark=msgspec.json.encode(mark).decode(),
+            transcript=msgspec.json.encode(transcript).decode(),
+            name=transcript.id,
+            project=transcript.project,
+            updated_at=transcript.updated_at,
+        )
+
+    # Spends
+
+    def put_spent(self, found: Iterable[tuple[int, Source, Mark, Ledger, bool]]) -> None:
+        """Keep what sources were found to have spent since their marks, or at all (the flag)."""
+        counted = self._counted()
+        for id, source, mark, ledger, is_anew in found:
+            before = None if is_anew else self._ledger(id)
+            if is_anew:
+                self._free(id, counted)
+            ledger = self._settle(id, ledger, before, counted)
+            self._run(
+                "source_spent",
+                id=id,
+                size=source.size,
+                stamp=source.stamp,
+                mark=msgspec.json.encode(mark).decode(),
+                keys=ledger.keys,
+                spends=ledger.spends,
+            )
+
+    def _counted(self) -> dict[int, int]:
+        """Every answer that is counted, and the source it is counted in."""
+        return {key: row["id"] for row in self._run("keys") for key in _keys(row["keys"])}
+
+    def _ledger(self, id: int) -> tuple[set[int], list[Row]]:
+        row = self._run("spends_of", id=id).fetchone()
+        return set(_keys(row["keys"])), _rows(row["spends"])
+
+    def _settle(
+        self, id: int, ledger: Ledger, before: tuple[set[int], list[Row]] | None, counted: dict[int, int]
+    ) -> Ledger:
+        """Count what no other source counts. Mostly that is all of it, as it was packed."""
+        keys = _keys(ledger.keys)
+        if before and before[1]:
+            merged = {row[0]: row for row in before[1]}
+            for row in _rows(ledger.spends):
+                if row[0] not in merged or sum(row[4:8]) >= sum(merged[row[0]][4:8]):
+                    merged[row[0]] = row
+            ledger = pack(list(merged.values()), lambda key: counted.get(key, id) == id)
+        elif any(counted.get(key, id) != id for key in keys):
+            ledger = pack(_rows(ledger.spends), lambda key: counted.get(key, id) == id)
+        counted.update(dict.fromkeys(_keys(ledger.keys), id))
+        self._run("buckets_drop", source=id)
+        self._connection.executemany(_sql()["bucket_add"], [(id, *bucket) for bucket in ledger.buckets])
+        return ledger
+
+    def _free(self, id: int, counted: dict[int, int]) -> None:
+        """A source counts nothing any more: what others tell of as well is counted there."""
+        row = self._run("spends_of", id=id).fetchone()
+        free = set(_keys(row["keys"])) if row else set()
+        for key in free:
+            counted.pop(key, None)
+        if not free:
+            return
+        self._run("spends_put", id=id, keys=b"", spends=b"")
+        self._run("buckets_drop", source=id)
+        for other in self._run("spends_of_all", id=id).fetchall():
+            rows = _rows(other["spends"])
+            if free & {row[0] for row in rows}:
+                ledger = pack(rows, lambda key, here=other["id"]: counted.get(key, here) == here)  # type: ignore[misc]
+                self._settle(other["id"], ledger, None, counted)
+                self._run("spends_put", id=other["id"], keys=ledger.keys, spends=ledger.spends)
+
+    def sums(self, by: str, since: int = 0, until: int = FAR) -> list[Sum]:
+        """Tokens by 'day', 'quarter' or 'source', from one quarter up to another."""
+        return [
+            Sum(
+                row["period"],
+                row["model"],
+                row["class"],
+                row["answers"],
+                Tokens(
+                    input=row["input"],
+                    output=row["output"],
+                    cache_read=row["cache_read"],
+                    cache_write=row["cache_write"],
+                    cache_write_long=row["cache_write_long"],
+                ),
+                row["cost"],
+            )
+            for row in self._run(f"sums_by_{by}", since=since, until=until)
+        ]
+
+    # Prices
+
+    def price(self, model: str, data: str) -> bytes | None:
+        """A price that was looked up before; b'' where it was found to be unknown."""
+        row = self._run("price_get", model=model, data=data).fetchone()
+        return (row["found"] or "").encode() if row else None
+
+    def put_price(self, model: str, data: str, found: bytes) -> None:
+        self._run("price_put", model=model, data=data, found=found.decode())
+
+    # Full text
+
+    def put_told(self, id: int, source: Source, mark: Mark, texts: Iterable[str], *, is_anew: bool) -> None:
+        if is_anew:
+            self._run("passages_drop", source=id)
+        for text in texts:
+            passage = self._run("passage_add", source=id).fetchone()["id"]
+            self._run("words_add", id=passage, text=text)
+        encoded = msgspec.json.encode(mark).decode()
+        self._run("source_told", id=id, size=source.size, stamp=source.stamp, mark=encoded)
+
+    def search(self, words: Iterable[str]) -> set[int]:
+        """The sources in which all words occur in one passage."""
+        quoted = " ".join('"' + word.replace('"', '""') + '"' for word in words)
+        return {row["source"] for row in self._run("words_search", words=quoted)}
+
+
+def _known(row: sqlite3.Row) -> Known:
+    def source(prefix: str) -> Source:
+        return Source(
+            agent=row["agent"],
+            path=row["path"],
+            part=row["part"],
+            size=row[f"{prefix}size"],
+            stamp=row[f"{prefix}stamp"],
+        )
+
+    def mark(prefix: str) -> Mark:
+        return msgspec.json.decode(row[f"{prefix}mark"], type=Mark)
+
+    transcript = row["transcript"]
+    return Known(
+        row["id"],
+        source(""),
+        mark(""),
+        source("spent_"),
+        mark("spent_"),
+        source("told_"),
+        mark("told_"),
+        msgspec.json.decode(transcript, type=Transcript) if transcript else None,
+    )
+
+
+def _is_busy(error: sqlite3.Error) -> bool:
+    name = getattr(error, "sqlite_errorname", "") or ""
+    return name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED"))

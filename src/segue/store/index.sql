@@ -1,0 +1,65 @@
+-- The index: what was found in the transcripts of this machine. All of it can be found again, so a file
+-- of another version, or a damaged one, is thrown away and made anew; nothing here is ever migrated.
+--
+-- A SOURCE is a transcript, or what is known of it. There are two passes over one, each with its own mark:
+-- `spent_*` is where the quick pass for tokens ended, the others where the full pass ended, which gives
+-- the transcript as JSON.
+--
+-- `spends` holds every answer of a model that a source tells of, packed; `keys` the hashes of those that are
+-- counted there. An answer that stands in several files (forks, resumes) is counted where it was first found;
+-- when that source goes, it passes to another. A BUCKET sums what is counted in a source over a quarter of an
+-- hour, per model and size class: any day in any time zone, any week and any 5-hour block is a sum of buckets.
+--
+-- PASSAGE and WORDS are the full text of what people and agents said, made when it is first searched.
+-- PRICE keeps what was looked up, because looking up is slow.
+
+create table source (
+  id integer primary key,
+  agent text not null,
+  path text not null,
+  part text not null,
+  size integer not null default -1,
+  stamp integer not null default -1,
+  mark text not null default '{}',
+  spent_size integer not null default -1,
+  spent_stamp integer not null default -1,
+  spent_mark text not null default '{}',
+  keys blob not null default x'',
+  spends blob not null default x'',
+  told_size integer not null default -1,
+  told_stamp integer not null default -1,
+  told_mark text not null default '{}',
+  name text,
+  project text,
+  updated_at text,
+  transcript text,
+  unique (path, part)
+);
+
+create table bucket (
+  source integer not null,
+  quarter integer not null,
+  model text not null,
+  class integer not null,
+  answers integer not null,
+  input integer not null,
+  output integer not null,
+  cache_read integer not null,
+  cache_write integer not null,
+  cache_write_long integer not null,
+  cost real not null,
+  primary key (source, quarter, model, class)
+) without rowid;
+
+create table price (
+  model text primary key not null,
+  data text not null,
+  found text
+);
+
+create table passage (
+  id integer primary key,
+  source integer not null
+);
+create index passage_by_source on passage (source);
+create virtual table words using fts5 (text, content = '');

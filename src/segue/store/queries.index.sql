@@ -1,0 +1,109 @@
+-- The statements of the index.
+
+-- name: sources
+-- Every source with its marks.
+select id, agent, path, part, size, stamp, mark, spent_size, spent_stamp, spent_mark, told_size, told_stamp,
+  told_mark, transcript from source;
+
+-- name: source_add
+-- A source that was not known.
+insert into source (agent, path, part) values (:agent, :path, :part)
+on conflict (path, part) do update set agent = excluded.agent returning id;
+
+-- name: source_spent
+-- The quick pass came this far.
+update source set spent_size = :size, spent_stamp = :stamp, spent_mark = :mark, keys = :keys, spends = :spends
+where id = :id;
+
+-- name: source_read
+-- The full pass came this far.
+update source set size = :size, stamp = :stamp, mark = :mark, transcript = :transcript, name = :name,
+  project = :project, updated_at = :updated_at where id = :id;
+
+-- name: source_told
+-- The full text is indexed up to here.
+update source set told_size = :size, told_stamp = :stamp, told_mark = :mark where id = :id;
+
+-- name: source_drop
+-- A source that is gone.
+delete from source where id = :id;
+
+-- name: keys
+-- Every answer that is counted somewhere.
+select id, keys from source where keys <> x'';
+
+-- name: spends_of
+-- What a source tells of.
+select keys, spends from source where id = :id;
+
+-- name: spends_of_all
+-- What every source but one tells of.
+select id, keys, spends from source where id <> :id and spends <> x'' order by id;
+
+-- name: spends_put
+-- What a source tells of, anew.
+update source set keys = :keys, spends = :spends where id = :id;
+
+-- name: buckets_drop
+-- Forget a source's sums.
+delete from bucket where source = :source;
+
+-- name: bucket_add
+-- A sum.
+insert into bucket
+  (source, quarter, model, class, answers, input, output, cache_read, cache_write, cache_write_long, cost)
+values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
+
+-- name: sums_by_day
+-- Tokens per day of this machine's time zone.
+select date(b.quarter * 900, 'unixepoch', 'localtime') as period, b.model as model, b.class as class,
+  sum(b.answers) as answers, sum(b.input) as input, sum(b.output) as output,
+  sum(b.cache_read) as cache_read, sum(b.cache_write) as cache_write,
+  sum(b.cache_write_long) as cache_write_long, sum(b.cost) as cost
+from bucket b
+where b.quarter >= :since and b.quarter < :until
+group by 1, 2, 3 order by 1, 2;
+
+-- name: sums_by_quarter
+-- Tokens per quarter of an hour.
+select b.quarter as period, b.model as model, b.class as class,
+  sum(b.answers) as answers, sum(b.input) as input, sum(b.output) as output,
+  sum(b.cache_read) as cache_read, sum(b.cache_write) as cache_write,
+  sum(b.cache_write_long) as cache_write_long, sum(b.cost) as cost
+from bucket b
+where b.quarter >= :since and b.quarter < :until
+group by 1, 2, 3 order by 1, 2;
+
+-- name: sums_by_source
+-- Tokens per source.
+select b.source as period, b.model as model, b.class as class,
+  sum(b.answers) as answers, sum(b.input) as input, sum(b.output) as output,
+  sum(b.cache_read) as cache_read, sum(b.cache_write) as cache_write,
+  sum(b.cache_write_long) as cache_write_long, sum(b.cost) as cost
+from bucket b
+where b.quarter >= :since and b.quarter < :until
+group by 1, 2, 3 order by 1, 2;
+
+-- name: price_get
+-- A price that was looked up before, in this version of the price data.
+select found from price where model = :model and data = :data;
+
+-- name: price_put
+-- Keep it.
+insert or replace into price (model, data, found) values (:model, :data, :found);
+
+-- name: passages_drop
+-- What a source said is not to be found any more.
+delete from passage where source = :source;
+
+-- name: passage_add
+-- Something that was said in a source.
+insert into passage (source) values (:source) returning id;
+
+-- name: words_add
+-- Its words.
+insert into words (rowid, text) values (:id, :text);
+
+-- name: words_search
+-- The sources in which all of the words occur together.
+select distinct p.source as source from words w join passage p on p.id = w.rowid where words match :words;

@@ -1,0 +1,136 @@
+"""What Segue promises of every reader, as functions that fail with a sentence: for those who add an agent.
+
+    from segue.testing import check_bad_input, check_reader
+
+    def test_it_keeps_the_promises(tmp_path):
+        check_reader(my_agent, SAMPLE, tmp_path)
+        check_bad_input(my_agent, SAMPLE, tmp_path, seed=1, count=100)
+
+Nothing here needs a test framework. The sample is copied to `scratch`, which must be a folder that may be
+filled, and only the copy is read. docs/add-an-agent.md says what the promises are for.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from segue.agents import Reader
+from segue.errors import SegueError
+from segue.model import Mark, Source
+from segue.testing.entries import check_entries, check_links, check_records
+from segue.testing.following import check_following, check_replaced, check_scan, check_twice
+from segue.testing.passes import ensure, placed, read_all, source_of, state_of
+from segue.testing.spoiling import mutations
+
+__all__ = ["Toll", "check_bad_input", "check_reader", "mutations", "try_bad_input"]
+
+START = 4096
+SECONDS_PER_10_MB = 5.0
+
+
+class Toll(NamedTuple):
+    """What became of the mutations of one kind."""
+
+    files: int = 0
+    entries: int = 0
+    broken: int = 0
+    """Lines that were passed over, and counted."""
+    refused: int = 0
+    """Files that were answered with an error that says why."""
+
+
+def check_reader(
+    reader: Reader, sample: Path, scratch: Path, *, part: str = "", foreign: Iterable[bytes] = ()
+) -> None:
+    """Whether a reader keeps every promise over a sample. `foreign` are starts of other agents' files."""
+    path = placed(sample, scratch)
+    content = path.read_bytes()
+    before = state_of(path.parent)
+    whole = read_all(reader, source_of(reader, path, part))
+    ensure(bool(whole.entries), f"{sample.name} gives no entries: take a sample with a conversation in it")
+    check_entries(whole.entries)
+    check_links(whole.entries)
+    check_records(whole, content)
+    check_recognition(reader, content, foreign)
+    check_twice(reader, whole)
+    check_scan(reader, whole.reading.source)
+    check_search(reader, scratch)
+    ensure(state_of(path.parent) == before, "reading has changed the folder that was read")
+    check_following(reader, path, content, whole)
+    check_replaced(reader, path, content, whole)
+
+
+def check_bad_input(
+    reader: Reader,
+    sample: Path,
+    scratch: Path,
+    seed: int,
+    count: int,
+    *,
+    part: str = "",
+    foreign: Sequence[bytes] = (),
+) -> dict[str, Toll]:
+    """Whether a reader bears whatever may stand in a file: it reads what is sound, counts what is not, and
+    gives up in time and with an error that says why, if at all."""
+    tolls: dict[str, Toll] = {}
+    for kind, toll, problem in try_bad_input(reader, sample, scratch, seed, count, part, foreign):
+        if problem is not None:
+            raise AssertionError(str(problem)) from problem.__cause__
+        tolls[kind] = Toll(*map(sum, zip(tolls.get(kind, Toll()), toll, strict=True)))
+    return tolls
+
+
+def try_bad_input(
+    reader: Reader,
+    sample: Path,
+    scratch: Path,
+    seed: int,
+    count: int,
+    part: str = "",
+    foreign: Sequence[bytes] = (),
+) -> Iterator[tuple[str, Toll, AssertionError | None]]:
+    """The same for those who want to know all that is wrong: one outcome for each mutation."""
+    path = placed(sample, scratch)
+    content = path.read_bytes()
+    mark = read_all(reader, source_of(reader, path, part)).reading.mark
+    for number, (kind, spoilt) in enumerate(mutations(content, seed, count, foreign)):
+        path.write_bytes(spoilt)
+        try:
+            yield kind, _bear(reader, source_of(reader, path, part), spoilt, mark), None
+        except Exception as error:  # noqa: BLE001 - whatever comes out of a reader is what is looked for
+            problem = AssertionError(f"{sample.name}, seed {seed}, mutation {number} ({kind}): {error!r}")
+            problem.__cause__ = error
+            yield kind, Toll(files=1), problem
+
+
+def _bear(reader: Reader, source: Source, content: bytes, mark: Mark) -> Toll:
+    begun = time.process_time()  # of this process: other work on the machine must not fail a test
+    try:
+        found = read_all(reader, source)
+        taken = time.process_time() - begun
+        check_scan(reader, source)
+        for _ in reader.read(source, mark):  # a mark of what the file was before
+            pass
+    except SegueError:
+        return Toll(files=1, refused=1)
+    allowed = SECONDS_PER_10_MB * max(1.0, len(content) / 10_000_000)
+    ensure(taken <= allowed, f"reading {len(content):,} bytes took {taken:.1f} s")
+    check_entries(found.entries)
+    check_records(found, content)
+    return Toll(files=1, entries=len(found.entries), broken=found.reading.broken)
+
+
+def check_recognition(reader: Reader, content: bytes, foreign: Iterable[bytes]) -> None:
+    ensure(reader.recognise(content[:START]), "the reader does not recognise its own sample")
+    for start in (b"", b"\n", b"\0" * START, b"{}", b"[]", b"null", b"# Notes\n", b"\xff\xfe{", *foreign):
+        ensure(not reader.recognise(start[:START]), f"the reader takes this for its own: {start[:200]!r}")
+
+
+def check_search(reader: Reader, scratch: Path) -> None:
+    """That `find` finds nothing where there is nothing."""
+    nowhere = scratch / "nowhere"
+    found = list(reader.find({"HOME": str(nowhere)}, [nowhere]))
+    ensure(not found, f"found where there is nothing: {found[:1]}")

@@ -1,0 +1,152 @@
+"""What holds for the entries of every transcript, and that none of its records was dropped."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from segue.agents.reading import LONGEST_LINE, decode
+from segue.model import Entry, EntryKind, Origin, Spend
+from segue.testing.passes import Pass, ensure
+
+MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z")
+ORIGINS = {
+    EntryKind.PROMPT: {Origin.HUMAN, Origin.ASSISTANT, Origin.SYSTEM},
+    EntryKind.REPLY: {Origin.ASSISTANT},
+    EntryKind.THOUGHT: {Origin.ASSISTANT},
+    EntryKind.CALL: {Origin.ASSISTANT},
+    EntryKind.RESULT: {Origin.TOOL},
+}
+
+
+def check_entries(entries: Iterable[Entry]) -> None:
+    """What holds for entries whatever they were made from."""
+    places: dict[str, int] = {}
+    kept = list(entries)
+    for place, entry in enumerate(kept):
+        ensure(bool(entry.id), f"entry {place} has no id")
+        ensure(entry.id not in places, f"two entries have the id {entry.id!r}")
+        places[entry.id] = place
+    for place, entry in enumerate(kept):
+        above = places.get(entry.parent or "", -1)
+        ensure(above < place, f"the parent of {entry.id!r}, {entry.parent!r}, does not come before it")
+        _check_fields(entry)
+        ensure(
+            entry.origin in ORIGINS.get(entry.kind, set(Origin)),
+            f"{entry.id!r}: a {entry.kind} cannot be of origin {entry.origin}",
+        )
+
+
+def _check_fields(entry: Entry) -> None:
+    words = (entry.id, entry.text, entry.parent, entry.model, entry.tool, entry.call, entry.cwd, entry.branch)
+    for word in (*words, entry.subagent):
+        ensure(
+            word is None or isinstance(word, str),
+            f"{entry.id!r}: {word!r:.80} stands where there should be text",
+        )
+        ensure(word is None or _is_writable(word), f"{entry.id!r}: {word!r:.80} cannot be written as UTF-8")
+    status = entry.status
+    ensure(
+        status is None or (isinstance(status, int) and not isinstance(status, bool)),
+        f"{entry.id!r}: the exit status is {status!r:.80}",
+    )
+    ensure(isinstance(entry.native, dict), f"{entry.id!r} does not keep its record in `native`")
+    moments = [entry.at, *(limit.at for limit in entry.limits), *(limit.resets_at for limit in entry.limits)]
+    for at in moments:
+        ensure(at is None or bool(MOMENT.fullmatch(at)), f"{entry.id!r}: {at!r} is no moment")
+    for limit in entry.limits:
+        used = limit.used_percent
+        ensure(bool(limit.window), f"{entry.id!r}: a limit without a window")
+        ensure(used is None or 0 <= used < float("inf"), f"{entry.id!r}: {used} % of a limit")
+    if entry.kind is EntryKind.LIMIT:
+        ensure(bool(entry.limits), f"{entry.id!r} is a limit and does not say which: fill `limits`")
+    if entry.spend:
+        _check_spend(entry.id, entry.spend)
+
+
+def _check_spend(id: str, spend: Spend) -> None:
+    tokens = spend.tokens
+    counts = (tokens.input, tokens.output, tokens.cache_read, tokens.cache_write, tokens.cache_write_long)
+    ensure(bool(spend.key), f"{id!r}: a spend without a key")
+    ensure(_is_writable(spend.key + spend.model), f"{id!r}: a spend's key cannot be written as UTF-8")
+    ensure(
+        all(isinstance(count, int) and count >= 0 for count in counts), f"{id!r}: impossible tokens {tokens}"
+    )
+    ensure(tokens.cache_write_long <= tokens.cache_write, f"{id!r}: more kept long than written: {tokens}")
+    ensure(spend.at is None or bool(MOMENT.fullmatch(spend.at)), f"{id!r}: {spend.at!r} is no moment")
+    cost = spend.cost_usd
+    ensure(cost is None or 0 <= cost < float("inf"), f"{id!r}: a cost of {cost} dollars")
+
+
+def _is_writable(word: str) -> bool:
+    try:
+        word.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def check_links(entries: Iterable[Entry]) -> None:
+    """That results hang on their calls. Holds for what an agent wrote, not for everything that may be read."""
+    calls: dict[str, list[Entry]] = {}
+    by_id: dict[str, Entry] = {}
+    for entry in entries:
+        if entry.kind is EntryKind.CALL:
+            ensure(bool(entry.tool), f"the call {entry.id!r} does not name its tool")
+            calls.setdefault(entry.call or "", []).append(entry)
+        if entry.kind is EntryKind.RESULT and entry.call in calls:
+            _check_result(entry, calls[entry.call], by_id)
+        by_id[entry.id] = entry
+
+
+def _check_result(result: Entry, calls: list[Entry], by_id: Mapping[str, Entry]) -> None:
+    above = by_id.get(result.parent or "")
+    # Several results in one record hang on each other, so that a walk from its child meets them all.
+    is_beside = above is not None and above.native == result.native
+    ensure(
+        is_beside or any(call.id == result.parent for call in calls),
+        f"the result {result.id!r} does not hang on its call: its parent is {result.parent!r}",
+    )
+    ensure(
+        result.tool is None or any(call.tool == result.tool for call in calls),
+        f"the result {result.id!r} is of {result.tool!r}, its call of {calls[-1].tool!r}",
+    )
+
+
+def check_records(whole: Pass, content: bytes) -> None:
+    """In a file of JSON lines every record must have given an entry that keeps it."""
+    reading, (lines, sound) = whole.reading, records_in(whole, content)
+    if not sound or not reading.lines:
+        return
+    ensure(
+        (reading.lines, reading.broken) == (lines, lines - len(sound)),
+        f"{lines} lines, {lines - len(sound)} of them broken,"
+        f" were counted as {reading.lines} and {reading.broken}",
+    )
+    lost = lost_records(whole, sound)
+    example = next(iter(lost), "")
+    ensure(not lost, f"{lost.total()} of {len(sound)} records gave no entry, such as {example:.300}")
+
+
+def records_in(whole: Pass, content: bytes) -> tuple[int, list[dict[str, Any]]]:
+    """How many lines a pass went over, and those of them that are JSON objects: none in another format."""
+    lines = [line.strip() for line in content[: whole.reading.mark.offset].split(b"\n")]
+    lines = [line for line in lines if line]
+    records = [decode(line) if len(line) <= LONGEST_LINE else None for line in lines]
+    return len(lines), [record for record in records if record is not None]
+
+
+def lost_records(whole: Pass, sound: Iterable[dict[str, Any]]) -> Counter[str]:
+    """The records that no entry keeps. Of records that are the same in everything one is enough."""
+    natives = {id(entry.native): entry.native for entry in whole.entries}
+    held = set(map(_print_of, natives.values()))
+    return Counter(found for found in map(_print_of, sound) if found not in held)
+
+
+def _print_of(record: Any) -> str:
+    try:
+        return repr(record)
+    except RecursionError:
+        return "too deep"

@@ -1,0 +1,301 @@
+"""One suite over every agent that can be read: the same promises, kept over each one's samples."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import cast
+
+import msgspec
+import pytest
+
+from segue import agents
+from segue.agents import Reader, demo, reading
+from segue.agents.reading import Reading
+from segue.errors import AgentError
+from segue.model import Entry, EntryKind, Mark, Origin, Source, Spend, Tokens
+from segue.testing import check_bad_input, check_reader, mutations
+from segue.testing.entries import check_entries, check_links
+from segue.testing.following import cuts, earlier
+from segue.testing.passes import read_all, source_of
+from segue.testing.spoiling import KINDS, a_long_line
+from tests.samples import THIRD_PARTY, Sample, samples
+
+ROOT = Path(__file__).parent.parent
+MUTATIONS = 40
+READABLE = [name for name in agents.NAMES if agents.can_be_read(name)]
+SAMPLES = [sample for name in READABLE for sample in samples(name)]
+PAGE = ROOT / "docs" / "add-an-agent.md"
+
+
+def foreign_to(name: str) -> list[bytes]:
+    others = [sample for other in READABLE if other != name for sample in samples(other)]
+    return sorted({sample.path.read_bytes() for sample in others})
+
+
+@pytest.mark.parametrize("name", READABLE)
+def test_every_agent_that_can_be_read_has_a_sample(name: str) -> None:
+    assert samples(name), f"put a transcript into tests/data/{name}/"
+
+
+@pytest.mark.parametrize("sample", SAMPLES, ids=str)
+def test_a_reader_keeps_every_promise(sample: Sample, tmp_path: Path) -> None:
+    check_reader(
+        agents.reader(sample.agent),
+        sample.path,
+        tmp_path,
+        part=sample.part,
+        foreign=foreign_to(sample.agent),
+    )
+
+
+@pytest.mark.parametrize("sample", SAMPLES, ids=str)
+def test_a_reader_bears_bad_input(sample: Sample, tmp_path: Path) -> None:
+    reader, foreign = agents.reader(sample.agent), foreign_to(sample.agent)
+    tolls = check_bad_input(
+        reader, sample.path, tmp_path, seed=1, count=MUTATIONS, part=sample.part, foreign=foreign
+    )
+    assert sum(toll.files for toll in tolls.values()) == MUTATIONS
+    if sample.path.suffix == ".jsonl":
+        assert [kind for kind, toll in tolls.items() if toll.refused] == [], "one bad line ends the reading"
+
+
+def test_one_very_long_line_costs_no_other(tmp_path: Path) -> None:
+    path = tmp_path / "long.demo.jsonl"
+    path.write_bytes(a_long_line(ENTRY * 4, reading.LONGEST_LINE + 1))
+    found = reading.records(demo.read(source_of(demo, path)))
+    assert len(list(found)) == 4
+
+
+@pytest.mark.parametrize("name", READABLE)
+def test_what_is_no_file_is_refused_with_an_error_that_says_so(name: str, tmp_path: Path) -> None:
+    pipe, folder = tmp_path / "pipe", tmp_path / "folder"
+    os.mkfifo(pipe)
+    folder.mkdir()
+    for path in (pipe, folder, tmp_path / "nowhere", Path("/dev/zero"), tmp_path / "a\0b"):
+        with pytest.raises(AgentError):
+            list(agents.reader(name).read(Source(agent=name, path=str(path))))
+
+
+# The suite itself
+
+
+ENTRY = b'{"id": "e1", "kind": "reply", "origin": "assistant", "text": "Yes."}\n'
+A_REPLY = Entry(id="e1", kind=EntryKind.REPLY, origin=Origin.ASSISTANT, text="Yes.", native={})
+
+
+def changed(**fields: object) -> Entry:
+    return msgspec.structs.replace(A_REPLY, **fields)
+
+
+@pytest.mark.parametrize(
+    ("entries", "says"),
+    [
+        ([A_REPLY, A_REPLY], "two entries have the id 'e1'"),
+        ([changed(id="")], "has no id"),
+        ([changed(parent="e1")], "does not come before it"),
+        ([changed(id="e0", parent="e1"), A_REPLY], "does not come before it"),
+        ([changed(origin=Origin.HUMAN)], "cannot be of origin human"),
+        ([changed(text="\ud800")], "cannot be written as UTF-8"),
+        ([changed(tool=["x"])], "should be text"),
+        ([changed(at="2026-01-01T00:00:00Z")], "is no moment"),
+        ([changed(native=None)], "does not keep its record"),
+        ([changed(kind=EntryKind.LIMIT)], "does not say which"),
+        ([changed(spend=Spend(key="", model="", tokens=Tokens()))], "without a key"),
+        ([changed(spend=Spend(key="k", model="", tokens=Tokens(output=-1)))], "impossible tokens"),
+        ([changed(spend=Spend(key="k", model="", tokens=Tokens(cache_write_long=1)))], "kept long"),
+    ],
+)
+def test_each_promise_about_entries_can_be_broken(entries: list[Entry], says: str) -> None:
+    with pytest.raises(AssertionError, match=says):
+        check_entries(entries)
+
+
+def test_a_result_that_hangs_elsewhere_than_on_its_call_is_noticed() -> None:
+    call = changed(id="c", kind=EntryKind.CALL, tool="shell", call="1")
+    result = changed(id="r", kind=EntryKind.RESULT, origin=Origin.TOOL, call="1", parent="c", native={"r": 1})
+    check_links([A_REPLY, call, result])
+    with pytest.raises(AssertionError, match="does not hang on its call"):
+        check_links([A_REPLY, call, msgspec.structs.replace(result, parent="e1")])
+    with pytest.raises(AssertionError, match="is of 'edit', its call of 'shell'"):
+        check_links([A_REPLY, call, msgspec.structs.replace(result, tool="edit")])
+
+
+class Notebook:
+    """The example's reader, with one thing wrong with it."""
+
+    def __init__(self, reader: Reader, fault: str) -> None:
+        self.reader, self.fault = reader, fault
+        self.AGENT = reader.AGENT
+
+    def find(self, env: Mapping[str, str], projects: Iterable[Path]) -> Iterator[Source]:
+        return iter([Source(agent="notebook", path="/")] if self.fault == "finds" else [])
+
+    def recognise(self, start: bytes) -> bool:
+        return self.fault == "takes all" or self.reader.recognise(start)
+
+    def read(self, source: Source, mark: Mark | None = None) -> Reading:
+        if self.fault == "writes":
+            Path(source.path).with_name("index").write_text("x")
+        return Reading(source, mark, self.entries)
+
+    def entries(self, found: Reading) -> Iterator[Entry]:
+        if self.fault == "crashes" and b"\0" in Path(found.source.path).read_bytes():
+            raise ValueError("NUL")
+        if self.fault == "trusts the mark":
+            kept = found.mark
+            kept = msgspec.structs.replace(kept, before=self.witness(found)) if kept.offset else kept
+            found.mark = kept
+        started = bool(found.mark.offset)
+        for entry in self.reader.read(found.source, found.mark)._entries(found):
+            if self.fault == "forgets" and started:
+                entry = msgspec.structs.replace(entry, parent=None)
+            if not (self.fault == "drops" and entry.kind is EntryKind.NOTE):
+                yield entry
+
+    def witness(self, found: Reading) -> str:
+        with reading.open_file(found.source) as file:
+            return reading.witness(file, found.mark.offset)
+
+
+@pytest.fixture
+def notebook(monkeypatch: pytest.MonkeyPatch) -> Reader:
+    monkeypatch.syspath_prepend(THIRD_PARTY)
+    return cast(Reader, importlib.import_module("segue_notebook"))
+
+
+@pytest.mark.parametrize(
+    ("fault", "says"),
+    [
+        ("drops", "2 of 8 records gave no entry"),
+        ("forgets", "parent None instead of"),
+        ("writes", "has changed the folder"),
+        ("takes all", "takes this for its own"),
+        ("finds", "found where there is nothing"),
+        ("trusts the mark", "was replaced"),
+    ],
+)
+def test_a_reader_that_breaks_a_promise_is_noticed(
+    notebook: Reader, tmp_path: Path, fault: str, says: str
+) -> None:
+    check_reader(notebook, THIRD_PARTY / "sample.jsonl", tmp_path)
+    with pytest.raises(AssertionError, match=says):
+        check_reader(Notebook(notebook, fault), THIRD_PARTY / "sample.jsonl", tmp_path)
+
+
+def test_a_reader_that_crashes_on_bad_input_is_noticed(notebook: Reader, tmp_path: Path) -> None:
+    reader = Notebook(notebook, "crashes")
+    with pytest.raises(AssertionError, match=r"sample.jsonl, seed 3, mutation \d+ .*ValueError\('NUL'\)"):
+        check_bad_input(reader, THIRD_PARTY / "sample.jsonl", tmp_path, seed=3, count=60)
+
+
+def test_a_mutation_comes_again_from_its_seed_and_each_kind_comes_up() -> None:
+    content = (THIRD_PARTY / "sample.jsonl").read_bytes()
+    made = list(mutations(content, 7, len(KINDS)))
+    assert made == list(mutations(content, 7, len(KINDS)))
+    assert {kind for kind, _ in made} == set(KINDS)
+    assert sum(spoilt != content for _, spoilt in made) > len(KINDS) - 3
+
+
+def test_cuts_lie_around_the_ends_of_lines_and_are_bounded() -> None:
+    assert {0, 3, 4, 5, 8}.issubset(cuts(b"abc\ndef\n"))
+    assert len(cuts(b"a\n" * 5000)) == 200
+
+
+def test_a_document_grows_by_its_longest_list() -> None:
+    assert list(earlier(b'{"a": [1], "m": {"l": [1, 2, 3, 4]}}')) == [
+        b'{"a": [1], "m": {"l": []}}',
+        b'{"a": [1], "m": {"l": [1]}}',
+        b'{"a": [1], "m": {"l": [1, 2]}}',
+        b'{"a": [1], "m": {"l": [1, 2, 3]}}',
+    ]
+
+
+# Agents of other packages
+
+
+def run_with_third_party(code: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    env = {"PATH": os.environ["PATH"], "PYTHONPATH": str(folder)}
+    return subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, timeout=60)
+
+
+CHECK = """
+import sys
+from pathlib import Path
+from segue import agents
+from segue.testing import check_bad_input, check_reader
+assert agents.names()[-1] == "notebook", agents.names()
+assert agents.get("notebook").title == "Notebook"
+reader = agents.reader("notebook")
+assert reader in agents.all_readers()
+sample, scratch = map(Path, {paths!r})
+check_reader(reader, sample, scratch)
+check_bad_input(reader, sample, scratch, seed=1, count=100)
+print("kept")
+"""
+
+
+def test_an_agent_of_another_package_is_found_by_its_entry_point_and_keeps_the_promises(
+    tmp_path: Path,
+) -> None:
+    code = CHECK.format(paths=(str(THIRD_PARTY / "sample.jsonl"), str(tmp_path)))
+    done = run_with_third_party(code, THIRD_PARTY)
+    assert (done.stdout, done.stderr) == ("kept\n", "")
+
+
+def test_an_agent_whose_package_is_broken_says_so_and_harms_no_other(tmp_path: Path) -> None:
+    folder = tmp_path / "broken-1.0.dist-info"
+    folder.mkdir()
+    (folder / "METADATA").write_text("Metadata-Version: 2.1\nName: broken\nVersion: 1.0\n")
+    (folder / "entry_points.txt").write_text("[segue.agents]\nbroken = there_is_no_such_module\n")
+    code = "from segue import agents; print(agents.names()[-1]); agents.get('broken')"
+    done = run_with_third_party(code, tmp_path)
+    assert done.stdout == "broken\n"
+    assert "AgentError" in done.stderr and "cannot be loaded" in done.stderr
+
+
+def blocks(language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```", PAGE.read_text(), re.MULTILINE | re.DOTALL)
+
+
+def test_the_example_of_the_page_is_the_one_that_is_tested() -> None:
+    module, test = blocks("python")
+    assert module == (THIRD_PARTY / "segue_notebook.py").read_text()
+    (sample,) = blocks("json")
+    assert sample == (THIRD_PARTY / "sample.jsonl").read_text()
+    (points,) = blocks("ini")
+    shipped = (THIRD_PARTY / "segue_notebook-1.0.dist-info" / "entry_points.txt").read_text()
+    assert points == shipped
+    compile(test, str(PAGE), "exec")
+
+
+def test_the_test_of_the_page_passes(tmp_path: Path) -> None:
+    module, test = blocks("python")
+    (tmp_path / "segue_notebook.py").write_text(module)
+    (tmp_path / "test_notebook.py").write_text(test)
+    (tmp_path / "sample.jsonl").write_text(blocks("json")[0])
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_notebook.py"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0 and "2 passed" in done.stdout, done.stdout + done.stderr
+
+
+def test_the_suite_can_be_used_without_a_test_framework(tmp_path: Path) -> None:
+    code = "import sys, segue.testing; sys.exit('pytest' in sys.modules)"
+    assert run_with_third_party(code, tmp_path).returncode == 0
+
+
+@pytest.mark.parametrize("sample", SAMPLES, ids=str)
+def test_a_sample_is_small_enough_to_be_looked_at(sample: Sample) -> None:
+    assert sample.path.stat().st_size < 400_000
+    assert read_all(
+        agents.reader(sample.agent), source_of(agents.reader(sample.agent), sample.path, sample.part)
+    )
