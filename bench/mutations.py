@@ -11,6 +11,8 @@ file, the seed and the mutation's number; `segue.testing.mutations` makes it aga
 from __future__ import annotations
 
 import argparse
+import bisect
+import itertools
 import json
 import os
 import subprocess
@@ -35,6 +37,7 @@ from tests.samples import samples
 BATCH = 25
 TIMEOUT = 180
 LARGEST = 40_000
+LEAST_LINES = 30
 PER_AGENT = 12
 """How many transcripts of one agent are spoilt."""
 
@@ -64,7 +67,9 @@ def shortened(content: bytes) -> bytes:
     try:
         json.loads(content)
     except ValueError:
-        return content[: content.rfind(b"\n", 0, LARGEST) + 1] or content[: content.find(b"\n") + 1]
+        lines = content.splitlines(keepends=True)
+        sizes = list(itertools.accumulate(map(len, lines)))
+        return b"".join(lines[: max(LEAST_LINES, bisect.bisect(sizes, LARGEST))])
     fitting = [form for form in earlier(content) if len(form) <= 10 * LARGEST]
     return max(fitting, key=len, default=content)
 

@@ -31,7 +31,7 @@ from bench import _tokens
 from segue import agents
 from segue.agents import scanning
 from segue.model import Source
-from segue.testing.entries import lost_records, records_in
+from segue.testing.entries import is_json_lines, lost_records, records_in
 from segue.testing.passes import Pass, source_of
 
 PUBLISHED = Path(__file__).parents[2] / "shared" / "data" / "transcripts.tar.zst"
@@ -110,11 +110,9 @@ def measure(name: str, path: Path, content: bytes, figures: Figures, label: str)
 
 def lines_lost(whole: Pass, content: bytes) -> int:
     """Lines that are neither in an entry nor counted as broken or half written."""
-    if not whole.reading.mark.offset:
-        return 0  # not a file of lines
-    _, sound = records_in(whole, content)
-    if not sound:
-        return 0  # lines, but not of JSON
+    if not whole.reading.mark.offset or not is_json_lines(content):
+        return 0
+    sound = records_in(whole, content).sound
     held = len(sound) - lost_records(whole, sound).total()
     non_blank = sum(1 for line in content.split(b"\n") if line.strip())
     return non_blank - held - whole.reading.broken - whole.reading.is_cut

@@ -98,8 +98,11 @@ def changed(**fields: object) -> Entry:
     [
         ([A_REPLY, A_REPLY], "two entries have the id 'e1'"),
         ([changed(id="")], "has no id"),
-        ([changed(parent="e1")], "does not come before it"),
-        ([changed(id="e0", parent="e1"), A_REPLY], "does not come before it"),
+        ([changed(parent="e1")], "'e1' is its own ancestor"),
+        (
+            [changed(id="e0", parent="e1"), changed(parent="e0")],
+            "'e0' is its own ancestor: its parent is 'e1'",
+        ),
         ([changed(origin=Origin.HUMAN)], "cannot be of origin human"),
         ([changed(text="\ud800")], "cannot be written as UTF-8"),
         ([changed(tool=["x"])], "should be text"),
@@ -196,8 +199,8 @@ def test_a_reader_that_crashes_on_bad_input_is_noticed(notebook: Reader, tmp_pat
 
 def test_a_mutation_comes_again_from_its_seed_and_each_kind_comes_up() -> None:
     content = (THIRD_PARTY / "sample.jsonl").read_bytes()
-    made = list(mutations(content, 7, len(KINDS)))
-    assert made == list(mutations(content, 7, len(KINDS)))
+    made = list(mutations(content, 2, len(KINDS)))
+    assert made == list(mutations(content, 2, len(KINDS)))
     assert {kind for kind, _ in made} == set(KINDS)
     assert sum(spoilt != content for _, spoilt in made) > len(KINDS) - 3
 

@@ -121,7 +121,8 @@ def test_a_plain_run_installs_what_the_project_says_it_needs() -> None:
 
 def test_the_agent_programs_of_the_tests_are_the_versions_that_segue_names() -> None:
     wanted = json.loads((ROOT / "tests" / "programs" / "package.json").read_text())["dependencies"]
-    assert sorted(wanted.values()) == sorted(agent.tested for agent in agents.all_programs())
+    newest = [version for version in wanted.values() if not version.startswith("npm:")]
+    assert sorted(newest) == sorted(agent.tested for agent in agents.all_programs() if agent.tested)
 
 
 def test_no_file_names_a_registry_or_this_machine() -> None:

@@ -211,7 +211,7 @@ def test_an_own_command_that_fails_leaves_our_line(
     assert kept in failure
 
 
-def test_an_own_command_that_hangs_is_ended_with_what_it_started(
+def test_an_own_command_that_hangs_is_ended_and_what_it_started_not_waited_for(
     say: Say, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(statusline, "COMMAND_SECONDS", 0.5)
@@ -317,7 +317,7 @@ def test_a_line_that_was_cut_spoils_no_other(say: Say, home: Path) -> None:
     [
         *(b"", b"{", b"null", b"[]", b"7", b"\xff\xfe", b'{"at": 7, "status": {}}', b'{"status": {}}'),
         *(b'{"at": "yesterday", "status": {}}', b'{"at": "2026-11-16T12:00:00.000000Z", "status": []}'),
-        *(b"[" * 100_000, b'{"at": "2026-11-16T12:00:00.000000Z"}', b"\0" * 100),
+        *(b"[" * 100_000 + b'"0b7c2f9e"', b'{"at": "2026-11-16T12:00:00.000000Z"}', b"\0" * 100),
     ],
 )
 def test_a_line_that_is_no_report_is_passed_over(say: Say, home: Path, line: bytes) -> None:

@@ -1,5 +1,35 @@
 """Segue hands work from one AI coding agent to the next without losing the thread."""
 
-__all__ = ["__version__"]
+__all__ = [
+    "__version__",
+    "all_transcripts",
+    "auto_handoff",
+    "current_usage",
+    "get_or_create_session",
+    "session",
+    "should_handoff",
+    "usage_report",
+]
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from segue.faces.api import (
+        all_transcripts,
+        auto_handoff,
+        current_usage,
+        get_or_create_session,
+        session,
+        should_handoff,
+        usage_report,
+    )
+
+
+def __getattr__(name: str) -> object:
+    # Lazy: the version is told, and an agent's hook answered, without loading the rest.
+    if name in __all__:
+        from segue.faces import api
+
+        return getattr(api, name)
+    raise AttributeError(f"module 'segue' has no attribute '{name}'")

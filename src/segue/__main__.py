@@ -10,6 +10,12 @@ def main() -> None:
 
             print(f"segue {__version__}", flush=True)
             return
+        if sys.argv[1:2] == ["statusline"]:
+            import os  # lazy: as all else here
+
+            from segue.faces.statusline import main as status_line  # lazy: see above
+
+            sys.exit(status_line(sys.argv[2:], sys.stdin.buffer.read(), os.environ))
         from segue.faces.cli import main as command_line  # lazy: see above
 
         sys.exit(command_line())

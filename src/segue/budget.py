@@ -147,7 +147,8 @@ def worst_share(usage: Usage, thresholds: Thresholds, model: str = "") -> Share 
 def _shares(usage: Usage, model: str) -> Iterator[Share]:
     if usage.tokens_limit > 0:
         figures = f"{usage.tokens_used:,} of {usage.tokens_limit:,} tokens used ({{shown}})"
-        yield Share(percent=_percent(usage.tokens_used, usage.tokens_limit), figures=figures, model=model)
+        percent = _percent(usage.tokens_used, usage.tokens_limit)
+        yield Share(percent=percent, figures=figures, model=model, is_estimate=usage.is_estimate)
     for limit in usage.limits:
         is_known = limit.used_percent is not None and math.isfinite(limit.used_percent)
         if not is_known or is_over(limit, usage.at) or not holds_for(limit, model):
@@ -160,6 +161,11 @@ def _shares(usage: Usage, model: str) -> Iterator[Share]:
             is_estimate=limit.is_estimate,
             way_out=_way_out(limit),
         )
+
+
+def in_words(share: Share, thresholds: Thresholds) -> str:
+    """What a share is a share of, with its figure."""
+    return share.figures.format(shown=_shown(share, thresholds))
 
 
 def is_over(limit: Limit, at: Moment) -> bool:

@@ -32,8 +32,12 @@ class Agent(Value, frozen=True):
     vendor: str
     program: str
     """The executable's name on PATH; empty for an agent that ships with Segue."""
-    tested: str
+    tested: str = ""
     """The version that the tests run; empty where they run none."""
+    families: tuple[str, ...] = ()
+    """What the models are called that it is made for: 'opus' is enough to name such an agent."""
+    context_window: int | None = None
+    """How many tokens its sessions usually hold, for where it does not tell."""
 
 
 class Origin(StrEnum):
@@ -185,6 +189,8 @@ class Transcript(Value, frozen=True):
     corrections: int = 0
     context_tokens: int | None = None
     """How much of the model's context was filled at the last answer."""
+    contexts: tuple[tuple[Moment, int], ...] = ()
+    """The same at the last few answers, the oldest first."""
     context_window: int | None = None
     """How much fits, where the agent tells."""
     limits: tuple[Limit, ...] = ()
@@ -229,7 +235,10 @@ class Usage(Value, frozen=True):
     at: Moment
     tokens_used: int
     tokens_limit: int
+    is_estimate: bool = False
+    """Whether `tokens_limit` is one."""
     session_duration: float = 0.0
+    """In seconds."""
     complexity_score: float | None = None
     user_satisfaction: float | None = None
     cost_usd: float | None = None

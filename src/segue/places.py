@@ -10,6 +10,7 @@ from pathlib import Path
 from msgspec import Struct
 
 PROJECT_FILE = ".segue.toml"
+LONGEST_POINTER = 4096
 
 
 class Places(Struct, frozen=True):
@@ -70,6 +71,25 @@ def find_project(start: Path) -> Path:
         if is_there(folder / ".git"):
             return folder
     return start
+
+
+def find_work(folder: Path) -> Path:
+    """The folder that all worktrees of a repository count as: the one with the repository itself. A folder that
+    is gone counts as what is left of the repository around it, if it was inside one."""
+    project = find_project(folder)
+    pointer = project / ".git"
+    try:
+        if not pointer.is_file() or pointer.stat().st_size > LONGEST_POINTER:
+            return project
+        text = pointer.read_text(errors="replace").strip()
+    except OSError:
+        return project
+    kept = Path(text.removeprefix("gitdir:").strip())
+    kept = kept if kept.is_absolute() else project / kept
+    # 'repository/.git/worktrees/name' is a worktree; a submodule's is '.git/modules/name'.
+    if kept.parent.name == "worktrees" and kept.parent.parent.name == ".git":
+        return Path(os.path.normpath(kept.parent.parent.parent))
+    return project
 
 
 def is_there(path: Path) -> bool:

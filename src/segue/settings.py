@@ -28,6 +28,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     handoff_auto: bool = False
     handoff_auto_switch: bool = False
     handoff_preserve: Preserve = Preserve.STANDARD
+    handoff_models: tuple[str, ...] = ()
     limits_recommend: int = 75
     limits_urgent: int = 90
     limits_models: dict[str, int] = {}
@@ -143,6 +144,10 @@ def _lower(old: Any, new: Any) -> bool:
     return bool(new <= old)
 
 
+def _fewer(old: Any, new: Any) -> bool:
+    return set(new) <= set(old)
+
+
 def _less_kept(old: Preserve, new: Preserve) -> bool:
     return list(Preserve).index(new) <= list(Preserve).index(old)
 
@@ -155,6 +160,7 @@ SETTINGS = (
     Setting("handoff.auto", FLAG, "prepare a handoff by itself when a threshold is reached", _lower),
     Setting("handoff.auto_switch", FLAG, "let `segue run` move on by itself at the urgent threshold", _lower),
     Setting("handoff.preserve", PRESERVE, "how much a handoff carries", _less_kept),
+    Setting("handoff.models", NAMES, "models that work may go to: opus, or fast=agent:model", _fewer),
     Setting("limits.recommend", PERCENT, "from this share of a limit on a handoff is recommended", _never),
     Setting("limits.urgent", PERCENT, "from this share of a limit on it is urgent", _never),
     Setting("limits.models", PERCENT, "the share for one model, as limits.models.NAME", _never),
@@ -162,7 +168,7 @@ SETTINGS = (
         "vendors.allowed",
         NAMES,
         "vendors that context may go to without asking",
-        lambda old, new: set(new) <= set(old),
+        _fewer,
     ),
     Setting("store.url", STORE, "where the shared store is", _never),
     Setting("store.busy_seconds", SECONDS, "how long to wait for a busy store", _never),

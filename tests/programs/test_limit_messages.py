@@ -24,7 +24,9 @@ from tests.programs.program import Program, Run
 OLDER: dict[str, type[Program]] = {
     kind.name: kind for kind in (claude.Claude10, claude.Claude20, codex.Codex050)
 }
-CLAUDE = ["claude-1.0", "claude-2.0", "claude"]
+CLAUDE_10, CLAUDE_20, CODEX_050 = (pytest.param(name, marks=pytest.mark.program(name)) for name in OLDER)
+CLAUDE = [CLAUDE_10, CLAUDE_20, "claude"]
+CODEX = [CODEX_050, "codex"]
 GOOGLE = "type.googleapis.com/google.rpc."
 
 
@@ -105,7 +107,7 @@ def test_the_limit_of_a_week_is_read_that_ends_on_the_hour_of_another_day(
     assert minute(limit.resets_at) == minute(in_days)
 
 
-@pytest.mark.parametrize("program", CLAUDE[1:], indirect=True)
+@pytest.mark.parametrize("program", [CLAUDE_20, "claude"], indirect=True)
 def test_the_limit_of_one_model_is_no_limit_of_the_account(
     program: Program, workspace: Path, resets_at: int
 ) -> None:
@@ -119,7 +121,7 @@ def test_the_limit_of_one_model_is_no_limit_of_the_account(
     assert minute(limit.resets_at) == minute(in_days)
 
 
-@pytest.mark.parametrize("program", CLAUDE[:1], indirect=True)
+@pytest.mark.parametrize("program", [CLAUDE_10], indirect=True)
 def test_an_old_version_gives_the_end_in_seconds_since_1970_and_does_not_say_of_what(
     program: Program, workspace: Path, resets_at: int
 ) -> None:
@@ -146,6 +148,25 @@ def test_a_limit_of_a_plan_after_work_was_done_ends_the_transcript(
     assert not any(
         entry.kind is EntryKind.REPLY and entry.text for entry in entries[kinds.index(EntryKind.LIMIT) :]
     )
+
+
+@pytest.mark.parametrize("program", CLAUDE, indirect=True)
+def test_a_key_without_credit_is_at_a_limit_that_no_time_ends(program: Program, workspace: Path) -> None:
+    message = "Your credit balance is too low to access the Anthropic API."
+    error = {"type": "error", "error": {"type": "invalid_request_error", "message": message}}
+    run = program.run("Go", workspace, Script(then=Fault(400, error)))
+
+    limit = limit_hit_in(run, "claude", workspace)
+    assert (limit.window, limit.scope, limit.resets_at) == ("spend", Scope.ACCOUNT, None)
+
+
+@pytest.mark.parametrize("program", CLAUDE, indirect=True)
+@pytest.mark.parametrize("status", [500, 529])
+def test_a_server_in_trouble_is_no_limit_of_claude(program: Program, workspace: Path, status: int) -> None:
+    run = program.run("Go", workspace, Script(then=Fault(status)))
+
+    assert run.exit_code > 0, run.report
+    assert not any(entry.kind is EntryKind.LIMIT for entry in entries_left_by(run, "claude", workspace))
 
 
 @pytest.mark.parametrize("program", ["claude"], indirect=True)
@@ -183,30 +204,26 @@ def test_the_stream_of_claude_warns_before_a_limit(program: Program, workspace: 
 # Codex
 
 
-@pytest.mark.parametrize("program", ["codex"], indirect=True)
+@pytest.mark.parametrize("program", CODEX, indirect=True)
 def test_the_limit_of_codex_is_read(program: Program, workspace: Path, resets_at: int) -> None:
+    """The old one writes nothing of the refusal down but that all is used."""
     run = program.run("Go", workspace, Script(then=program.usage_limit(resets_at)))
 
+    assert "usage limit" in run.stdout, run.report
     limit = limit_hit_in(run, "codex", workspace)
-    assert limit.scope is Scope.ACCOUNT
+    assert (limit.window, limit.scope, limit.model) == ("5h", Scope.ACCOUNT, "")
     assert minute(limit.resets_at) == minute(resets_at)
-    assert limit.window == "5h"
 
 
-@pytest.mark.parametrize("program", ["codex-0.50"], indirect=True)
-def test_an_old_codex_writes_down_only_that_all_is_used(
-    program: Program, workspace: Path, resets_at: int
-) -> None:
-    run = program.run("Go", workspace, Script(then=program.usage_limit(resets_at)))
+@pytest.mark.parametrize("program", CODEX, indirect=True)
+def test_an_overloaded_server_is_no_limit_of_codex(program: Program, workspace: Path) -> None:
+    run = program.run("Go", workspace, Script(then=Fault(503)))
 
-    assert "hit your usage limit" in run.stdout
-    told = [limit for e in entries_left_by(run, "codex", workspace) for limit in e.limits]
-    [session] = [limit for limit in told if limit.window == "5h"]
-    assert (session.used_percent, session.scope) == (100, Scope.ACCOUNT)
-    assert minute(session.resets_at) == minute(resets_at)
+    assert run.exit_code > 0, run.report
+    assert not any(entry.kind is EntryKind.LIMIT for entry in entries_left_by(run, "codex", workspace))
 
 
-@pytest.mark.parametrize("program", ["codex", "codex-0.50"], indirect=True)
+@pytest.mark.parametrize("program", CODEX, indirect=True)
 def test_codex_tells_the_state_of_its_limits_with_every_answer(
     program: Program, workspace: Path, resets_at: int
 ) -> None:
@@ -228,7 +245,7 @@ def test_a_refused_payment_ends_opencode_at_a_limit(program: Program, workspace:
     run = program.run("Go", workspace, Script(then=program.usage_limit(0)), timeout=60)
 
     limit = limit_hit_in(run, "opencode", workspace)
-    assert limit.scope is Scope.ACCOUNT
+    assert (limit.window, limit.scope, limit.model) == ("spend", Scope.ACCOUNT, "")
     assert limit.resets_at is None
 
 
@@ -238,7 +255,7 @@ def test_a_refused_payment_ends_opencode_at_a_limit(program: Program, workspace:
 def quota(message: str, quota_id: str, wait: str) -> Fault:
     """A refusal of Google's, with the details that it has."""
     violation = {"quotaId": quota_id, "quotaDimensions": {"location": "global", "model": "gemini-2.5-pro"}}
-    details = [
+    details: list[dict[str, Any]] = [
         {"@type": GOOGLE + "QuotaFailure", "violations": [violation]},
         {"@type": GOOGLE + "RetryInfo", "retryDelay": wait},
     ]

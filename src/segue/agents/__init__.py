@@ -16,7 +16,7 @@ import subprocess
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from types import ModuleType
-from typing import Protocol, cast
+from typing import Any, Protocol, cast
 
 from msgspec import Struct
 
@@ -101,6 +101,11 @@ def can_be_handed_work(name: str) -> bool:
     return hasattr(_module(name), "command")
 
 
+def offers(name: str, what: str) -> Any:
+    """Something that an agent may offer beyond what is asked of all: a function, or None."""
+    return getattr(_module(name), what, None)
+
+
 def reader(name: str) -> Reader:
     if not can_be_read(name):
         raise AgentError(agent=name, what="this version of Segue cannot read it yet")
@@ -116,6 +121,16 @@ def starter(name: str) -> Starter:
 def all_readers() -> list[Reader]:
     """Every agent that can be read and is not part of Segue."""
     return [reader(name) for name in names() if can_be_read(name) and get(name).program]
+
+
+def model_title(model: str) -> str:
+    """A model as people call it: 'claude-opus-4-5-20251101' is 'Opus 4.5'."""
+    plain = re.sub(r"[-@](\d{8}|\d{4}-\d{2}-\d{2}|latest)$", "", model.rpartition("/")[2])
+    name = re.fullmatch(r"claude-(?:(\d[\d-]*)-)?([a-z]+)(?:-(\d[\d-]*))?(\[\w+\])?", plain)
+    if name is None:
+        return plain
+    version = (name.group(3) or name.group(1) or "").replace("-", ".")
+    return f"{name.group(2).capitalize()} {version}".strip()
 
 
 def all_programs() -> list[Agent]:

@@ -32,34 +32,37 @@ _DEPTH = 4
 
 def find(env: Mapping[str, str], projects: Iterable[Path]) -> Iterator[Source]:
     for root in _roots(env):
-        for project in _entries_in(os.path.join(root, "projects")):
+        for project in _items(root / "projects"):
             if not _is_folder(project, follow_symlinks=True):
                 continue
-            for item in _entries_in(project.path):
+            for item in _items(project.path):
                 if item.name.endswith(".jsonl"):
                     yield from _source(item)
                 elif _is_folder(item):
-                    yield from _subagents(os.path.join(item.path, "subagents"), _DEPTH)
+                    yield from _subagents(f"{item.path}/subagents", _DEPTH)
 
 
-def _roots(env: Mapping[str, str]) -> list[str]:
+def _roots(env: Mapping[str, str]) -> list[Path]:
     """The folders that it keeps its things in: those that are named, else both that it ever used."""
     home = env.get("HOME", "")
     named = [part.strip() for part in env.get("CLAUDE_CONFIG_DIR", "").split(",") if part.strip()]
-    usual = [os.path.join(home, ".config", "claude"), os.path.join(home, ".claude")] if home else []
-    found = [home + part[1:] if part.startswith("~/") and home else part for part in named] or usual
-    return list({os.path.realpath(part): part for part in reversed(found) if "\0" not in part}.values())[::-1]
+    usual = [f"{home}/.config/claude", f"{home}/.claude"] if home else []
+    found: dict[str, Path] = {}
+    for part in named or usual:
+        path = Path(home + part[1:] if part.startswith("~/") else part)
+        found.setdefault(os.path.realpath(path), path)
+    return list(found.values())
 
 
 def _subagents(folder: str, depth: int) -> Iterator[Source]:
-    for item in _entries_in(folder):
+    for item in _items(folder):
         if item.name.startswith("agent-") and item.name.endswith(".jsonl"):
             yield from _source(item)
         elif depth and _is_folder(item):
             yield from _subagents(item.path, depth - 1)
 
 
-def _entries_in(folder: str) -> list[os.DirEntry[str]]:
+def _items(folder: str | Path) -> list[os.DirEntry[str]]:
     """What is in a folder, by name; nothing where it is missing or closed."""
     try:
         with os.scandir(folder) as items:
@@ -165,19 +168,14 @@ def side_file(entry: Entry, source: Source) -> Path | None:
     if entry.kind is not EntryKind.RESULT:
         return None
     outcome = dict_of(dict_of(entry.native).get("toolUseResult"))
-    named = [text_of(outcome.get("persistedOutputPath"))]
+    named = [text_of(outcome.get("persistedOutputPath")).replace("\0", "")]
     if found := _SAVED.search(entry.text[:2000]):
-        named.append(found[1].strip())
-    if not any(named):
-        return None
-    names = [os.path.basename(path.replace("\\", "/")) for path in named if path]
-    folder = os.path.realpath(_own_folder(source) / _SIDE_FOLDER)
-    for name in names:
-        if name in ("", ".", "..") or "\0" in name:
-            continue
-        path = os.path.realpath(os.path.join(folder, name))
-        if os.path.dirname(path) == folder and os.path.isfile(path):
-            return Path(path)
+        named.append(found[1].strip().replace("\0", ""))
+    folder = Path(os.path.realpath(_own_folder(source) / _SIDE_FOLDER))
+    for path in filter(None, named):
+        found_file = Path(os.path.realpath(folder / path.replace("\\", "/").rpartition("/")[2]))
+        if found_file.parent == folder and found_file.is_file():
+            return found_file
     return None
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from segue.agents.claude_text import Piece, gist, is_typed, note, pieces_of, prompt
+from segue.agents.claude_text import Piece, gist, is_typed, joined, note, pieces_of, prompt
 from segue.agents.reading import dict_of, list_of, text_of
 from segue.model import Origin
 
@@ -84,7 +84,8 @@ def content_pieces(content: Any) -> list[Piece]:
     """What was queued: a text, or the blocks of a message."""
     if isinstance(content, str):
         return pieces_of(content)
-    return [piece for block in list_of(content) for piece in pieces_of(text_of(dict_of(block).get("text")))]
+    blocks = (text_of(dict_of(block).get("text")) for block in list_of(content))
+    return joined([piece for text in blocks for piece in pieces_of(text)])
 
 
 def _key(typed: list[Piece]) -> str:

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import Annotated, Any, BinaryIO
 
 import msgspec
-from msgspec import Meta, Struct
+from msgspec import Meta, Struct, field
 
 from segue.agents import reading
 from segue.agents.reading import count_of, dict_of, moment_of, text_of
@@ -53,7 +53,7 @@ class _Message(Struct, gc=False):
 class _Record(Struct, gc=False):
     type: str
     message: _Message | None = None
-    requestId: str | None = None
+    request: str | None = field(default=None, name="requestId")
     timestamp: str | None = None
     uuid: str | None = None
 
@@ -79,7 +79,11 @@ def spends_in(record: dict[str, Any]) -> list[Spend]:
         cache_write=count_of(usage.get("cache_creation_input_tokens")),
         cache_write_long=kept,
     )
-    return [Spend(key=key, model=model, tokens=tokens, at=moment_of(record.get("timestamp")))] if tokens.total else []
+    return (
+        [Spend(key=key, model=model, tokens=tokens, at=moment_of(record.get("timestamp")))]
+        if tokens.total
+        else []
+    )
 
 
 def _key(message: str, request: str, uuid: str) -> str:
@@ -171,6 +175,6 @@ def _spends_of(line: bytearray) -> list[Spend]:
         cache_write=usage.cache_creation_input_tokens,
         cache_write_long=kept.ephemeral_1h_input_tokens if kept else 0,
     )
-    key = _key(message.id or "", record.requestId or "", record.uuid or "")
+    key = _key(message.id or "", record.request or "", record.uuid or "")
     found = Spend(key=key, model=message.model or "", tokens=tokens, at=moment_of(record.timestamp))
     return [found] if tokens.total else []

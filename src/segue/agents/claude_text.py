@@ -83,13 +83,18 @@ def pieces_of(text: str) -> list[Piece]:
     """The parts of a text that stands for the person's, in order."""
     if "<" not in text:
         return _plain(text)
-    found: list[Piece] = []
-    end = 0
-    for inserted in _ANYWHERE.finditer(text):
-        found += _tagged(text[end : inserted.start()])
-        found.append(note(inserted[1], inserted[2].strip()))
-        end = inserted.end()
-    return found + _tagged(text[end:])
+    inserted = [note(found[1], found[2].strip()) for found in _ANYWHERE.finditer(text)]
+    return inserted + _tagged(_ANYWHERE.sub("", text).strip() if inserted else text)
+
+
+def joined(found: list[Piece]) -> list[Piece]:
+    """The same, with what was typed in several blocks in a row as the one prompt that it is."""
+    result: list[Piece] = []
+    for piece in found:
+        if result and is_typed(piece) and is_typed(result[-1]):
+            piece = prompt(f"{result.pop().text}\n{piece.text}")
+        result.append(piece)
+    return result
 
 
 def _tagged(text: str) -> list[Piece]:
@@ -151,6 +156,9 @@ _REFUSAL = re.compile(r"The user doesn't want to (?:proceed with this tool use|t
 _REASON = re.compile(
     r"(?:the user said:|The user provided the following reason for the rejection:)\s*(.*)", re.DOTALL
 )
+_FORMULAS = ("The user wants to clarify these questions.", "The user has indicated they have provided enough")
+"""What the program writes where the person chose to talk instead of choosing an answer."""
+_GIVEN_ANSWER = re.compile(r"^\s+Answer: (.+)$", re.MULTILINE)
 _FEEDBACK = re.compile(r"\n\nUser feedback on this plan: (.*)", re.DOTALL)
 _AFTERWARDS = "\n\nNote: The user's next message may contain"
 
@@ -168,6 +176,8 @@ def words_in_result(tool: str | None, result: str, record: dict[str, Any]) -> li
     if _REFUSAL.match(result):
         reason = _REASON.search(result)
         words = reason[1].partition(_AFTERWARDS)[0].strip() if reason else ""
+        if words.startswith(_FORMULAS):
+            words = "\n".join(_GIVEN_ANSWER.findall(words))
         return [prompt(words)] if words else []
     if tool == "AskUserQuestion":
         return _answers(dict_of(outcome))

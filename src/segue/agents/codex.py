@@ -1,5 +1,79 @@
-"""Codex."""
+"""Codex keeps a session as a file of lines, a rollout; a rollout tells most things twice.
 
-from segue.model import Agent
+What the model sees is there as response items, what the person saw as events, and what one answer used as
+running totals. Once a file has shown that it holds events, only they count as prompts and replies, and what
+repeats them becomes a note. In code mode the model writes JavaScript; the commands and changes that came of
+it are read from the items that say that they were done.
+
+A fork of an old version, and a sub-agent of any, begins with the history of the session that it came from,
+under new times: such records are notes, and what they tell of tokens bears the same key as in the first
+session. A limit that was hit is told outright since 0.166; before, a turn without an answer beside a full
+window, or a full window with nothing used, is all that tells of it.
+"""
+
+from __future__ import annotations
+
+import copy
+import os
+import re
+import stat
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+
+import msgspec
+
+from segue.agents.codex_rollout import Rollout
+from segue.agents.reading import Reading, records
+from segue.model import Agent, Entry, Mark, Source
 
 AGENT = Agent(name="codex", title="Codex", vendor="openai", program="codex", tested="0.166.0")
+
+FOLDERS = ("sessions", "archived_sessions")
+
+_START = re.compile(
+    rb'\s*\{[^{]{0,200}?"type"\s*:\s*"(?:session_meta|response_item|event_msg|turn_context|compacted)"\s*,'
+    rb'\s*"payload"\s*:\s*\{'
+)
+_OLD_START = re.compile(
+    rb'\s*\{"id"\s*:\s*"[0-9a-f-]{36}"\s*,\s*"timestamp"\s*:\s*"[^"]*"\s*,\s*"instructions"'
+)
+
+
+def find(env: Mapping[str, str], projects: Iterable[Path]) -> Iterator[Source]:
+    home = env.get("HOME", "")
+    root = env.get("CODEX_HOME") or (home and f"{home}/.codex")
+    if not root or "\0" in root:
+        return
+    for folder in FOLDERS:
+        for path, folders, names in os.walk(Path(root, folder)):
+            folders.sort()
+            for name in sorted(names):
+                if name.startswith("rollout-") and name.endswith(".jsonl"):
+                    yield from _source(Path(path, name))
+
+
+def _source(path: Path) -> Iterator[Source]:
+    try:
+        str(path).encode()
+        found = path.stat()
+    except (OSError, UnicodeEncodeError):
+        return
+    if stat.S_ISREG(found.st_mode):
+        yield Source(agent=AGENT.name, path=str(path), size=found.st_size, stamp=found.st_mtime_ns)
+
+
+def recognise(start: bytes) -> bool:
+    return bool(_START.match(start) or _OLD_START.match(start))
+
+
+def read(source: Source, mark: Mark | None = None) -> Reading:
+    own = msgspec.structs.replace(mark, state=copy.deepcopy(mark.state)) if mark else None
+    return Reading(source, own, _entries)
+
+
+def _entries(reading: Reading) -> Iterator[Entry]:
+    rollout: Rollout | None = None
+    for record in records(reading):
+        # Only now is it known whether the mark holds: a file that was replaced starts with an empty state.
+        rollout = rollout or Rollout(reading)
+        yield from rollout.entries(record)

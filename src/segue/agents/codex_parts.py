@@ -42,7 +42,10 @@ _IMAGE_TAG = re.compile(r"\s*</?image(?:\s[^<>]*)?>\s*\Z")
 _EDITOR = "# Context from my IDE setup:"
 _REQUEST = "## My request for Codex:"
 
-_HEADER_LINE = r"(?:Command|Chunk ID|Wall time|Exit code|Process exited|Process running|Original token count|Total output lines)"
+_HEADER_LINE = (
+    r"(?:Chunk ID|Wall time|Exit code|Process exited|Process running|Original token count|Total output lines)"
+)
+_COMMAND = re.compile(r"Command: .{0,65000}?\n(?=Chunk ID: |Wall time: )", re.DOTALL)
 _HEADER = re.compile(rf"(?:{_HEADER_LINE}\b[^\n]*\n){{1,8}}(?:Output:\n?|\Z)")
 _STATUS = re.compile(r"^(?:Exit code:|Process exited with code) (-?\d{1,9})\s*$", re.MULTILINE)
 _FAILURES = (
@@ -159,7 +162,8 @@ def _from_json(text: str) -> Output:
 
 
 def _unwrapped(text: str) -> Output:
-    header = _HEADER.match(text)
+    command = _COMMAND.match(text)
+    header = _HEADER.match(text, command.end() if command else 0)
     if not header:
         return _judged(text, None)
     told = _STATUS.search(header.group())
@@ -168,6 +172,17 @@ def _unwrapped(text: str) -> Output:
 
 def _judged(text: str, status: int | None) -> Output:
     return Output(text, status, is_error=bool(status) or text.startswith(_FAILURES))
+
+
+def answer_in(output: str) -> str:
+    """What the person said when the model asked them something."""
+    try:
+        value = json.loads(output)
+    except (ValueError, RecursionError):
+        return ""
+    given = dict_of(dict_of(value).get("answers")).values()
+    said = [text_of(one) for answer in given for one in list_of(dict_of(answer).get("answers"))]
+    return "\n".join(filter(None, said))
 
 
 def status_of(value: Any) -> int | None:

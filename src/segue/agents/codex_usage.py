@@ -19,6 +19,7 @@ from segue.model import Limit, Scope, Tokens
 
 FULL = 100.0
 _WINDOWS = ((300, "5h"), (1440, "day"), (10080, "week"), (43200, "month"), (43800, "month"), (44640, "month"))
+_FIVE_HOURS_S = 5 * 3600 + 60.0
 _SHARED = ("", "codex")
 """The names of the limit that holds for an account, whatever the model."""
 
@@ -98,9 +99,7 @@ def _spending(rates: dict[str, Any], at: Moment | None) -> Iterator[Limit]:
     left = share_of(own.get("remaining_percent"))
     used = FULL if rates.get("spend_control_reached") is True else None if left is None else FULL - left
     if used is not None:
-        yield Limit(
-            window="spend", scope=Scope.ACCOUNT, used_percent=used, resets_at=_reset(own, at), at=at
-        )
+        yield Limit(window="spend", scope=Scope.ACCOUNT, used_percent=used, resets_at=_reset(own, at), at=at)
 
 
 def window_word(minutes: int) -> str:
@@ -159,6 +158,14 @@ def hit(state: dict[str, Any], error: dict[str, Any], at: Moment | None) -> tupl
     if is_usage and (full := full_limits(state, at)):
         return full
     if is_usage or is_429 or any(word in words for word in _RATE_WORDS):
-        reset = limit_text.reset_in(message, at)
-        return (Limit(window="", scope=Scope.ACCOUNT, used_percent=FULL, resets_at=reset, at=at),)
+        return (_untold(limit_text.reset_in(message, at), at, is_usage=is_usage),)
     return ()
+
+
+def _untold(reset: Moment | None, at: Moment | None, *, is_usage: bool) -> Limit:
+    """A limit whose window nothing tells: a plan has two, and requests are counted by the minute."""
+    is_long = bool(reset and at and reset > clock.later(at, _FIVE_HOURS_S))
+    window = ("week" if is_long else "5h") if is_usage else "1m"
+    return Limit(
+        window=window, scope=Scope.ACCOUNT, used_percent=FULL, resets_at=reset, is_estimate=True, at=at
+    )

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import copy
 import hashlib
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -31,6 +32,8 @@ KEPT = ("sessionId", "projectHash", "kind", "summary")
 """What is remembered of a session's description."""
 SMALL = 1 << 20
 LONGEST_BRACE = 16
+FORK = re.compile(rb'"type"\s*:\s*"qwen"')
+"""What tells an old transcript of Qwen Code, which is of the same form, from ours."""
 
 
 def find(env: Mapping[str, str], projects: Iterable[Path]) -> Iterator[Source]:
@@ -49,7 +52,7 @@ def find_chats(agent: str, root: Path) -> Iterator[Source]:
 
 
 def recognise(start: bytes) -> bool:
-    return is_ours(start) and b'"qwen"' not in start
+    return is_ours(start) and not FORK.search(start)
 
 
 def is_ours(start: bytes) -> bool:
@@ -142,7 +145,7 @@ def _document(reading_: Reading) -> Iterator[Entry]:
         reading_.start_over()
     else:
         reading_.is_anew = False
-    reading_.mark.state["stopped"] = False
+    reading_.mark.state.update(tail=None, stopped=False)
     conversation = _conversation(reading_, is_appended=False)
     if reading_.is_anew:
         described = {key: value for key, value in found.items() if key != "messages"}

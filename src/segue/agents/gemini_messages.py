@@ -45,6 +45,8 @@ class Conversation:
         """Of each message: the entry before it, its last entry, and a hash of each of its pieces."""
         self.calls: dict[str, str] = self.state.setdefault("calls", {})
         self.results: dict[str, str] = self.state.setdefault("results", {})
+        self.visited: set[str] = set()
+        """The places that this read has come by: what comes to one again goes beside it."""
 
     # Records around the messages
 
@@ -105,10 +107,12 @@ class Conversation:
     ) -> Iterator[Entry]:
         tail = self.state.get("tail")
         known = self.known.setdefault(key, [tail, tail, {}])
-        is_tail = not known[2] or tail == known[1]
+        is_tail = not self.is_appended or not known[2] or tail == known[1]
+        if not self.is_appended:
+            known[0] = tail
         parent, model = known[0], text_of(message.get("model")) or None
         for suffix, piece in pieces:
-            place, is_new = self._free(known[2], suffix, piece)
+            place, is_new = self._free(key, suffix, piece, parent)
             if is_new:
                 answered = self.calls.get(piece.call or "") if piece.kind is EntryKind.RESULT else None
                 entry = parts.placed(
@@ -126,19 +130,22 @@ class Conversation:
         if is_tail:
             self.state["tail"] = parent
 
-    def _free(self, given: dict[str, str], suffix: str, piece: Entry) -> tuple[str, bool]:
+    def _free(self, key: str, suffix: str, piece: Entry, parent: str | None) -> tuple[str, bool]:
         """Where a piece is or goes, and whether it is new there."""
-        has_spend = not self.is_appended or piece.tool == LATE_TOKENS
-        spend = piece.spend if has_spend else None
-        content = parts.short(piece.kind, piece.text, piece.tool, piece.status, piece.is_error, spend)
+        given = self.known[key][2]
+        spend = None if self.is_appended and piece.tool != LATE_TOKENS else piece.spend
+        around = (spend, None if self.is_appended else parent)
+        content = parts.short(piece.kind, piece.text, piece.tool, piece.status, piece.is_error, *around)
         place, count = suffix, 1
-        while place in given:
-            if given[place] == content:
-                return place, False
-            if not self.is_appended:
-                break
+        while place in given and given[place] != content:
+            if not self.is_appended and key + place not in self.visited:
+                break  # the place of what it was before the file was written anew
             count += 1
             place = f"{suffix}~{count}"
+        if not self.is_appended:
+            self.visited.add(key + place)
+        if given.get(place) == content:
+            return place, False
         given[place] = content
         if piece.spend:
             given[SPENT] = parts.short(piece.spend)

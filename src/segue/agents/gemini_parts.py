@@ -15,6 +15,7 @@ from typing import Any
 
 import msgspec
 
+from segue.agents.gemini_limits import limit_of_error
 from segue.agents.limit_text import reset_in
 from segue.agents.reading import INTERRUPT, compact, count_of, dict_of, list_of, text_of
 from segue.clock import Moment
@@ -39,20 +40,16 @@ _INJECTED = (
     ("I ran the following shell command:\n```sh\n", "shell"),
 )
 _SUMMARY = "<state_snapshot>"
-_HOOK_TAIL = re.compile(r"\s*<hook_context>.*</hook_context>\s*\Z", re.DOTALL)
 _EXIT = re.compile(r"^Exit Code: (-?\d{1,9})\s*$", re.MULTILINE)
 
-_LIMIT = re.compile(
-    r"exhausted your (?:daily )?(?:quota|capacity)|exceeded your (?:current |daily )?quota|quota exceeded"
-    r"|quota (?:limit|has been reached)|resource (?:has been )?exhausted|resource_exhausted|insufficient_quota"
-    r"|usage limit reached|rate.?limit (?:exceeded|reached|hit)",
+_REACHED = re.compile(
+    r"reached your (?:daily )?(?P<model>[a-z][\w.-]* )?quota limit|quota has been reached|insufficient_quota"
+    r"|exceeded your (?:daily )?quota|rate.?limit (?:exceeded|reached|hit)|resource (?:has been )?exhausted",
     re.IGNORECASE,
 )
+"""What older versions say, and what Qwen's services do."""
 _DAY = re.compile(r"daily|per.?day", re.IGNORECASE)
-_MINUTE = re.compile(r"per.?minute", re.IGNORECASE)
-_MODEL = re.compile(r"\b(?:gemini|qwen)[\w.]*-[\w.-]*\w", re.IGNORECASE)
-_FAMILY = re.compile(r"\ball (\w+) models\b", re.IGNORECASE)
-_THIS_MODEL = re.compile(r"this model|per.?model", re.IGNORECASE)
+_FAMILY = re.compile(r"\ball (\w+) models\b|quota metric '(gemini [\d.]+ [\w-]+)", re.IGNORECASE)
 SENTENCE = 4096
 
 
@@ -168,10 +165,9 @@ def _typed(texts: list[str], writer: Origin) -> Iterator[Entry]:
     prompt, mark, files = "".join(human).partition(f"\n{REFERENCED_FILES}")
     if mark:
         yield note("referenced_files", mark.lstrip() + files)
-    hook = _HOOK_TAIL.search(prompt) if "<hook_context>" in prompt else None
-    if hook:
-        yield note("hook_context", hook.group().strip())
-        prompt = prompt[: hook.start()]
+    if prompt.rstrip().endswith("</hook_context>") and "<hook_context>" in prompt:
+        prompt, mark, hook = prompt.partition("<hook_context>")
+        yield note("hook_context", mark + hook)
     if prompt.strip():
         yield bare(EntryKind.PROMPT, writer, prompt)
 
@@ -268,16 +264,23 @@ def tokens_of(*, prompt: Any, answer: Any, cached: Any, thoughts: Any, tool: Any
 def limit_in(text: str, at: Moment | None, model: str) -> Limit | None:
     """The limit that a message says was hit. `model` is the one at work."""
     text = text[:SENTENCE]
-    if not _LIMIT.search(text):
+    limit = limit_of_error(text, at, model) or _older_limit(text, at)
+    family = _FAMILY.search(text)
+    if limit and family:
+        named = family[1] or family[2]
+        return msgspec.structs.replace(limit, scope=Scope.MODEL, model=named)
+    return limit
+
+
+def _older_limit(text: str, at: Moment | None) -> Limit | None:
+    found = _REACHED.search(text)
+    if not found:
         return None
-    named, family = _MODEL.search(text), _FAMILY.search(text)
-    limited = named.group() if named else family.group(1) if family else ""
-    if not limited and _THIS_MODEL.search(text):
-        limited = model
+    limited = (found["model"] or "").strip()
     return Limit(
-        window="day" if _DAY.search(text) else "1m" if _MINUTE.search(text) else "",
+        window="day" if _DAY.search(text) else "",
         scope=Scope.MODEL if limited else Scope.ACCOUNT,
-        used_percent=100.0,
+        used_percent=100,
         resets_at=reset_in(text, at),
         model=limited,
         at=at,

@@ -27,18 +27,17 @@ FOLDER = ".qwen"
 LINES = ("projects/*/chats/*.jsonl", "projects/*/subagents/*/*.jsonl")
 TYPED = ("", "mid_turn_user_message")
 """Kinds of user records that hold what a person typed."""
-KNOWN = frozenset(
-    "agent_bootstrap agent_launch_prompt agent_retry at_command attribution_snapshot branch_checkpoint"
-    " chat_compression custom_title file_history_snapshot goal_state notification parent_session rewind"
-    " session_artifact_event session_artifact_snapshot session_model session_source slash_command turn_result"
-    " ui_telemetry user_text_elements".split()
+KNOWN = re.compile(
+    r"agent_(bootstrap|launch_prompt|retry)|at_command|attribution_snapshot|branch_checkpoint|custom_title"
+    r"|file_history_snapshot|goal_state|notification|parent_session|rewind|session_artifact_(event|snapshot)"
+    r"|session_(model|source)|turn_result|user_text_elements"
 )
+"""Records of the program's own that say nothing of the conversation."""
 EXPANDED_WITHIN_S = 1.0
 """How soon a command's own prompt follows it: sooner than a person types."""
 
 _START = re.compile(rb'\s*\{\s*"uuid"\s*:')
 _CONTENT = re.compile(rb'"parts"\s*:\s*\[|"systemPayload"\s*:')
-_OLD_ANSWER = re.compile(rb'"type"\s*:\s*"qwen"')
 
 
 def find(env: Mapping[str, str], projects: Iterable[Path]) -> Iterator[Source]:
@@ -53,7 +52,7 @@ def find(env: Mapping[str, str], projects: Iterable[Path]) -> Iterator[Source]:
 def recognise(start: bytes) -> bool:
     if _START.match(start):
         return bool(_CONTENT.search(start))
-    return gemini.is_ours(start) and bool(_OLD_ANSWER.search(start))
+    return gemini.is_ours(start) and bool(gemini.FORK.search(start))
 
 
 def read(source: Source, mark: Mark | None = None) -> Reading:
@@ -66,9 +65,9 @@ def read(source: Source, mark: Mark | None = None) -> Reading:
 
 def _entries(reading_: Reading) -> Iterator[Entry]:
     path = Path(reading_.source.path)
-    is_subagent = path.parents[1].name == "subagents"
+    is_subagent = path.name.startswith("agent-")
     if is_subagent:
-        reading_.learn(id=path.stem, parent=path.parent.name, relation=Relation.SUBAGENT)
+        reading_.learn(id=path.stem.removeprefix("agent-"), relation=Relation.SUBAGENT)
     for record in reading.records(reading_):
         _describe(reading_, record, is_subagent)
         pieces = _pieces(reading_, record, is_subagent)
@@ -78,7 +77,9 @@ def _entries(reading_: Reading) -> Iterator[Entry]:
 def _describe(reading_: Reading, record: dict[str, Any], is_subagent: bool) -> None:
     """Take over what a record says of the transcript."""
     told: dict[str, Any] = {"version": text_of(record.get("version"))}
-    if not is_subagent:
+    if is_subagent:
+        told["parent"] = text_of(record.get("sessionId"))
+    else:
         told["id"] = text_of(record.get("sessionId"))
         origin = text_of(dict_of(record.get("forkedFrom")).get("sessionId"))
         if origin:
@@ -239,7 +240,7 @@ def _system(reading_: Reading, record: dict[str, Any], at: Moment | None) -> lis
         return [parts.bare(EntryKind.SUMMARY, Origin.ASSISTANT, _summary(payload))]
     if kind == "turn_result" and payload.get("state") == parts.CANCELLED:
         return [parts.interruption("The turn was cancelled.")]
-    if kind not in KNOWN:
+    if not KNOWN.fullmatch(kind):
         reading_.unknown[kind or "system"] += 1
     return [parts.note(kind or "system")]
 

@@ -12,9 +12,12 @@ import msgspec
 
 from segue import facts
 from segue.agents.reading import INTERRUPT, Reading
+from segue.clock import Moment
 from segue.model import Ending, Entry, EntryKind, Limit, Mark, Origin, Source, Spend, Transcript, Value
 
 TITLE = 120
+CONTEXTS = 20
+"""How many of the last answers tell how fast a context fills."""
 
 
 class Scan(Value, frozen=True):
@@ -26,6 +29,8 @@ class Scan(Value, frozen=True):
     mark: Mark
     is_anew: bool
     """Whether the pass began at the start: then it replaces what was known."""
+    reports: tuple[Limit, ...]
+    """What was told of limits, each change of a share."""
     lines: int
     unknown: dict[str, int]
 
@@ -46,6 +51,7 @@ class Tally:
         self.fields: dict[str, Any] = msgspec.structs.asdict(so_far)
         self.limits = {limit_key(limit): limit for limit in so_far.limits}
         self.spends: dict[str, Spend] = {}
+        self.reports: list[Limit] = []
 
     def add(self, entry: Entry) -> None:
         fields = self.fields
@@ -63,6 +69,8 @@ class Tally:
             known = self.limits.get(limit_key(limit))
             if known is None or (limit.at or "") >= (known.at or ""):
                 self.limits[limit_key(limit)] = limit
+            if known is None or limit.used_percent != known.used_percent:
+                self.reports.append(limit)
         fields["errors"] += entry.kind is EntryKind.RESULT and (entry.is_error or bool(entry.status))
         fields["calls"] += entry.kind is EntryKind.CALL
         if entry.subagent is None:
@@ -74,6 +82,8 @@ class Tally:
             fields["model"] = entry.model
         if entry.spend:
             fields["context_tokens"] = entry.spend.tokens.total
+            if entry.spend.at:
+                self._add_context(entry.spend.at, entry.spend.tokens.total)
         if entry.kind is EntryKind.PROMPT and entry.origin is Origin.HUMAN:
             fields["turns"] += 1
             fields["corrections"] += fields["turns"] > 1 and facts.is_correction(entry.text)
@@ -81,6 +91,11 @@ class Tally:
                 fields["title"] = title_of(entry.text) or fields["title"]
         fields["interruptions"] += is_interruption(entry)
         fields["ending"] = ending_after(fields["ending"], entry)
+
+    def _add_context(self, at: Moment, tokens: int) -> None:
+        known = self.fields["contexts"]
+        if not known or known[-1][1] != tokens:
+            self.fields["contexts"] = (*known[1 - CONTEXTS :], (at, tokens))
 
     def transcript(self, reading: Reading) -> Transcript:
         fields = {**self.fields, "limits": tuple(self.limits.values()), **reading.learned}
@@ -137,6 +152,7 @@ def scan(reading: Reading, so_far: Transcript | None = None) -> Scan:
         spends=tuple(tally.spends.values()),
         mark=reading.mark,
         is_anew=reading.is_anew,
+        reports=tuple(tally.reports),
         lines=reading.lines,
         unknown=dict(reading.unknown),
     )

@@ -48,6 +48,32 @@ def local(moment: str) -> str:
     return clock.parse(moment).astimezone().strftime("%Y-%m-%d %H:%M")
 
 
+def minutes(count: float) -> str:
+    """'45 min', '3 h 20 min', '2 d 4 h'."""
+    whole = max(0, round(count))
+    if whole < 60:
+        return f"{whole} min"
+    if whole < 1440:
+        return f"{whole // 60} h {whole % 60:02d} min"
+    return f"{whole // 1440} d {whole % 1440 // 60} h"
+
+
+def bar(percent: float, width: int) -> str:
+    """A share as a bar; it is full only at the limit, and empty only at nothing."""
+    filled = min(width, max(0, int(percent / 100 * width)))
+    if percent > 0 and filled == 0:
+        filled = 1
+    colour = "red" if percent >= 90 else "yellow" if percent >= 75 else "green"
+    return click.style("█" * filled, fg=colour) + "░" * (width - filled)
+
+
+def short(text: str, width: int, *, from_end: bool = False) -> str:
+    """At most so many characters; with `from_end`, the last ones."""
+    if len(text) <= width:
+        return text
+    return "…" + text[1 - width :] if from_end else text[: width - 1] + "…"
+
+
 def plural(count: int, noun: str) -> str:
     return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
 

@@ -241,7 +241,7 @@ def _is_known(kept: dict[str, Any], tail: bytes) -> bool:
             continue
         try:
             last = _dict(_dict(json.loads(line)).get("status"))
-        except ValueError:
+        except (ValueError, RecursionError):
             continue
         if last.get("session_id") == session:
             return all(last.get(name) == kept.get(name) for name in COMPARED)

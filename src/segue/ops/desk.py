@@ -23,6 +23,8 @@ from segue.store import blobs, faults
 from segue.store.index import Index
 
 ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
+LOCAL_FILE = "local.db"
+INDEX_FILE = "index.db"
 NewId = Callable[[str], str]
 
 
@@ -84,10 +86,22 @@ class Desk:
     def local(self) -> store.Local:
         return open_local(self.places, self.settings)
 
+    @property
+    def has_local(self) -> bool:
+        return places.is_there(self.places.data / LOCAL_FILE)
+
+    @property
+    def has_index(self) -> bool:
+        return "index" in self.__dict__ or places.is_there(self.places.data / INDEX_FILE)
+
+    def do_without_index(self) -> None:
+        """Where there is nothing to keep, nothing is made to keep it in."""
+        self.index = Index(None)
+
     @cached_property
     def index(self) -> Index:
         """What is known of the transcripts on this machine."""
-        return Index(self.places.data / "index.db", busy_seconds=self.settings.store_busy_seconds)
+        return Index(self.places.data / INDEX_FILE, busy_seconds=self.settings.store_busy_seconds)
 
     def close(self) -> None:
         for name in ("shared", "local", "index"):
@@ -162,7 +176,7 @@ def _read_project(
 
 def _is_trusted(found: places.Places, path: Path, hash: str) -> bool:
     with faults.translated(found.data):
-        if not (found.data / "local.db").exists():
+        if not (found.data / LOCAL_FILE).exists():
             return False
     local = open_local(found, settings.Settings())
     try:

@@ -16,7 +16,7 @@ from msgspec import Struct
 from segue import agents
 from segue.agents import scanning
 from segue.errors import AgentError
-from segue.model import Entry, EntryKind, Mark, Source, Transcript
+from segue.model import Entry, EntryKind, Limit, Mark, Source, Transcript
 from segue.ops.desk import Desk
 from segue.store import index as indexes
 from segue.store.index import Index, Known, Ledger
@@ -30,6 +30,10 @@ SPOKEN = {EntryKind.PROMPT, EntryKind.REPLY, EntryKind.SUMMARY, EntryKind.CALL}
 LONGEST_PASSAGE = 20_000
 
 Progress = Callable[[int, int], None]
+
+
+def in_silence(_done: int, _whole: int) -> None:
+    """Nobody waits for this."""
 
 
 class Pass(StrEnum):
@@ -58,6 +62,7 @@ class Done(Struct, frozen=True):
     mark: Mark = Mark()
     is_anew: bool = True
     ledger: Ledger | None = None
+    reports: tuple[Limit, ...] = ()
     transcript: Transcript | None = None
     texts: list[str] = []
     problem: str = ""
@@ -72,11 +77,13 @@ class Refreshed(Struct, frozen=True):
     problems: tuple[str, ...] = ()
 
 
-def refresh(desk: Desk, wanted: Iterable[Pass], progress: Progress = lambda _done, _all: None) -> Refreshed:
+def refresh(desk: Desk, wanted: Iterable[Pass], progress: Progress = in_silence) -> Refreshed:
     """Read what is new for the passes that are wanted."""
-    index = desk.index
-    known = index.known()
+    known = desk.index.known() if desk.has_index else {}
     found = {(source.path, source.part): source for source in find(desk, known.values())}
+    if not found and not desk.has_index:
+        desk.do_without_index()
+    index = desk.index
     gone = [entry.id for key, entry in known.items() if key not in found]
     jobs = list(_jobs(found.values(), known, set(wanted)))
     if gone:
@@ -96,7 +103,9 @@ def refresh(desk: Desk, wanted: Iterable[Pass], progress: Progress = lambda _don
 
 def find(desk: Desk, known: Iterable[Known]) -> Iterator[Source]:
     """Every transcript on this machine."""
-    projects = {Path(entry.transcript.project) for entry in known if entry.transcript and entry.transcript.project}
+    projects = {
+        Path(entry.transcript.project) for entry in known if entry.transcript and entry.transcript.project
+    }
     for reader in agents.all_readers():
         yield from reader.find(desk.env, sorted({*projects, desk.project}))
 
@@ -107,11 +116,12 @@ def _jobs(found: Iterable[Source], known: dict[tuple[str, str], Known], wanted: 
         entry = known.get((source.path, source.part))
         is_quick = hasattr(agents.reader(source.agent), "spends")
         if Pass.SPENDS in wanted and is_quick and not (entry and entry.spent == source):
-            yield Job(source, Pass.SPENDS, _mark(entry and entry.spent_mark))
+            yield Job(source, Pass.SPENDS, _mark(entry.spent_mark if entry else None))
         if (Pass.ENTRIES in wanted or not is_quick) and not (entry and entry.source == source):
-            yield Job(source, Pass.ENTRIES, _mark(entry and entry.mark), entry and entry.transcript)
+            so_far = entry.transcript if entry else None
+            yield Job(source, Pass.ENTRIES, _mark(entry.mark if entry else None), so_far)
         if Pass.WORDS in wanted and not (entry and entry.told == source):
-            yield Job(source, Pass.WORDS, _mark(entry and entry.told_mark))
+            yield Job(source, Pass.WORDS, _mark(entry.told_mark if entry else None))
 
 
 def _mark(mark: Mark | None) -> Mark | None:
@@ -144,7 +154,7 @@ def work(job: Job) -> Done:
             return Done(job, reading.mark, reading.is_anew, texts=texts)
         scan = scanning.scan(reading, job.so_far)
         ledger = None if hasattr(reader, "spends") else indexes.ledger_of(scan.spends)
-        return Done(job, scan.mark, scan.is_anew, ledger, scan.transcript)
+        return Done(job, scan.mark, scan.is_anew, ledger, scan.reports, scan.transcript)
     except AgentError as error:
         return Done(job, problem=str(error))
 
@@ -177,4 +187,5 @@ def _keep(index: Index, batch: list[Done]) -> None:
             spent.append((id, source, done.mark, done.ledger, done.is_anew))
         if done.transcript:
             index.put_transcript(id, source, done.mark, done.transcript)
+            index.put_reports(id, source.agent, done.reports, is_anew=done.is_anew)
     index.put_spent(spent)

@@ -1,4 +1,4 @@
-"""Sessions: the pieces of work that handoffs belong to."""
+"""Sessions: the pieces of work that handoffs belong to, found in transcripts or made by hand."""
 
 from __future__ import annotations
 
@@ -10,16 +10,20 @@ from msgspec import Struct
 from segue import places
 from segue.errors import BadInput, NotFound, Refused
 from segue.model import Handoff, Session, SessionStatus
+from segue.ops import found, refresh
 from segue.ops.desk import Desk
+from segue.ops.found import Work
+from segue.ops.refresh import Pass
 from segue.store import SESSION
 from segue.store import Change as Change
 from segue.text import printable
 
 TITLE_LIMIT = 200
+LARGEST_RATING = 5
 
 
 class Info(Struct, frozen=True):
-    session: Session
+    work: Work
     handoffs: tuple[Handoff, ...]
 
 
@@ -56,25 +60,138 @@ def _title_of(folder: str) -> str:
     return printable(name)[:TITLE_LIMIT]
 
 
-def all_sessions(desk: Desk) -> list[Session]:
-    return desk.shared.all(SESSION) if desk.has_store else []
+def listed(
+    desk: Desk, *, everywhere: bool = False, progress: refresh.Progress = refresh.in_silence
+) -> list[Work]:
+    """The sessions that are kept, and those that are found in the transcripts of this folder, or of all."""
+    refresh.refresh(desk, [Pass.ENTRIES], progress)
+    all_works = found.works(desk)
+    here = found.work_folder(places.as_text(desk.project))
+    current = next((work.session.id for work in found.of_folder(desk, all_works)), None)
+    return [
+        msgspec.structs.replace(work, is_current=work.session.id == current)
+        for work in all_works
+        if everywhere or work.is_kept or found.work_folder(work.session.project) == here
+    ]
 
 
-def info(desk: Desk, id: str) -> Info:
-    if not desk.has_store:
-        raise NotFound(noun="session", name=id, next="segue session list")
-    session = desk.shared.get(SESSION, id)
-    return Info(session, tuple(desk.shared.handoffs_of(session.id)))
+def current(desk: Desk, *, is_fresh: bool = False) -> Work | None:
+    """This folder's session: the chosen one, or the last active. `is_fresh` tells that the index is up to date."""
+    if not is_fresh:
+        refresh.refresh(desk, [Pass.ENTRIES])
+    return next(iter(found.of_folder(desk, found.works(desk))), None)
+
+
+def get(desk: Desk, id: str) -> Work:
+    """The session with this id, or with the only id that starts so."""
+    refresh.refresh(desk, [Pass.ENTRIES])
+    matches = [work for work in found.works(desk) if id and work.session.id.startswith(id)]
+    exact = [work for work in matches if work.session.id == id] or matches
+    if not exact:
+        raise NotFound(noun="session", name=id, next="segue session list --all")
+    if len(exact) > 1:
+        raise BadInput(what=f"More than one session starts with '{id}'.", next="segue session list --all")
+    return exact[0]
+
+
+def info(desk: Desk, id: str | None) -> Info:
+    """One session; this folder's if none is named."""
+    work = get(desk, id) if id else current(desk)
+    if work is None:
+        raise NotFound(noun="session of this folder", name=str(desk.project), next="segue session create")
+    handoffs = desk.shared.handoffs_of(work.session.id) if work.is_kept else []
+    return Info(work, tuple(handoffs))
+
+
+def keep(desk: Desk, work: Work) -> Session:
+    """A session in the store: one that was only found is put there."""
+    if work.is_kept:
+        return work.session
+
+    def decide(present: Session | None) -> Session:
+        return present or work.session
+
+    return desk.shared.record(SESSION, "session.found", work.session.id, decide).kept()
+
+
+def get_or_create(desk: Desk) -> Session:
+    """This folder's session, in the store; a new one where there is none."""
+    work = current(desk)
+    return keep(desk, work) if work else create(desk).kept()
+
+
+def use(desk: Desk, id: str) -> Session:
+    """Make a session the one of this folder."""
+    session = keep(desk, get(desk, id))
+    _refuse_closed(session)
+    desk.local.choose(found.work_folder(places.as_text(desk.project)), session.id, desk.clock())
+    return session
+
+
+def link(desk: Desk, id: str, transcripts: tuple[str, ...]) -> Change[Session]:
+    """Add transcripts to a session, wherever they came from."""
+    session = keep(desk, get(desk, id))
+    named = [find_transcript(desk, name) for name in transcripts]
+
+    def decide(present: Session | None) -> Session:
+        known = _present(present, id)
+        _refuse_closed(known)
+        ids = dict.fromkeys([*known.transcripts, *named])
+        if tuple(ids) == known.transcripts:
+            raise Refused(
+                what=f"Session {known.id} has that transcript already.", next=f"segue session info {known.id}"
+            )
+        return msgspec.structs.replace(known, transcripts=tuple(ids), updated_at=desk.clock())
+
+    return desk.shared.record(SESSION, "session.linked", session.id, decide)
+
+
+def find_transcript(desk: Desk, id: str) -> str:
+    """The id of the transcript with this id, or with the only one that starts so."""
+    known = {entry.transcript.id for entry in desk.index.known().values() if entry.transcript}
+    matches = [id] if id in known else sorted(name for name in known if id and name.startswith(id))
+    if not matches:
+        raise NotFound(noun="transcript", name=id, next="segue transcripts --all")
+    if len(matches) > 1:
+        raise BadInput(what=f"More than one transcript starts with '{id}'.", next="segue transcripts --all")
+    return matches[0]
+
+
+def rate(desk: Desk, rating: int, id: str | None) -> Change[Session]:
+    """Say how content you are, from 1 to 5."""
+    if not 1 <= rating <= LARGEST_RATING:
+        raise BadInput(what=f"A rating is a number from 1 to {LARGEST_RATING}.", next="segue rate 4")
+    session = keep(desk, info(desk, id).work)
+    satisfaction = (rating - 1) / (LARGEST_RATING - 1)
+
+    def decide(present: Session | None) -> Session:
+        return msgspec.structs.replace(
+            _present(present, session.id), satisfaction=satisfaction, updated_at=desk.clock()
+        )
+
+    return desk.shared.record(SESSION, "session.rated", session.id, decide)
 
 
 def close(desk: Desk, id: str) -> Change[Session]:
-    session = info(desk, id).session
+    session = keep(desk, get(desk, id))
 
     def decide(present: Session | None) -> Session:
-        if present is None:
-            raise NotFound(noun="session", name=id, next="segue session list")
-        if present.status is SessionStatus.CLOSED:
-            raise Refused(what=f"Session {present.id} is closed already.", next="segue log")
-        return msgspec.structs.replace(present, status=SessionStatus.CLOSED, updated_at=desk.clock())
+        known = _present(present, id)
+        if known.status is SessionStatus.CLOSED:
+            raise Refused(what=f"Session {known.id} is closed already.", next="segue log")
+        return msgspec.structs.replace(known, status=SessionStatus.CLOSED, updated_at=desk.clock())
 
     return desk.shared.record(SESSION, "session.closed", session.id, decide)
+
+
+def _present(session: Session | None, id: str) -> Session:
+    if session is None:
+        raise NotFound(noun="session", name=id, next="segue session list")
+    return session
+
+
+def _refuse_closed(session: Session) -> None:
+    if session.status is not SessionStatus.OPEN:
+        raise Refused(
+            what=f"Session {session.id} is closed.", next="segue undo opens it again, if you closed it last"
+        )

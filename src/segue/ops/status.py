@@ -1,36 +1,185 @@
-"""What `segue` alone shows: the agents on this machine, and what was going on in this folder."""
+"""What `segue` alone shows: every agent's limits, this folder's session, what is to be expected, and what to do."""
 
 from __future__ import annotations
 
+import shlex
+
 from msgspec import Struct
 
-from segue import agents, places
-from segue.model import Handoff, Limit, Session
+from segue import agents, budget, clock, forecast, places, prices
+from segue.budget import Thresholds
+from segue.forecast import Forecast
+from segue.model import Handoff, Relation, Tokens, Transcript, Trigger, Usage
+from segue.ops import found, limits, refresh
 from segue.ops.desk import Desk
+from segue.ops.found import Work
+from segue.ops.limits import AgentLimits
+from segue.ops.refresh import Pass
+from segue.ops.usage import Purse
+
+USUAL_WINDOW = 200_000
+"""What a context is taken to hold where neither the agent nor the data tells."""
 
 
-class AgentStatus(Struct, frozen=True):
-    name: str
-    title: str
-    is_installed: bool
-    limits: tuple[Limit, ...]
+class Standing(Struct, frozen=True):
+    """How the work in this folder stands."""
+
+    work: Work
+    transcript: Transcript | None
+    """The one that was written last."""
+    usage: Usage | None
+    context: Forecast | None
+    trigger: Trigger | None
+    recommendation: str
+    tokens: Tokens
+    """What the session has used so far, sub-agents included."""
 
 
 class Overview(Struct, frozen=True):
     project: str
-    agents: tuple[AgentStatus, ...]
-    sessions: tuple[Session, ...]
-    """The open ones of this folder."""
+    agents: tuple[AgentLimits, ...]
+    standing: Standing | None
+    others: int
+    """How many more sessions this folder has."""
     last_handoff: Handoff | None
+    next: str
+    problems: tuple[str, ...]
 
 
-def overview(desk: Desk) -> Overview:
-    found = [
-        AgentStatus(agent.name, agent.title, agents.locate(agent, desk.env).path is not None, ())
-        for agent in agents.all_programs()
-    ]
-    project = places.as_text(desk.project)
-    sessions = desk.shared.open_sessions(project) if desk.has_store else []
-    handoffs = [handoff for session in sessions for handoff in desk.shared.handoffs_of(session.id)]
-    last = max(handoffs, key=lambda handoff: handoff.updated_at, default=None)
-    return Overview(project, tuple(found), tuple(sessions), last)
+class Check(Struct, frozen=True):
+    """Whether to hand over, and why, in four fixed words."""
+
+    session: str
+    tokens: int
+    limit: int
+    is_estimate: bool
+    should_handoff: bool
+    reason: str
+    figures: str
+
+
+def thresholds_of(desk: Desk) -> Thresholds:
+    chosen = desk.settings
+    return Thresholds(chosen.limits_recommend, chosen.limits_urgent, chosen.limits_models)
+
+
+def overview(desk: Desk, progress: refresh.Progress = refresh.in_silence) -> Overview:
+    refreshed = refresh.refresh(desk, [Pass.SPENDS, Pass.ENTRIES], progress)
+    known = limits.of_agents(desk)
+    here = found.of_folder(desk, found.works(desk))
+    standing = stand(desk, here[0], known) if here else None
+    kept = [work.session for work in here if work.is_kept]
+    handoffs = [handoff for session in kept for handoff in desk.shared.handoffs_of(session.id)]
+    return Overview(
+        project=places.as_text(desk.project),
+        agents=tuple(known),
+        standing=standing,
+        others=max(0, len(here) - 1),
+        last_handoff=max(handoffs, key=lambda handoff: handoff.updated_at, default=None),
+        next=_next(standing),
+        problems=refreshed.problems,
+    )
+
+
+def stand(desk: Desk, work: Work, known: list[AgentLimits], request: str = "") -> Standing:
+    transcript = work.main
+    tokens = _tokens(desk, work)
+    if transcript is None:
+        return Standing(work, None, None, None, None, "Nothing was read of it yet", tokens)
+    purse = Purse(desk.index)
+    history = purse.history(transcript.model) if transcript.model else ()
+    price = history[-1] if history else None
+    usage = usage_of(desk, work, transcript, known, purse)
+    thresholds = thresholds_of(desk)
+    trigger = budget.trigger_for(
+        usage, thresholds, transcript.model, request, is_small=prices.is_small(price)
+    )
+    name = agents.model_title(transcript.model) or agents.get(transcript.agent).title
+    context = limits.context_of(desk, transcript, price.context_window if price else None)
+    samples = forecast.context_samples(transcript.contexts, usage.tokens_limit)
+    return Standing(
+        work,
+        transcript,
+        usage,
+        forecast.forecast(context, samples, usage.at) if context else None,
+        trigger,
+        budget.sentence(name, usage, thresholds, transcript.model),
+        tokens,
+    )
+
+
+def usage_of(desk: Desk, work: Work, transcript: Transcript, known: list[AgentLimits], purse: Purse) -> Usage:
+    """The figures that a decision is made from."""
+    history = purse.history(transcript.model) if transcript.model else ()
+    window = history[-1].context_window if history else None
+    fits, is_estimate = limits.window_of(desk, transcript, window)
+    own = next((each.limits for each in known if each.name == transcript.agent), ())
+    return Usage(
+        at=desk.clock(),
+        tokens_used=transcript.context_tokens or 0,
+        tokens_limit=fits or 0,
+        is_estimate=is_estimate,
+        session_duration=_seconds(work),
+        complexity_score=round(budget.complexity(transcript), 2),
+        user_satisfaction=budget.satisfaction(transcript, work.session.satisfaction),
+        cost_usd=_cost(desk, work, purse),
+        limits=tuple(each.limit for each in own),
+    )
+
+
+def _seconds(work: Work) -> float:
+    starts = [t.started_at for t in work.transcripts if t.started_at]
+    ends = [t.updated_at for t in work.transcripts if t.updated_at]
+    if not starts or not ends:
+        return 0.0
+    return max(0.0, (clock.parse(max(ends)) - clock.parse(min(starts))).total_seconds())
+
+
+def _sources(desk: Desk, work: Work) -> set[int]:
+    files = {(transcript.path, transcript.part) for transcript in work.transcripts}
+    return {entry.id for key, entry in desk.index.known().items() if key in files}
+
+
+def _tokens(desk: Desk, work: Work) -> Tokens:
+    own = _sources(desk, work)
+    return sum((each.tokens for each in desk.index.sums("source") if each.period in own), Tokens())
+
+
+def _cost(desk: Desk, work: Work, purse: Purse) -> float | None:
+    own = _sources(desk, work)
+    day = work.active_at[:10]
+    costs = [purse.cost(each, day) for each in desk.index.sums("source") if each.period in own]
+    known = [cost for cost in costs if cost is not None]
+    return sum(known) if known else None
+
+
+def _next(standing: Standing | None) -> str:
+    if standing is None or standing.transcript is None:
+        return "segue transcripts lists what the agents on this machine left behind"
+    return f"segue transcripts show {shlex.quote(standing.transcript.id[:8])} reads it"
+
+
+def check(desk: Desk, warning_only: bool = False) -> Check:
+    """Whether this folder's session should be handed over now: by its context, or by its agent's limits."""
+    refresh.refresh(desk, [Pass.SPENDS, Pass.ENTRIES])
+    here = found.of_folder(desk, found.works(desk))
+    thresholds = thresholds_of(desk)
+    if not here or here[0].main is None:
+        name = here[0].session.id if here else "none yet"
+        return Check(name, 0, USUAL_WINDOW, True, False, "normal", "nothing used yet")
+    standing = stand(desk, here[0], limits.of_agents(desk))
+    usage = standing.usage
+    if usage is None or standing.transcript is None:
+        return Check(here[0].session.id, 0, USUAL_WINDOW, True, False, "normal", "nothing used yet")
+    model = standing.transcript.model
+    limit = usage.tokens_limit or USUAL_WINDOW
+    share = budget.worst_share(usage, thresholds, model)
+    percent = share.percent if share else 0.0
+    due, reason = budget.should_handoff(round(percent * 100), 10_000, thresholds, warning_only, model)
+    figures = budget.in_words(share, thresholds) if share else "no limit was reported yet"
+    is_estimate = usage.is_estimate or not usage.tokens_limit
+    return Check(here[0].session.id, usage.tokens_used, limit, is_estimate, due, reason, figures)
+
+
+def main_transcripts(work: Work) -> list[Transcript]:
+    return [t for t in work.transcripts if t.relation is not Relation.SUBAGENT]

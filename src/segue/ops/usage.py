@@ -16,7 +16,7 @@ from msgspec import Struct
 from segue import agents, clock, prices
 from segue.clock import Moment
 from segue.model import Tokens, Transcript
-from segue.ops import refresh
+from segue.ops import found, refresh
 from segue.ops.desk import Desk
 from segue.ops.refresh import Pass
 from segue.prices import Price
@@ -114,7 +114,7 @@ def report(
     *,
     since: Moment | None = None,
     until: Moment | None = None,
-    progress: refresh.Progress = lambda _done, _all: None,
+    progress: refresh.Progress = refresh.in_silence,
 ) -> Report:
     needs_titles = by in (By.SESSIONS, By.TRANSCRIPTS, By.PROJECTS, By.AGENTS)
     wanted = [Pass.SPENDS, Pass.ENTRIES] if needs_titles else [Pass.SPENDS]
@@ -160,7 +160,9 @@ def _used(purse: Purse, sum: Sum, day: str) -> Used:
     return Used(sum.model, sum.answers, sum.tokens, purse.cost(sum, day))
 
 
-def _grouped(sums: Iterable[Sum], purse: Purse, name: Callable[[Sum], str], day: Callable[[Sum], str]) -> list[Line]:
+def _grouped(
+    sums: Iterable[Sum], purse: Purse, name: Callable[[Sum], str], day: Callable[[Sum], str]
+) -> list[Line]:
     groups: dict[str, list[Used]] = {}
     for sum in sums:
         groups.setdefault(name(sum), []).append(_used(purse, sum, day(sum)))
@@ -222,16 +224,14 @@ def _by_source(desk: Desk, purse: Purse, since: int, until: int) -> list[tuple[T
 
 
 def _transcripts(desk: Desk, purse: Purse, since: int, until: int) -> list[Line]:
-    found = _by_source(desk, purse, since, until)
-    found.sort(key=lambda pair: pair[0].updated_at or "", reverse=True)
-    return [_line(transcript.id, used, title=transcript.title) for transcript, used in found]
+    each = _by_source(desk, purse, since, until)
+    each.sort(key=lambda pair: pair[0].updated_at or "", reverse=True)
+    return [_line(transcript.id, used, title=transcript.title) for transcript, used in each]
 
 
 def _sessions(desk: Desk, purse: Purse, since: int, until: int) -> list[Line]:
-    from segue.ops import found as founds  # lazy: only this report needs it
-
     groups: dict[str, tuple[str, str, list[Used]]] = {}
-    session_of = founds.session_of_each(desk)
+    session_of = found.session_of_each(desk)
     for transcript, used in _by_source(desk, purse, since, until):
         id, title, updated = session_of[transcript.id]
         groups.setdefault(id, (title, updated, []))[2].extend(used)
@@ -247,9 +247,7 @@ def _agents(desk: Desk, purse: Purse, since: int, until: int) -> list[Line]:
     return _by(desk, purse, since, until, lambda transcript: agents.get(transcript.agent).title)
 
 
-def _by(
-    desk: Desk, purse: Purse, since: int, until: int, name: Callable[[Transcript], str]
-) -> list[Line]:
+def _by(desk: Desk, purse: Purse, since: int, until: int, name: Callable[[Transcript], str]) -> list[Line]:
     groups: dict[str, list[Used]] = {}
     for transcript, used in _by_source(desk, purse, since, until):
         groups.setdefault(name(transcript), []).extend(used)

@@ -21,8 +21,9 @@ import msgspec
 from msgspec import Struct
 
 from segue import clock, disk
+from segue.clock import Moment
 from segue.errors import StoreBusy
-from segue.model import Mark, Source, Spend, Tokens, Transcript
+from segue.model import Limit, Mark, Source, Spend, Tokens, Transcript
 from segue.store import queries
 
 VERSION = 1
@@ -136,10 +137,14 @@ def _sql() -> dict[str, str]:
 
 
 class Index:
-    def __init__(self, path: Path, *, busy_seconds: float = 30) -> None:
-        self.path = path
+    def __init__(self, path: Path | None, *, busy_seconds: float = 30) -> None:
+        """Without a path, an empty one in memory."""
+        self.path = path or Path(os.devnull)
         self.busy_seconds = busy_seconds
         self.is_in_memory = False
+        if path is None:
+            self._connection = self._in_memory()
+            return
         try:
             self._connection = self._open()
         except sqlite3.DatabaseError as error:
@@ -231,6 +236,7 @@ class Index:
     def drop(self, id: int) -> None:
         self._free(id, self._counted())
         self._run("passages_drop", source=id)
+        self._run("reports_drop", source=id)
         self._run("source_drop", id=id)
 
     def put_transcript(self, id: int, source: Source, mark: Mark, transcript: Transcript) -> None:
@@ -245,6 +251,17 @@ class Index:
             project=transcript.project,
             updated_at=transcript.updated_at,
         )
+
+    def put_reports(self, id: int, agent: str, limits: Iterable[Limit], *, is_anew: bool) -> None:
+        if is_anew:
+            self._run("reports_drop", source=id)
+        rows = [(id, agent, limit.at, msgspec.json.encode(limit).decode()) for limit in limits if limit.at]
+        self._connection.executemany(_sql()["report_add"], rows)
+
+    def reports(self, since: Moment) -> list[tuple[str, Limit]]:
+        """What agents told of limits since a moment, oldest first."""
+        rows = self._run("reports", since=since)
+        return [(row["agent"], msgspec.json.decode(row["told"], type=Limit)) for row in rows]
 
     # Spends
 

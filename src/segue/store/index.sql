@@ -10,6 +10,7 @@
 -- when that source goes, it passes to another. A BUCKET sums what is counted in a source over a quarter of an
 -- hour, per model and size class: any day in any time zone, any week and any 5-hour block is a sum of buckets.
 --
+-- A REPORT is what an agent told of a limit at a moment: how fast a limit is used up is read from these.
 -- PASSAGE and WORDS are the full text of what people and agents said, made when it is first searched.
 -- PRICE keeps what was looked up, because looking up is slow.
 
@@ -50,6 +51,14 @@ create table bucket (
   cost real not null,
   primary key (source, quarter, model, class)
 ) without rowid;
+
+create table report (
+  source integer not null,
+  agent text not null,
+  at text not null,
+  told text not null
+);
+create index report_by_time on report (at);
 
 create table price (
   model text primary key not null,

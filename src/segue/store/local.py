@@ -1,4 +1,5 @@
-"""The local store: always SQLite, one user, one machine. For now it holds what the person trusts."""
+"""The local store: always SQLite, one user, one machine. It holds what the person trusts and
+which session they chose where."""
 
 from __future__ import annotations
 
@@ -38,6 +39,15 @@ class Local:
     def trusted(self) -> list[Row]:
         with self.database.read() as transaction:
             return transaction.all("trust_list")
+
+    def chosen(self, project: str) -> str | None:
+        """The session that the person chose for a project folder."""
+        with self.database.read() as transaction:
+            row = transaction.one("current_get", project=project)
+        return row["session"] if row else None
+
+    def choose(self, project: str, session: str, at: Moment) -> None:
+        in_transaction(self.database, lambda t: t.run("current_put", project=project, session=session, at=at))
 
     def close(self) -> None:
         self.database.close()

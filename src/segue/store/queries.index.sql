@@ -84,6 +84,18 @@ from bucket b
 where b.quarter >= :since and b.quarter < :until
 group by 1, 2, 3 order by 1, 2;
 
+-- name: reports_drop
+-- Forget what a source told of limits.
+delete from report where source = :source;
+
+-- name: report_add
+-- Something it told.
+insert into report (source, agent, at, told) values (?, ?, ?, ?);
+
+-- name: reports
+-- What was told since a moment, oldest first.
+select agent, told from report where at >= :since order by at;
+
 -- name: price_get
 -- A price that was looked up before, in this version of the price data.
 select found from price where model = :model and data = :data;

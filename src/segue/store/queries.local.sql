@@ -16,3 +16,12 @@ delete from trust where path = :path;
 -- name: trust_list
 -- Every file that is trusted.
 select path, hash, at from trust order by path;
+
+-- name: current_get
+-- The session that was chosen for a project.
+select session from current where project = :project;
+
+-- name: current_put
+-- Choose one.
+insert into current (project, session, at) values (:project, :session, :at)
+on conflict (project) do update set session = excluded.session, at = excluded.at;

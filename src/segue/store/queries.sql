@@ -17,11 +17,12 @@ select * from session where id = :id;
 
 -- name: session_put
 -- Write a session's present state.
-insert into session (id, title, owner, project, status, epoch, created_at, updated_at)
-values (:id, :title, :owner, :project, :status, :epoch, :created_at, :updated_at)
+insert into session (id, title, owner, project, status, epoch, created_at, updated_at, transcripts, satisfaction)
+values (:id, :title, :owner, :project, :status, :epoch, :created_at, :updated_at, :transcripts, :satisfaction)
 on conflict (id) do update set
   title = excluded.title, owner = excluded.owner, project = excluded.project, status = excluded.status,
-  epoch = excluded.epoch, created_at = excluded.created_at, updated_at = excluded.updated_at;
+  epoch = excluded.epoch, created_at = excluded.created_at, updated_at = excluded.updated_at,
+  transcripts = excluded.transcripts, satisfaction = excluded.satisfaction;
 
 -- name: session_drop
 -- Remove a session whose creation was undone; its chain stays.

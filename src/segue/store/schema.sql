@@ -41,7 +41,9 @@ create table session (
   status text not null,
   epoch bigint not null,
   created_at text not null,
-  updated_at text not null
+  updated_at text not null,
+  transcripts text not null default '[]',
+  satisfaction double precision
 );
 create index session_by_project on session (project, updated_at);
 

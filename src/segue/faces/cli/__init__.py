@@ -40,12 +40,20 @@ COMMANDS = {
     "help": Listed("Start here", "this list, or one command's own help", "help"),
     "version": Listed("Start here", "the version", "help"),
     "completion": Listed("Start here", "completion for bash, zsh or fish", "completion"),
+    "status": Listed("Limits and usage", "what `segue` alone shows: limits, this folder, what to do", "home"),
+    "watch": Listed("Limits and usage", "the same, kept up to date", "home"),
+    "check": Listed("Limits and usage", "whether to hand over now; the exit code tells", "check"),
     "usage": Listed("Limits and usage", "tokens and money by day, week, block, session, model", "usage"),
+    "statusline": Listed(
+        "Limits and usage", "a status line for an agent: shows and records its limits", "statusline"
+    ),
+    "transcripts": Listed("Work", "what agents left on this machine: list, search, read", "transcripts"),
     "session": Listed("Work", "the pieces of work that handoffs belong to", "session"),
+    "rate": Listed("Work", "say how content you are with this folder's session", "check"),
     "log": Listed("History", "what was changed, by whom and when; verify that it is whole", "log"),
     "undo": Listed("History", "take back Segue's last step (never your code)", "log"),
     "config": Listed("Settings", "read and change settings", "config"),
-    "handoff": Listed("Settings", "the settings of handoffs, by flags", "handoff"),
+    "handoff": Listed("Settings", "how things stand, the models to hand to, and the settings", "handoff"),
     "trust": Listed("Settings", "let this project's own settings file do more than narrow", "config"),
     "doctor": Listed(
         "Keeping it well", "check settings, stores and agents, and say how to mend them", "doctor"

@@ -129,13 +129,14 @@ class Frame:
             )
 
 
-def to_json(value: Any) -> str:
-    """A value for programs. A name that is no UTF-8 is shown as well as it can be."""
+def to_json(value: Any, indent: int = 2) -> str:
+    """A value for programs, on one line without indent. A name that is no UTF-8 is shown as well as it can
+    be."""
     try:
         encoded = msgspec.json.encode(value, enc_hook=str)
     except UnicodeEncodeError:
         encoded = msgspec.json.encode(_encodable(msgspec.to_builtins(value, enc_hook=str)))
-    return msgspec.json.format(encoded, indent=2).decode()
+    return msgspec.json.format(encoded, indent=indent or -1).decode()
 
 
 def _encodable(value: Any) -> Any:

@@ -1,4 +1,4 @@
-"""`segue handoff`: for now its settings, by flags."""
+"""`segue handoff`: how things stand, the models work may go to, and the settings, by flags."""
 
 from __future__ import annotations
 
@@ -7,16 +7,39 @@ import re
 import click
 
 from segue.errors import BadInput
+from segue.faces import render
 from segue.faces.cli.config import changed_screen
 from segue.faces.cli.frame import Frame, answers
+from segue.faces.cli.home import home
 from segue.model import Preserve
 from segue.ops import config as ops
+from segue.ops import models as ops_models
 from segue.ops.config import Changed
+from segue.ops.models import Address
+
+
+def models_screen(found: list[Address]) -> str:
+    if not found:
+        return "No models are listed. segue handoff models --add opus --add sonnet puts some on the list."
+    rows = [(each.name, str(each), "" if each.is_installed else "not installed here") for each in found]
+    return render.table(rows)
 
 
 @click.group()
 def handoff() -> None:
-    """The settings of handoffs, by flags."""
+    """How things stand, the models that work may go to, and the settings of handoffs."""
+
+
+handoff.add_command(home, "status")
+
+
+@handoff.command("models")
+@click.option("--add", multiple=True, metavar="NAME", help="A model: opus, agent:model, or NAME=agent:model.")
+@click.option("--remove", multiple=True, metavar="NAME", help="Take one off the list.")
+@answers(models_screen)
+def models(frame: Frame, add: tuple[str, ...], remove: tuple[str, ...]) -> list[Address]:
+    """List the models that work may be handed to, and what their names stand for."""
+    return ops_models.change(frame.desk, add, remove) if add or remove else ops_models.listed(frame.desk)
 
 
 @handoff.command("config", context_settings={"ignore_unknown_options": True})

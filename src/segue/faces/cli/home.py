@@ -1,36 +1,139 @@
-"""`segue` alone: what each agent has left, and what this folder was doing."""
+"""`segue` alone, `segue status` and `segue watch`: what each agent has left, and what this folder was doing."""
 
 from __future__ import annotations
+
+import sys
+import time
 
 import click
 
 from segue.faces import render
-from segue.faces.cli.frame import Frame, answers
+from segue.faces.cli.frame import Frame, answers, to_json
+from segue.forecast import Forecast
+from segue.model import Scope
 from segue.ops import status
+from segue.ops.limits import AgentLimits
+from segue.ops.status import Overview, Standing
+
+BAR = 20
+SHORTEST_WATCH = 0.2
 
 
-def screen(overview: status.Overview) -> str:
-    lines = [render.bold("Agents")]
-    installed = [agent for agent in overview.agents if agent.is_installed]
-    lines.append(
-        render.table([(agent.title, "limits not reported yet") for agent in installed], indent="  ")
-        or "  none found on PATH; segue doctor tells which ones Segue knows"
-    )
+def screen(overview: Overview) -> str:
+    lines = [render.bold("Agents"), *_agents(overview.agents)]
     lines += ["", render.bold("This folder") + f"  {render.clean(overview.project)}"]
-    if overview.sessions:
-        rows = [(session.id, render.when(session.updated_at), session.title) for session in overview.sessions]
-        lines.append(render.table(rows, indent="  "))
-        if handoff := overview.last_handoff:
-            lines.append(
-                f"  last handoff {handoff.id}: {handoff.source} → {handoff.target}, {handoff.state.value}"
-            )
-    else:
-        lines.append("  nothing kept for it yet")
-    lines += ["", render.dim("segue demo shows a handoff · segue help shows the commands")]
+    lines += _folder(overview)
+    for problem in overview.problems[:3]:
+        lines.append(render.dim("  not read: " + render.clean(problem)))
+    lines += ["", render.dim(f"next: {overview.next} · segue help shows the commands")]
     return "\n".join(lines)
+
+
+def _agents(agents: tuple[AgentLimits, ...]) -> list[str]:
+    if not agents:
+        return ["  none found on PATH; segue doctor tells which ones Segue knows"]
+    lines = []
+    width = max(len(agent.title) for agent in agents)
+    for agent in agents:
+        title = agent.title.ljust(width)
+        if not agent.limits:
+            lines.append(f"  {title}  limits not reported yet")
+        for each in agent.limits:
+            lines.append(f"  {title}  {_limit(each)}")
+            title = " " * width
+    return lines
+
+
+def _limit(each: Forecast) -> str:
+    limit = each.limit
+    window = f"{limit.window} {limit.model}" if limit.scope is Scope.MODEL and limit.model else limit.window
+    label = render.clean(window)[:16].ljust(8)
+    if limit.used_percent is None:
+        return f"{label} {'·' * BAR}   ?   {_outlook(each)}".rstrip()
+    return f"{label} {render.bar(limit.used_percent, BAR)} {_share(each)}  {_outlook(each)}".rstrip()
+
+
+def _share(each: Forecast) -> str:
+    about = "~" if each.is_estimate else ""
+    return f"{about}{int(each.limit.used_percent or 0)}%".rjust(5)
+
+
+def _outlook(each: Forecast) -> str:
+    """When it will be reached, and when it starts anew."""
+    parts = []
+    if each.minutes_left is not None and (each.runs_out_first or each.limit.window == "context"):
+        parts.append(f"full in about {render.minutes(each.minutes_left)} at this pace")
+    if each.limit.resets_at:
+        in_ = f" (in {render.minutes(each.resets_in_minutes)})" if each.resets_in_minutes is not None else ""
+        parts.append(f"resets {render.local(each.limit.resets_at)}{in_}")
+    return ", ".join(parts)
+
+
+def _folder(overview: Overview) -> list[str]:
+    standing = overview.standing
+    if standing is None:
+        return ["  no agent has left anything here yet"]
+    lines = [f"  {standing.work.session.id}  {render.clean(standing.work.session.title)}"]
+    lines += [f"  {line}" for line in _standing(standing)]
+    if overview.others:
+        lines.append(f"  and {render.plural(overview.others, 'other session')}: segue session list")
+    if handoff := overview.last_handoff:
+        lines.append(
+            f"  last handoff {handoff.id}: {handoff.source} → {handoff.target}, {handoff.state.value}"
+        )
+    return lines
+
+
+def _standing(standing: Standing) -> list[str]:
+    transcript, usage = standing.transcript, standing.usage
+    if transcript is None or usage is None:
+        return [standing.recommendation]
+    when = render.when(transcript.updated_at) if transcript.updated_at else "at an unknown time"
+    cost = f", ${usage.cost_usd:,.2f}" if usage.cost_usd is not None else ""
+    used = f"{render.plural(transcript.turns, 'prompt')}, {standing.tokens.total:,} tokens{cost}"
+    lines = [f"{transcript.agent} {transcript.id[:8]}, last written {when}: {used}"]
+    if standing.context:
+        lines.append(_limit(standing.context))
+    trigger = standing.trigger
+    paint = {"high": "red", "medium": "yellow"}.get(trigger.urgency.value if trigger else "")
+    lines.append(click.style(standing.recommendation, fg=paint, bold=paint is not None))
+    if trigger:
+        lines.append(f"{trigger.type.value}, {trigger.urgency.value}: {render.clean(trigger.reasoning)}")
+    return lines
 
 
 @click.command()
 @answers(screen)
-def home(frame: Frame) -> status.Overview:
-    return status.overview(frame.desk)
+def home(frame: Frame) -> Overview:
+    """Show every agent's limits, this folder's session, and what to do next."""
+    return status.overview(frame.desk, frame.progress("Reading transcripts"))
+
+
+@click.command()
+@click.option(
+    "--every", type=click.FloatRange(SHORTEST_WATCH, 3600), default=2.0, help="Seconds between looks."
+)
+@click.option("--count", type=click.IntRange(1), help="Stop after so many looks.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON, one object for each look.")
+@click.pass_obj
+def watch(frame: Frame, every: float, count: int | None, as_json: bool) -> None:
+    """Show the same as `segue`, and keep it up to date until you press Ctrl-C."""
+    frame.as_json = frame.as_json or as_json
+    looks = 0
+    try:
+        while True:
+            overview = status.overview(frame.desk)
+            if frame.as_json:
+                frame.print(to_json(overview, indent=0))
+            else:
+                start = "\x1b[H\x1b[2J" if sys.stdout.isatty() else ""
+                frame.print(start + screen(overview))
+            looks += 1
+            if count and looks >= count:
+                return
+            time.sleep(every)
+    except KeyboardInterrupt:
+        return
+
+
+COMMANDS = {"status": home, "watch": watch}

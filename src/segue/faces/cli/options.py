@@ -17,7 +17,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 
 
-class MomentType(click.ParamType):
+class MomentType(click.ParamType[Moment]):
     """A day, a time, or how long ago: 2026-11-16, '2026-11-16 09:30', 12h, 3d, today, yesterday."""
 
     name = "when"

@@ -8,7 +8,10 @@ from segue.faces import render
 from segue.faces.cli.frame import Frame, answers
 from segue.model import Session
 from segue.ops import sessions as ops
+from segue.ops.found import Work
 from segue.ops.sessions import Change, Info
+
+SHOWN_TRANSCRIPTS = 12
 
 
 def created_screen(change: Change[Session]) -> str:
@@ -20,30 +23,62 @@ def closed_screen(change: Change[Session]) -> str:
     return f"Closed. segue undo opens it again ({change.operation.id})."
 
 
-def list_screen(sessions: list[Session]) -> str:
-    if not sessions:
-        return "No sessions yet. segue session create makes one."
-    return render.table(
-        [(s.id, s.status.value, s.owner, render.when(s.updated_at), s.title, s.project) for s in sessions]
+def used_screen(session: Session) -> str:
+    return f"This folder's session is now {session.id}: {render.clean(session.title)}"
+
+
+def linked_screen(change: Change[Session]) -> str:
+    session = change.kept()
+    return f"Session {session.id} has {render.plural(len(session.transcripts), 'linked transcript')}."
+
+
+def list_screen(works: list[Work]) -> str:
+    if not works:
+        return (
+            "No sessions here yet. segue session create makes one; segue session list --all looks everywhere."
+        )
+    return render.table([_row(work) for work in works])
+
+
+def _row(work: Work) -> tuple[str, ...]:
+    session = work.session
+    return (
+        "*" if work.is_current else " ",
+        session.id,
+        session.status.value if work.is_kept else "found",
+        session.owner,
+        render.when(work.active_at),
+        render.plural(len(work.transcripts), "transcript"),
+        render.short(session.title, 60),
+        session.project,
     )
 
 
 def info_screen(info: Info) -> str:
-    session = info.session
+    work = info.work
+    session = work.session
+    rated = f"{1 + session.satisfaction * 4:.0f} of 5" if session.satisfaction is not None else "not rated"
     rows = [
         ("Session", session.id),
         ("Title", session.title),
-        ("Status", session.status.value),
+        ("Status", session.status.value if work.is_kept else "found in transcripts, not kept yet"),
         ("Owner", f"{session.owner} (epoch {session.epoch})"),
         ("Project", session.project),
         ("Created", render.when(session.created_at)),
-        ("Last change", render.when(session.updated_at)),
+        ("Last change", render.when(work.active_at)),
+        ("Rating", rated),
+        ("Transcripts", str(len(work.transcripts))),
         ("Handoffs", str(len(info.handoffs))),
+    ]
+    transcripts = [
+        (t.id[:36], t.agent, t.relation.value if t.relation else "", render.short(t.title, 60))
+        for t in work.transcripts[:SHOWN_TRANSCRIPTS]
     ]
     handoffs = [
         (h.id, h.state.value, f"{h.source} → {h.target}", render.when(h.created_at)) for h in info.handoffs
     ]
-    return "\n".join(filter(None, [render.table(rows), render.table(handoffs, indent="  ")]))
+    tables = [render.table(rows), render.table(transcripts, indent="  "), render.table(handoffs, indent="  ")]
+    return "\n".join(filter(None, tables))
 
 
 @click.group()
@@ -61,18 +96,36 @@ def create(frame: Frame, title: str, key: str | None) -> Change[Session]:
 
 
 @session.command("list")
+@click.option("--all", "everywhere", is_flag=True, help="Those that are found in other folders as well.")
 @answers(list_screen)
-def list_all(frame: Frame) -> list[Session]:
-    """Show all sessions, the last touched first."""
-    return ops.all_sessions(frame.desk)
+def list_all(frame: Frame, everywhere: bool) -> list[Work]:
+    """Show the sessions that are kept, and those found in this folder's transcripts, the last active first."""
+    return ops.listed(frame.desk, everywhere=everywhere, progress=frame.progress("Reading transcripts"))
 
 
 @session.command("info")
-@click.argument("id")
+@click.argument("id", required=False)
 @answers(info_screen)
-def info(frame: Frame, id: str) -> Info:
-    """Show one session."""
+def info(frame: Frame, id: str | None) -> Info:
+    """Show one session; this folder's if no ID is given."""
     return ops.info(frame.desk, id)
+
+
+@session.command("use")
+@click.argument("id")
+@answers(used_screen)
+def use(frame: Frame, id: str) -> Session:
+    """Make a session the one of this folder."""
+    return ops.use(frame.desk, id)
+
+
+@session.command("link")
+@click.argument("id")
+@click.argument("transcripts", nargs=-1, required=True)
+@answers(linked_screen)
+def link(frame: Frame, id: str, transcripts: tuple[str, ...]) -> Change[Session]:
+    """Add transcripts to a session, whichever agent or folder they are from."""
+    return ops.link(frame.desk, id, transcripts)
 
 
 @session.command("close")

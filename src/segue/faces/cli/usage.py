@@ -25,7 +25,9 @@ HEADINGS = {
 def screen(report: Report) -> str:
     if not report.lines:
         return "No agent has written down any usage here yet. segue doctor shows which agents are installed."
-    rows = [(HEADINGS[report.by], "input", "output", "cache read", "cache write", "total", "cost", "")]
+    rows: list[tuple[str, ...]] = [
+        (HEADINGS[report.by], "input", "output", "cache read", "cache write", "total", "cost", "")
+    ]
     rows += [_row(line, report.by) for line in report.lines]
     if len(report.lines) > 1:
         rows.append(_row(report.total, report.by))
@@ -66,7 +68,9 @@ def _models(line: Line) -> str:
 @answers(screen)
 def usage(frame: Frame, by: str, since: str | None, until: str | None) -> Report:
     """Show what the agents on this machine used: tokens, and money at the vendors' list prices."""
-    return ops.report(frame.desk, By(by), since=since, until=until, progress=frame.progress("Reading transcripts"))
+    return ops.report(
+        frame.desk, By(by), since=since, until=until, progress=frame.progress("Reading transcripts")
+    )
 
 
 COMMANDS = {"usage": usage}

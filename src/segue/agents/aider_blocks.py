@@ -1,0 +1,212 @@
+"""What a block of an aider history says, and what must be known of those before it."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from segue import clock
+from segue.agents.opencode_limits import limit_of
+from segue.agents.reading import INTERRUPT, text_of
+from segue.clock import Moment
+from segue.model import Ending, Entry, EntryKind, Origin, Spend, Tokens
+
+START, PROMPT, OUTPUT, REPLY, EMPTY = "start", "prompt", "output", "reply", "empty"
+
+STARTED = re.compile(r"# aider chat started at (\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)\s*")
+FENCE = re.compile(r" {0,3}(`{3,}|~{3,})(.*)")
+QUESTION = re.compile(r"[^\n]*\(Y\)es/\(N\)o[^\n]*\]: \S*")
+"""A question that aider asked: where it also answered it by itself, it writes both as if they were a prompt."""
+
+VERSION = re.compile(r"Aider v(\d\S*)")
+MODEL = re.compile(r"(?:Main model|Model|Architect model): (\S+) with ")
+FOLDER = re.compile(r"Cur working dir: (.+)")
+EDIT = re.compile(r"(?:Applied edit to|Did not apply edit to) ")
+COMMIT = re.compile(r"Commit [0-9a-f]{6,40} ")
+FAILURE = re.compile(r"(?:litellm\.)?\w+(?:Error|Exception): ")
+INTERRUPTION = re.compile(r"\^C(?: again to exit| KeyboardInterrupt)")
+_NUMBER = r"([\d.,]+)([kM]?)"
+TOKENS = re.compile(
+    rf"Tokens: {_NUMBER} sent(?:, {_NUMBER} cache write)?(?:, {_NUMBER} cache hit)?, {_NUMBER} received"
+)
+COST = re.compile(r"Cost: \$([\d.]+) (?:message|send)\b")
+UNITS = {"": 1, "k": 1_000, "M": 1_000_000}
+
+KNOWN = (TOKENS, EDIT, COMMIT, FAILURE, INTERRUPTION, QUESTION, VERSION)
+"""Output that may follow a reply directly."""
+
+ANSWERED = ("/ask", "/code", "/architect", "/help", "/context")
+"""Commands that a model answers."""
+
+
+def start_of(line: str) -> re.Match[str] | None:
+    return STARTED.fullmatch(line)
+
+
+def is_known_output(line: str) -> bool:
+    text = line.removeprefix(">").strip()
+    return any(words.match(text) for words in KNOWN)
+
+
+def fence_after(fence: str, line: str) -> str:
+    """The code fence that is open after a line; empty where none is."""
+    found = FENCE.fullmatch(line)
+    if found is None:
+        return fence
+    mark, rest = found.group(1), found.group(2)
+    if not fence:
+        return mark if mark[0] == "~" or "`" not in rest else ""
+    is_closing = mark[0] == fence[0] and len(mark) >= len(fence) and not rest.strip()
+    return "" if is_closing else fence
+
+
+@dataclass
+class Block:
+    """Lines that belong together, and where they are in the file."""
+
+    kind: str
+    start: int
+    end: int
+    lines: list[str]
+    fence: str = ""
+
+    def add(self, line: str, end: int) -> None:
+        self.lines.append(line)
+        self.end = end
+
+    @property
+    def text(self) -> str:
+        """Without the marks."""
+        match self.kind:
+            case "prompt":
+                return "\n".join(line[4:].removeprefix(" ").rstrip() for line in self.lines)
+            case "output":
+                first, *rest = self.lines
+                return "\n".join([first[1:].removeprefix(" "), *rest]).rstrip()
+        return "\n".join(self.lines).strip()
+
+
+class Told:
+    """What the blocks so far have told. It goes into a mark, so that a later read goes on with it."""
+
+    def __init__(self, state: dict[str, Any]) -> None:
+        self.last = text_of(state.get("last"))
+        """The id of the last entry."""
+        self.chain = text_of(state.get("chain"))
+        """A hash of all that was read: in a copy of the file the same answer has the same."""
+        self.started = text_of(state.get("started")) or None
+        self.version = text_of(state.get("version"))
+        self.model = text_of(state.get("model"))
+        self.folder = text_of(state.get("folder"))
+        self.ending = text_of(state.get("ending")) or Ending.ENDED.value
+        self.is_spaced: bool | None = state.get("is_spaced")
+        """Whether marked lines end in two spaces here; None while that is not known."""
+        self.is_near = bool(state.get("is_near"))
+        """Whether the line before is a marked one."""
+
+    def state(self) -> dict[str, Any]:
+        return dict(vars(self))
+
+    def learned(self) -> dict[str, Any]:
+        told = {"version": self.version, "model": self.model, "ending": Ending(self.ending)}
+        return {name: value for name, value in told.items() if value}
+
+    def entry(self, block: Block) -> Entry:
+        """What a block says."""
+        text = block.text
+        content = f"{self.chain}\n{block.kind}\n{text}".encode(errors="replace")
+        self.chain = hashlib.blake2b(content, digest_size=8).hexdigest()
+        match block.kind:
+            case "start":
+                said = self._start(text)
+            case "prompt":
+                said = self._prompt(text)
+            case "output":
+                said = self._output(text)
+            case _:
+                if self.ending != Ending.INTERRUPTED:
+                    self.ending = Ending.ENDED.value
+                said = {"kind": EntryKind.REPLY, "origin": Origin.ASSISTANT, "model": self.model or None}
+        native = {"type": block.kind, "offset": block.start, "text": "\n".join(block.lines)}
+        shared = {"id": str(block.start), "parent": self.last or None, "cwd": self.folder or None}
+        self.last = str(block.start)
+        return Entry(**{**shared, "text": text, "native": native, **said})
+
+    def _start(self, text: str) -> dict[str, Any]:
+        found = start_of(text)
+        self.started = _moment(found.group(1)) if found else None
+        self.folder = ""
+        return _note("start", at=self.started)
+
+    def _prompt(self, text: str) -> dict[str, Any]:
+        if text == "<blank>" or QUESTION.fullmatch(text):
+            return _note("prompt")
+        if not text.startswith(("/", "!")) or text.startswith(ANSWERED):
+            self.ending = Ending.OPEN.value
+        return {"kind": EntryKind.PROMPT, "origin": Origin.HUMAN}
+
+    def _output(self, text: str) -> dict[str, Any]:
+        for words, name in ((VERSION, "version"), (MODEL, "model"), (FOLDER, "folder")):
+            if found := words.match(text):
+                setattr(self, name, found.group(1).strip())
+                return _note(name)
+        if found := TOKENS.match(text):
+            return _note("tokens", spend=self._spend(found, text))
+        if EDIT.match(text):
+            return {"kind": EntryKind.RESULT, "origin": Origin.TOOL, "tool": "edit"}
+        if COMMIT.match(text):
+            return {"kind": EntryKind.RESULT, "origin": Origin.TOOL, "tool": "commit"}
+        if INTERRUPTION.match(text) and self.ending == Ending.OPEN:
+            self.ending = Ending.INTERRUPTED.value
+            return _note(INTERRUPT)
+        if FAILURE.match(text):
+            return self._failure(text)
+        return _note("output", origin=Origin.TOOL)
+
+    def _failure(self, text: str) -> dict[str, Any]:
+        limit = limit_of({"data": {"message": text}}, None, self.model)
+        if limit is None:
+            return _note("output", origin=Origin.TOOL, is_error=True)
+        self.ending = Ending.LIMIT.value
+        return {**_note("output", is_error=True, limits=(limit,)), "kind": EntryKind.LIMIT}
+
+    def _spend(self, found: re.Match[str], text: str) -> Spend:
+        """Of what was sent, some may have come from a cache or gone into one."""
+        parts = found.groups()
+        sent, write, hit, received = (_count(*parts[n : n + 2]) for n in range(0, 8, 2))
+        cost = COST.search(text)
+        return Spend(
+            key=f"aider-{self.chain}",
+            model=self.model,
+            tokens=Tokens(
+                input=max(0, sent - write - hit), output=received, cache_read=hit, cache_write=write
+            ),
+            at=self.started,
+            cost_usd=_price(cost.group(1)) if cost else None,
+        )
+
+
+def _note(tool: str, **more: Any) -> dict[str, Any]:
+    return {"kind": EntryKind.NOTE, "origin": Origin.SYSTEM, "tool": tool, **more}
+
+
+def _count(number: str | None, unit: str | None) -> int:
+    found = _price((number or "0").replace(",", "")) or 0.0
+    return round(found * UNITS[unit or ""]) if found < 1e9 else 0
+
+
+def _price(number: str) -> float | None:
+    try:
+        return float(number)
+    except ValueError:
+        return None
+
+
+def _moment(local: str) -> Moment | None:
+    try:
+        return clock.moment(datetime.strptime(local, "%Y-%m-%d %H:%M:%S").astimezone())
+    except (ValueError, OverflowError, OSError):
+        return None

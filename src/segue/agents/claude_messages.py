@@ -1,0 +1,197 @@
+"""The messages in a transcript of Claude Code: what the person, the model and the tools said."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from segue.agents import claude_queue
+from segue.agents.claude_limits import limits_hit
+from segue.agents.claude_pass import Pass, Record, learn_title
+from segue.agents.claude_text import (
+    Piece,
+    arguments_of,
+    gist,
+    image_of,
+    is_image,
+    is_typed,
+    joined,
+    note,
+    pieces_of,
+    prompt,
+    result_of,
+    words_in_result,
+    words_on_plan,
+)
+from segue.agents.reading import count_of, dict_of, list_of, moment_of, text_of
+from segue.clock import Moment
+from segue.model import EntryKind, Origin, Spend, Tokens
+
+SYNTHETIC = "<synthetic>"
+"""The model's name on what the program itself wrote in place of an answer."""
+
+
+def user(way: Pass, record: Record) -> list[Piece]:
+    content = dict_of(record.get("message")).get("content")
+    blocks = [content] if isinstance(content, str) else list_of(content)
+    if record.get("isCompactSummary") is True:
+        text = "\n".join(block if isinstance(block, str) else gist(block) for block in blocks)
+        return [Piece(kind=EntryKind.SUMMARY, origin=Origin.ASSISTANT, text=text)]
+    found: list[Piece] = []
+    said: list[Piece] = []
+    for block in blocks:
+        if _is_text(block):
+            said += _user_block(way, record, block)
+            continue
+        found += joined(said) + _user_block(way, record, block)
+        said = []
+    found += joined(said)
+    return found if way.is_side else claude_queue.delivered(found, way.state, "dequeue")
+
+
+def _is_text(block: Any) -> bool:
+    return isinstance(block, str) or dict_of(block).get("type") == "text"
+
+
+def _user_block(way: Pass, record: Record, block: Any) -> list[Piece]:
+    if isinstance(block, str):
+        return _said(way, record, pieces_of(block))
+    block = dict_of(block)
+    kind = text_of(block.get("type"))
+    if kind == "text":
+        return _said(way, record, pieces_of(text_of(block.get("text"))))
+    if is_image(block):
+        return _said(way, record, [image_of(block, Origin.HUMAN)])
+    if kind.endswith("tool_result"):
+        tool = way.tool_of(text_of(block.get("tool_use_id")))
+        outcome = record.get("toolUseResult", record.get("tool_use_result"))
+        found = result_of(block, outcome, tool)
+        return found + words_in_result(tool, found[0].text, record)
+    way.reading.unknown[f"user/{kind[:80]}"] += 1
+    return [note(kind[:80] or "user", gist(block))]
+
+
+def _said(way: Pass, record: Record, found: list[Piece]) -> list[Piece]:
+    """The same, with what is known of the record as a whole: whether a person wrote it at all."""
+    if is_injected(record):
+        return [_injected(piece) for piece in found]
+    if way.is_side:
+        found = [for_agent(piece) for piece in found]
+        first = next((piece for piece in found if piece.kind is EntryKind.PROMPT), None)
+        if first and way.subagent is None and not way.state.get("titled"):
+            learn_title(way, first.text, is_chosen=True)
+        return found
+    if plan := text_of(record.get("planContent")):
+        learn_title(way, plan.lstrip("# "))
+        return [one for piece in found for one in (words_on_plan(piece.text) if is_typed(piece) else [piece])]
+    return found
+
+
+def is_injected(record: Record) -> bool:
+    """Whether the program put it there, although it stands for the person's words."""
+    origin = text_of(dict_of(record.get("origin")).get("kind"))
+    return (
+        record.get("isMeta") is True
+        or record.get("isVisibleInTranscriptOnly") is True
+        or record.get("isSynthetic") is True
+        or bool(record.get("sourceToolUseID"))
+        or origin not in ("", "human", "user")
+    )
+
+
+def _injected(piece: Piece) -> Piece:
+    if piece.origin is not Origin.HUMAN:
+        return piece
+    if piece.kind is EntryKind.IMAGE:
+        return Piece(kind=EntryKind.IMAGE, origin=Origin.SYSTEM, text=piece.text)
+    return note("meta", piece.text)
+
+
+def for_agent(piece: Piece) -> Piece:
+    """A sub-agent's prompts come from the agent that started it."""
+    if is_typed(piece) or piece.tool == "teammate-message":
+        return prompt(piece.text, Origin.ASSISTANT)
+    if piece.kind is EntryKind.IMAGE and piece.origin is Origin.HUMAN:
+        return Piece(kind=EntryKind.IMAGE, origin=Origin.ASSISTANT, text=piece.text)
+    return piece
+
+
+def assistant(way: Pass, record: Record) -> list[Piece]:
+    message = dict_of(record.get("message"))
+    content = message.get("content")
+    blocks = [{"type": "text", "text": content}] if isinstance(content, str) else list_of(content)
+    model = text_of(message.get("model"))
+    if record.get("isApiErrorMessage") is True or model == SYNTHETIC or text_of(record.get("error")):
+        return _by_the_program(
+            way, record, "\n".join(text_of(dict_of(block).get("text")) for block in blocks)
+        )
+    way.model = model or None
+    way.spend = _spend_of(record, message, way.at)
+    return [_assistant_block(way, dict_of(block)) for block in blocks]
+
+
+def _assistant_block(way: Pass, block: Record) -> Piece:
+    kind, said = text_of(block.get("type")), Origin.ASSISTANT
+    text = text_of(block.get("text"))
+    if kind == "text" and text.strip():
+        return Piece(kind=EntryKind.REPLY, origin=said, text=text)
+    if kind in ("thinking", "redacted_thinking"):
+        return Piece(kind=EntryKind.THOUGHT, origin=said, text=text_of(block.get("thinking")))
+    if kind.endswith("tool_use"):
+        name, call = text_of(block.get("name")) or kind, text_of(block.get("id")) or None
+        return Piece(kind=EntryKind.CALL, origin=said, text=arguments_of(block), tool=name, call=call)
+    if kind.endswith("tool_result"):
+        return result_of(block, None, way.tool_of(text_of(block.get("tool_use_id"))))[0]
+    if is_image(block):
+        return image_of(block, said)
+    if kind != "text":
+        way.reading.unknown[f"assistant/{kind[:80]}"] += 1
+    return note(kind or "assistant", gist(block), said)
+
+
+def _by_the_program(way: Pass, record: Record, text: str) -> list[Piece]:
+    """What stands in place of an answer: a limit, or some other reason why there is none."""
+    if limits := limits_hit(record, text, way.at):
+        return [Piece(kind=EntryKind.LIMIT, origin=Origin.SYSTEM, text=text, limits=limits)]
+    return [note("api_error" if record.get("isApiErrorMessage") is True else "synthetic", text)]
+
+
+def _spend_of(record: Record, message: Record, at: Moment | None) -> Spend | None:
+    usage = message.get("usage")
+    model = text_of(message.get("model"))
+    if not isinstance(usage, dict) or not usage or not model:
+        return None
+    kept = dict_of(usage.get("cache_creation"))
+    long = count_of(kept.get("ephemeral_1h_input_tokens"))
+    written = count_of(usage.get("cache_creation_input_tokens"))
+    written = written or long + count_of(kept.get("ephemeral_5m_input_tokens"))
+    answer, request = text_of(message.get("id")), text_of(record.get("requestId"))
+    key = f"{answer}:{request}" if answer and request else answer or text_of(record.get("uuid"))
+    cost = record.get("costUSD")
+    if not key:
+        return None
+    return Spend(
+        key=key,
+        model=model,
+        tokens=Tokens(
+            input=count_of(usage.get("input_tokens")),
+            output=count_of(usage.get("output_tokens")),
+            cache_read=count_of(usage.get("cache_read_input_tokens")),
+            cache_write=written,
+            cache_write_long=min(long, written),
+        ),
+        at=at,
+        cost_usd=float(cost) if isinstance(cost, float | int) and 0 <= cost < 1e9 else None,
+    )
+
+
+def progress(way: Pass, record: Record) -> list[Piece]:
+    """A sub-agent's message, told in passing; or that something is going on."""
+    data = dict_of(record.get("data"))
+    kind = text_of(data.get("type")) or "progress"
+    inner = dict_of(data.get("message"))
+    handler = {"user": user, "assistant": assistant}.get(text_of(inner.get("type")))
+    if handler is None:
+        return [note(kind[:80], text_of(data.get("command")))]
+    way.subagent = text_of(data.get("agentId")) or text_of(record.get("parentToolUseID")) or kind
+    way.at = moment_of(inner.get("timestamp")) or way.at
+    return handler(way, inner)

@@ -1,0 +1,100 @@
+"""The Python interface: the operations on this folder's session, as plain functions.
+
+Each call stands alone: it reads what is on disk now, and leaves nothing open.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import ParamSpec, TypeVar
+
+from segue.model import Session, Transcript, Usage
+from segue.ops import found, limits, refresh, sessions, status, transcripts, usage
+from segue.ops.desk import Desk, open_desk
+from segue.ops.transcripts import Wanted
+from segue.ops.usage import By, Report
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+@contextmanager
+def _desk(project: str | Path | None) -> Iterator[Desk]:
+    desk = open_desk(env=os.environ, cwd=Path(project or Path.cwd()).absolute())
+    try:
+        yield desk
+    finally:
+        desk.close()
+
+
+def session(project: str | Path | None = None) -> Session | None:
+    """A folder's session, this folder's if none is named; None where no agent has worked there yet."""
+    with _desk(project) as desk:
+        work = sessions.current(desk)
+        return work.session if work else None
+
+
+def get_or_create_session(project: str | Path | None = None) -> str:
+    """The id of a folder's session. Where there is none, one is made; one that was only found is kept."""
+    with _desk(project) as desk:
+        return sessions.get_or_create(desk).id
+
+
+def should_handoff(warning_only: bool = False, project: str | Path | None = None) -> tuple[bool, str]:
+    """Whether a folder's session should be handed over, and the reason: 'normal', 'approaching_limit',
+    'warning_threshold_reached' (with `warning_only`, and then False) or 'auto_switch_threshold_reached'."""
+    with _desk(project) as desk:
+        check = status.check(desk, warning_only)
+    return check.should_handoff, check.reason
+
+
+def current_usage(project: str | Path | None = None) -> Usage | None:
+    """How near a folder's session is to every limit; None where there is no session."""
+    with _desk(project) as desk:
+        refresh.refresh(desk, [refresh.Pass.SPENDS, refresh.Pass.ENTRIES])
+        here = found.of_folder(desk, found.works(desk))
+        return status.stand(desk, here[0], limits.of_agents(desk)).usage if here else None
+
+
+def usage_report(by: str = "daily") -> Report:
+    """Tokens and money: by 'daily', 'weekly', 'blocks', 'sessions', 'transcripts', 'projects', 'models' or
+    'agents'."""
+    with _desk(None) as desk:
+        return usage.report(desk, By(by))
+
+
+def all_transcripts(text: str | None = None, agent: str | None = None) -> list[Transcript]:
+    """Every transcript on this machine, the newest first; with a text, those in which its words were said."""
+    with _desk(None) as desk:
+        listing = transcripts.listing(desk, Wanted(agent=agent, text=text, limit=sys.maxsize))
+    return [item.transcript for item in listing.transcripts]
+
+
+def auto_handoff(function: Callable[P, T]) -> Callable[P, T]:
+    """A decorator that says, before each call, when the limit of this folder's session is near."""
+
+    @functools.wraps(function)
+    def wrapper(*args: P.args, **kwargs: P.kwargs) -> T:
+        due, reason = should_handoff()
+        if due:
+            print(f"\n⚠️  Token limit approaching ({reason})", file=sys.stderr)
+            print("Consider creating handoff before continuing...", file=sys.stderr)
+        return function(*args, **kwargs)
+
+    return wrapper
+
+
+__all__ = [
+    "all_transcripts",
+    "auto_handoff",
+    "current_usage",
+    "get_or_create_session",
+    "session",
+    "should_handoff",
+    "usage_report",
+]

@@ -1,0 +1,144 @@
+"""`segue transcripts`: every conversation that agents left on this machine, to list, to search and to read."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Iterator
+
+import click
+
+from segue.faces import render
+from segue.faces.cli.frame import Frame, answers, to_json
+from segue.faces.cli.options import moment_option
+from segue.model import Entry, EntryKind
+from segue.ops import transcripts as ops
+from segue.ops.transcripts import Listing, Shown, State, Wanted
+
+COLOURS = {
+    EntryKind.PROMPT: "green",
+    EntryKind.REPLY: "cyan",
+    EntryKind.LIMIT: "red",
+    EntryKind.SUMMARY: "magenta",
+}
+SHORT = 12
+"""How many lines of a result are shown."""
+
+
+def list_screen(listing: Listing) -> str:
+    if not listing.transcripts:
+        return (
+            "No transcripts fit. segue doctor shows which agents are installed; segue transcripts lists all."
+        )
+    rows: list[tuple[str, ...]] = [
+        ("id", "agent", "last written", "state", "turns", "tokens", "project", "title")
+    ]
+    for item in listing.transcripts:
+        transcript = item.transcript
+        rows.append(
+            (
+                transcript.id[:13],
+                transcript.agent,
+                render.when(transcript.updated_at)[:16] if transcript.updated_at else "-",
+                item.state.value,
+                str(transcript.turns),
+                f"{item.tokens.total:,}",
+                render.short(transcript.project or "(not told)", 32, from_end=True),
+                render.short(transcript.title, 60),
+            )
+        )
+    lines = [render.table(rows, right={4, 5})]
+    if listing.left_out:
+        lines.append(render.dim(f"and {listing.left_out:,} more: --limit N shows more of them"))
+    broken = sum(item.transcript.broken for item in listing.transcripts)
+    if broken:
+        lines.append(
+            render.dim(f"{render.plural(broken, 'line')} in these could not be read and were skipped")
+        )
+    lines += [render.dim("not read: " + render.clean(problem)) for problem in listing.problems[:5]]
+    return "\n".join(lines)
+
+
+@click.group(invoke_without_command=True)
+@click.option("--agent", help="Only this agent's.")
+@click.option("--project", help="Only of this folder, its worktrees included; '.' is the one you are in.")
+@moment_option("--since", "Only what was written since then: 2026-11-16, 3d, today.")
+@moment_option("--until", "Only what was written before then.")
+@click.option("--text", help="Only where these words were said, by people or by agents.")
+@click.option("--subagents", is_flag=True, help="Sub-agents' transcripts as well.")
+@click.option("--limit", type=click.IntRange(1), default=50, show_default=True, help="How many at most.")
+@answers(list_screen)
+def transcripts(
+    frame: Frame,
+    agent: str | None,
+    project: str | None,
+    since: str | None,
+    until: str | None,
+    text: str | None,
+    subagents: bool,
+    limit: int,
+) -> Listing:
+    """List every transcript on this machine, the newest first."""
+    folder = str(frame.cwd / project) if project else None
+    wanted = Wanted(agent, folder, since, until, text, subagents, limit)
+    return ops.listing(frame.desk, wanted, frame.progress("Reading transcripts"))
+
+
+@transcripts.command("show")
+@click.argument("id")
+@click.option(
+    "--follow", "-f", is_flag=True, help="Start near the end, and show what is added, until Ctrl-C."
+)
+@click.option("--full", is_flag=True, help="Results and notes in full.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON, one entry on each line.")
+@click.pass_obj
+def show(frame: Frame, id: str, follow: bool, full: bool, as_json: bool) -> None:
+    """Read one transcript: ID is its id, the start of it, or a file."""
+    frame.as_json = frame.as_json or as_json
+    shown = ops.find(frame.desk, id)
+    try:
+        _print(frame, shown, ops.follow(shown) if follow else ops.entries(shown), full, paged=not follow)
+    except KeyboardInterrupt:
+        return
+
+
+def _print(frame: Frame, shown: Shown, entries: Iterable[Entry], full: bool, *, paged: bool) -> None:
+    if frame.as_json:
+        for entry in entries:
+            frame.print(to_json(entry, indent=0))
+        return
+    texts = _texts(shown, entries, full)
+    if paged and sys.stdout.isatty():
+        click.echo_via_pager(texts, color=frame.has_colour(sys.stdout))
+        return
+    for text in texts:
+        frame.print(text.rstrip("\n"))
+
+
+def _texts(shown: Shown, entries: Iterable[Entry], full: bool) -> Iterator[str]:
+    yield render.dim(f"{shown.source.agent}  {render.clean(shown.source.path)}") + "\n"
+    for entry in entries:
+        text = entry_text(entry, full)
+        if text:
+            yield text + "\n"
+
+
+def entry_text(entry: Entry, full: bool = False) -> str:
+    """An entry for a person; notes only in full."""
+    if entry.kind is EntryKind.NOTE and not full and not entry.limits:
+        return ""
+    who = f"{entry.kind.value} {entry.tool or ''}".strip()
+    status = f" → {entry.status}" if entry.status is not None else " → failed" if entry.is_error else ""
+    when = render.when(entry.at)[11:19] if entry.at else "--:--:--"
+    aside = f" [{entry.subagent[:12]}]" if entry.subagent else ""
+    head = click.style(f"{when} {render.clean(who + aside + status)}", fg=COLOURS.get(entry.kind), bold=True)
+    lines = entry.text.splitlines()
+    is_short = entry.kind in (EntryKind.RESULT, EntryKind.THOUGHT, EntryKind.CALL, EntryKind.NOTE)
+    if is_short and not full and len(lines) > SHORT:
+        lines = [*lines[:SHORT], f"… {len(lines) - SHORT:,} more lines"]
+    body = "\n".join("  " + render.clean(line if full else render.short(line, 2000)) for line in lines)
+    return f"{head}\n{body}" if body else head
+
+
+COMMANDS = {"transcripts": transcripts}
+
+__all__ = ["COMMANDS", "State"]

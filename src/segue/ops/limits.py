@@ -1,0 +1,124 @@
+"""How near every limit is: what agents reported themselves, newest first, and what is to be expected of it.
+
+Reports come from the transcripts (by way of the index) and from the status line (by way of the spool). A report of
+a window that has ended since says nothing any more, and what no agent reported is not guessed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from msgspec import Struct
+
+from segue import agents, budget, clock, forecast, spool
+from segue.clock import Moment
+from segue.forecast import Forecast, Sample
+from segue.model import Limit, Scope, Transcript
+from segue.ops.desk import Desk
+
+REPORTS_DAYS = 35
+"""How far back reports may still be of a window that is running."""
+ORDER = ("context", "5h", "day", "week", "month", "spend")
+
+Key = tuple[str, str, str]
+
+
+class AgentLimits(Struct, frozen=True):
+    """What is known of an agent's limits at a moment."""
+
+    name: str
+    title: str
+    is_installed: bool
+    limits: tuple[Forecast, ...]
+
+
+def of_agents(desk: Desk) -> list[AgentLimits]:
+    """Every agent that is installed here or has told something."""
+    now = desk.clock()
+    reports = _reports(desk, now)
+    found = []
+    for name in agents.names():
+        agent = agents.get(name)
+        is_installed = bool(agent.program) and agents.locate(agent, desk.env).path is not None
+        known = tuple(_forecasts(reports.get(name, []), now))
+        if is_installed or known:
+            found.append(AgentLimits(name, agent.title, is_installed, known))
+    return found
+
+
+def _reports(desk: Desk, now: Moment) -> dict[str, list[Limit]]:
+    """What each agent told, oldest first."""
+    since = clock.later(now, -REPORTS_DAYS * 86_400)
+    told: dict[str, list[Limit]] = {}
+    for name, limit in desk.index.reports(since):
+        told.setdefault(name, []).append(limit)
+    statuses = [report for report in spool.read_status(desk.places.data) if report.at >= since]
+    if statuses:
+        for name in agents.names():
+            if read := agents.offers(name, "limits_of_status"):
+                for report in statuses:
+                    told.setdefault(name, []).extend(read(report.status, report.at))
+    for limits in told.values():
+        limits.sort(key=lambda limit: limit.at or "")
+    return told
+
+
+def _forecasts(limits: Iterable[Limit], now: Moment) -> Iterable[Forecast]:
+    """The newest report of each window of an account, with the pace that all of them show."""
+    groups: dict[Key, list[Limit]] = {}
+    for limit in limits:
+        if limit.window != "context":
+            groups.setdefault((limit.window, limit.scope, limit.model), []).append(limit)
+    for key in sorted(groups, key=_place):
+        newest = groups[key][-1]
+        if not budget.is_over(newest, now):
+            yield forecast.forecast(newest, samples_of(groups[key][:-1]), now)
+
+
+def _place(key: Key) -> tuple[int, Key]:
+    return (ORDER.index(key[0]) if key[0] in ORDER else len(ORDER), key)
+
+
+def samples_of(limits: Iterable[Limit]) -> list[Sample]:
+    return [
+        Sample(at=limit.at, used_percent=limit.used_percent)
+        for limit in limits
+        if limit.at and limit.used_percent is not None
+    ]
+
+
+def context_of(desk: Desk, transcript: Transcript, window_of_model: int | None) -> Limit | None:
+    """How full the context of a transcript's model is. Where the agent does not tell how much fits, what its
+    sessions usually hold, or else what the model can take, is an estimate."""
+    used = transcript.context_tokens
+    fits, is_estimate = window_of(desk, transcript, window_of_model)
+    if used is None or not fits:
+        return None
+    return Limit(
+        window="context",
+        scope=Scope.MODEL,
+        used_percent=min(100.0, 100 * used / fits),
+        is_estimate=is_estimate,
+        model=transcript.model,
+        at=transcript.updated_at,
+    )
+
+
+def window_of(desk: Desk, transcript: Transcript, window_of_model: int | None) -> tuple[int | None, bool]:
+    """How much fits into a context, and whether that is an estimate."""
+    told = transcript.context_window or _told_window(desk, transcript)
+    if told:
+        return told, False
+    usual = agents.get(transcript.agent).context_window
+    used = transcript.context_tokens or 0
+    return (usual if usual and used <= usual else window_of_model or usual), True
+
+
+def _told_window(desk: Desk, transcript: Transcript) -> int | None:
+    """What the status line was told of how much fits into this conversation."""
+    for report in reversed(spool.read_status(desk.places.data)):
+        if report.status.get("session_id") == transcript.id:
+            told = report.status.get("context_window")
+            size = told.get("context_window_size") if isinstance(told, dict) else None
+            return size if isinstance(size, int) and size > 0 else None
+    return None

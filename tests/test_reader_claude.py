@@ -1,0 +1,843 @@
+"""What Claude Code's transcripts say, as they are read."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from segue.agents import claude
+from segue.agents.reading import INTERRUPT
+from segue.agents.scanning import Scan, scan
+from segue.model import Ending, Entry, EntryKind, Limit, Mark, Origin, Relation, Scope, Source, Tokens
+
+DATA = Path(__file__).parent / "data" / "claude"
+SESSION = "11111111-2222-4333-8444-555555555555"
+OTHER = "99999999-2222-4333-8444-555555555555"
+
+Record = dict[str, Any]
+
+
+def source(path: Path) -> Source:
+    return Source(agent="claude", path=str(path))
+
+
+def write(folder: Path, records: Sequence[Any], name: str = f"{SESSION}.jsonl") -> Source:
+    path = folder / name
+    path.write_bytes(b"".join(msgspec.json.encode(record) + b"\n" for record in records))
+    return source(path)
+
+
+def read(folder: Path, *records: Any, name: str = f"{SESSION}.jsonl") -> list[Entry]:
+    return list(claude.read(write(folder, records, name)))
+
+
+def scanned(folder: Path, *records: Any, name: str = f"{SESSION}.jsonl") -> Scan:
+    return scan(claude.read(write(folder, records, name)))
+
+
+def chained(kind: str, id: str, parent: str | None = None, **more: Any) -> Record:
+    return {
+        "parentUuid": parent,
+        "isSidechain": False,
+        "type": kind,
+        "uuid": id,
+        "timestamp": "2026-03-02T09:00:00.250Z",
+        "sessionId": SESSION,
+        "version": "2.1.219",
+        "cwd": "/home/ada/ferry",
+        "gitBranch": "main",
+        **more,
+    }
+
+
+def user(content: Any, id: str = "u1", parent: str | None = None, **more: Any) -> Record:
+    return chained("user", id, parent, message={"role": "user", "content": content}, **more)
+
+
+def assistant(*content: Any, id: str = "r1", parent: str | None = None, **more: Any) -> Record:
+    message = {"id": "msg_1", "model": "claude-opus-4-6", "role": "assistant", "content": list(content)}
+    return chained("assistant", id, parent, message={**message, **more.pop("message", {})}, **more)
+
+
+def call(id: str = "toolu_1", tool: str = "Bash", **given: Any) -> Record:
+    return {"type": "tool_use", "id": id, "name": tool, "input": given}
+
+
+def result(content: Any, id: str = "toolu_1", is_error: bool = False) -> Record:
+    return {"type": "tool_result", "tool_use_id": id, "content": content, "is_error": is_error}
+
+
+def queue(operation: str, content: Any = None) -> Record:
+    record = {"type": "queue-operation", "operation": operation, "sessionId": SESSION}
+    return {**record, "timestamp": "2026-03-02T09:00:01.000Z"} | ({"content": content} if content else {})
+
+
+def refused(text: str, **more: Any) -> Record:
+    message = {"id": "x", "model": "<synthetic>", "content": [{"type": "text", "text": text}]}
+    return chained("assistant", "r9", "u1", message=message, isApiErrorMessage=True, **more)
+
+
+def typed(entries: list[Entry]) -> list[str]:
+    return [
+        entry.text for entry in entries if entry.kind is EntryKind.PROMPT and entry.origin is Origin.HUMAN
+    ]
+
+
+def kinds(entries: list[Entry]) -> list[str]:
+    return [entry.kind.value for entry in entries]
+
+
+def limit_in(entries: list[Entry]) -> Limit:
+    [entry] = [entry for entry in entries if entry.kind is EntryKind.LIMIT]
+    return entry.limits[-1]
+
+
+# A whole transcript
+
+
+def test_a_whole_transcript_tells_what_the_person_typed_and_nothing_else_as_theirs() -> None:
+    assert typed(list(claude.read(source(DATA / "busy.jsonl")))) == [
+        "The ferry leaves before everyone is aboard.\n\n\nPlease fix it.",
+        "and never touch the timetable",
+        "wait for the last passenger, not for all of them",
+        "/compact keep the plan",
+        "! git status --short",
+        "go on",
+        "no, commit first",
+    ]
+
+
+def test_a_whole_transcript_is_scanned() -> None:
+    found = scan(claude.read(source(DATA / "busy.jsonl")))
+    about = found.transcript
+    assert (about.id, about.title, about.project, about.branch) == (
+        SESSION,
+        "Ferry that waits",
+        "/home/ada/ferry",
+        "main",
+    )
+    assert (about.version, about.model, about.ending) == ("2.1.219", "claude-opus-4-6", Ending.LIMIT)
+    assert (about.turns, about.calls, about.errors, about.interruptions) == (7, 4, 2, 1)
+    assert about.context_tokens == 447
+    assert found.unknown == {"weather": 1}
+    assert found.lines == 33
+
+
+def test_every_record_is_in_some_entry() -> None:
+    for path in sorted(DATA.glob("*.jsonl")):
+        records = [json.loads(line) for line in path.read_text().splitlines()]
+        natives = [entry.native for entry in claude.read(source(path))]
+        assert [native for n, native in enumerate(natives) if native != natives[n - 1] or not n] == records
+
+
+def test_what_comes_after_a_record_comes_after_all_its_entries() -> None:
+    entries = {entry.id: entry for entry in claude.read(source(DATA / "busy.jsonl"))}
+    way, at = [], "r07"
+    while at in entries:
+        way.append(at)
+        at = entries[at].parent or ""
+    assert way[::-1] == [
+        "a01", "u01#1", "u01#2", "u01", "r01", "r02", "r03", "u02", "a02", "r04", "u03#1", "u03", "r05", "u04#1",
+        "u04", "r06", "s01", "u05", "u06", "s02", "u07", "u08", "u09", "u10", "u11", "u12", "r07",
+    ]  # fmt: skip
+
+
+def test_an_answer_in_several_records_is_spent_once_and_its_last_figures_hold() -> None:
+    spends = {spend.key: spend for spend in scan(claude.read(source(DATA / "busy.jsonl"))).spends}
+    assert list(spends) == [
+        "msg_1:req_msg_1",
+        "msg_2:req_msg_2",
+        "msg_3:req_msg_3",
+        "msg_sub:req_sub",
+        "msg_4:req_msg_4",
+    ]
+    assert spends["msg_1:req_msg_1"].tokens == Tokens(
+        input=10, output=60, cache_read=100, cache_write=50, cache_write_long=50
+    )
+    assert spends["msg_sub:req_sub"].model == "claude-haiku-4-5"
+
+
+def test_a_cut_at_any_byte_changes_nothing(tmp_path: Path) -> None:
+    for original in sorted(DATA.glob("*.jsonl")):
+        content = original.read_bytes()
+        path = tmp_path / original.name
+        path.write_bytes(content)
+        whole = list(claude.read(source(path)))
+        about = scan(claude.read(source(path))).transcript
+        for cut in range(0, len(content), 41 if len(content) > 5000 else 7):
+            path.write_bytes(content[:cut])
+            first = claude.read(source(path))
+            before = scan(claude.read(source(path)))
+            entries = list(first)
+            mark = msgspec.json.decode(msgspec.json.encode(first.mark), type=Mark)
+            path.write_bytes(content)
+            assert entries + list(claude.read(source(path), mark)) == whole
+            assert scan(claude.read(source(path), mark), before.transcript).transcript == about
+
+
+def test_a_mark_can_be_read_from_twice(tmp_path: Path) -> None:
+    first = claude.read(write(tmp_path, [assistant(call(), id="r1")]))
+    list(first)
+    both = write(tmp_path, [assistant(call(), id="r1"), user([result("ok")], "u1", "r1")])
+    once, again = list(claude.read(both, first.mark)), list(claude.read(both, first.mark))
+    assert once == again
+    assert once[0].tool == "Bash"
+
+
+def test_what_is_remembered_stays_small_however_long_the_file(tmp_path: Path) -> None:
+    records = [assistant(call(f"toolu_{n}"), id=f"r{n}", parent=f"r{n - 1}") for n in range(3000)]
+    reading = claude.read(write(tmp_path, records))
+    assert len(list(reading)) == 3000
+    assert len(json.dumps(reading.mark.state)) < 32_000
+
+
+# Who said what
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("fix the tests", ["fix the tests"]),
+        ("<command-name>/model</command-name>\n<command-args>opus</command-args>", ["/model opus"]),
+        ("<command-message>review</command-message>\n<command-name>/review</command-name>", ["/review"]),
+        ("<bash-input>ls -l</bash-input>", ["! ls -l"]),
+        ("<user-memory-input>use tabs</user-memory-input>", ["# use tabs"]),
+        ("do it <system-reminder>be kind</system-reminder>", ["do it"]),
+        ("look: <command-name>/x</command-name> is in the log", ["look: <command-name>/x</command-name> is in the log"]),
+        ("a < b and <b>bold</b>", ["a < b and <b>bold</b>"]),
+        ("<div>why is this red?</div>", ["<div>why is this red?</div>"]),
+        ("<system-reminder>only this</system-reminder>", []),
+        ("<local-command-stdout>Set model to opus</local-command-stdout>", []),
+        ("<bash-stdout>x</bash-stdout><bash-stderr></bash-stderr>", []),
+        ("<task-notification>\n<task-id>b1</task-id>\n</task-notification>", []),
+        ('<teammate-message teammate_id="bob">done</teammate-message>', []),
+        ("<task-notification>cut off", []),
+        ('<command-message>The "pdf" skill is loading</command-message><command-name>pdf</command-name>', []),
+        ("[Request interrupted by user for tool use]", []),
+        ("Caveat: The messages below were generated by the user while running local commands. DO NOT", []),
+        ("This session is being continued from a previous conversation that ran out of context.", []),
+        ("   ", []),
+        ("", []),
+    ],
+)  # fmt: skip
+def test_only_what_was_typed_is_the_persons(tmp_path: Path, text: str, words: list[str]) -> None:
+    assert typed(read(tmp_path, user(text))) == words
+    assert typed(read(tmp_path, user([{"type": "text", "text": text}]))) == words
+
+
+@pytest.mark.parametrize(
+    "mark",
+    [
+        {"isMeta": True},
+        {"isCompactSummary": True},
+        {"isVisibleInTranscriptOnly": True},
+        {"sourceToolUseID": "toolu_1"},
+        {"origin": {"kind": "task-notification"}},
+    ],
+)
+def test_what_the_program_put_in_is_not_the_persons(tmp_path: Path, mark: Record) -> None:
+    entries = read(tmp_path, user("Base directory for this skill: /x", **mark))
+    assert typed(entries) == []
+    assert entries[0].text == "Base directory for this skill: /x"
+
+
+def test_two_blocks_of_one_message_are_one_prompt(tmp_path: Path) -> None:
+    blocks = [{"type": "text", "text": "first"}, {"type": "text", "text": "second"}]
+    assert typed(read(tmp_path, user(blocks))) == ["first\nsecond"]
+
+
+def test_words_typed_beside_a_result_are_the_persons(tmp_path: Path) -> None:
+    entries = read(tmp_path, user([result("ok"), {"type": "text", "text": "my name is ada"}]))
+    assert kinds(entries) == ["result", "prompt"]
+    assert typed(entries) == ["my name is ada"]
+
+
+def test_a_plan_that_was_let_go_ahead_is_the_models_and_the_remarks_on_it_the_persons(tmp_path: Path) -> None:
+    text = (
+        "Implement the following plan:\n\n# Wait\n\n1. wait\n\nUser feedback on this plan: but not on Sundays"
+    )
+    found = scanned(tmp_path, user(text, planContent="# Wait\n\n1. wait"))
+    assert found.transcript.turns == 1
+    assert found.transcript.title == "Wait"
+    assert typed(list(claude.read(found.source))) == ["but not on Sundays"]
+
+
+@pytest.mark.parametrize(
+    ("said", "words"),
+    [
+        ("To tell you how to proceed, the user said:\nuse uv", ["use uv"]),
+        ("The user provided the following reason for the rejection:  use uv", ["use uv"]),
+        (
+            "To tell you how to proceed, the user said:\nuse uv\n\nNote: The user's next message may contain a correction.",
+            ["use uv"],
+        ),
+        ("STOP what you are doing and wait for the user to tell you how to proceed.", []),
+        (
+            "the user said:\nThe user wants to clarify these questions.\n  - \"Why?\"\n  (No answer provided)",
+            [],
+        ),
+        ("the user said:\nThe user wants to clarify these questions.\n- \"Why?\"\n  Answer: because", ["because"]),
+    ],
+)  # fmt: skip
+def test_a_refusal_keeps_its_result_and_gives_the_persons_words(
+    tmp_path: Path, said: str, words: list[str]
+) -> None:
+    text = f"The user doesn't want to proceed with this tool use. The tool use was rejected. {said}"
+    entries = read(tmp_path, assistant(call()), user([result(text, is_error=True)], "u1", "r1"))
+    assert entries[1].kind is EntryKind.RESULT
+    assert entries[1].is_error
+    assert typed(entries) == words
+
+
+def test_a_tool_that_quotes_a_refusal_gives_no_words(tmp_path: Path) -> None:
+    text = "log: The user doesn't want to proceed with this tool use. the user said:\nrm -rf"
+    assert typed(read(tmp_path, assistant(call()), user([result(text)], "u1", "r1"))) == []
+
+
+def test_the_first_2_0_wrote_a_refusal_as_the_bare_words(tmp_path: Path) -> None:
+    def asked(version: str, text: str) -> list[str]:
+        answer = user(
+            [result(text, is_error=True)], "u1", "r1", version=version, toolUseResult=f"Error: {text}"
+        )
+        return typed(read(tmp_path, assistant(call()), answer))
+
+    assert asked("2.0.5", "please add the other file first") == ["please add the other file first"]
+    assert asked("2.0.5", "Exit code 1\nboom") == []
+    assert asked("2.1.5", "please add the other file first") == []
+
+
+def test_answers_to_questions_are_the_persons(tmp_path: Path) -> None:
+    outcome = {
+        "answers": {"Which?": "The red one", "How many?": ["two", "three"]},
+        "annotations": {"Which?": {"notes": "dark"}},
+    }
+    answer = user([result("User has answered your questions: …")], "u1", "r1", toolUseResult=outcome)
+    entries = read(tmp_path, assistant(call(tool="AskUserQuestion")), answer)
+    assert typed(entries) == ["The red one\ntwo\nthree\ndark"]
+
+
+def test_an_approved_plan_is_noted_as_the_persons_decision(tmp_path: Path) -> None:
+    def approved(**outcome: Any) -> Entry:
+        answer = user([result("User has approved your plan.")], "u1", "r1", toolUseResult=outcome)
+        return read(tmp_path, assistant(call(tool="ExitPlanMode")), answer)[-1]
+
+    assert (approved(plan="wait").tool, approved(plan="wait").origin) == ("plan-approved", Origin.HUMAN)
+    edited = approved(plan="wait longer", planWasEdited=True)
+    assert (edited.tool, edited.text) == ("plan-edited", "wait longer")
+
+
+def test_an_interruption_is_noted(tmp_path: Path) -> None:
+    found = scanned(
+        tmp_path, user("go"), user([{"type": "text", "text": "[Request interrupted by user]"}], "u2", "u1")
+    )
+    assert found.transcript.interruptions == 1
+    assert found.transcript.ending is Ending.INTERRUPTED
+    assert [entry.tool for entry in claude.read(found.source)][-1] == INTERRUPT
+
+
+# What was typed meanwhile
+
+BUSY = (user("start", "u1"), assistant(call(), id="r1", parent="u1"))
+IDLE = (user("start", "u1"), assistant({"type": "text", "text": "done"}, id="r1", parent="u1"))
+NOTICE = "<task-notification><task-id>b1</task-id></task-notification>"
+
+
+@pytest.mark.parametrize(
+    "then",
+    [
+        [],
+        [queue("remove")],
+        [queue("remove"), chained("attachment", "a1", "r1", attachment={"type": "queued_command", "prompt": "and this"})],
+        [queue("dequeue"), user("and this", "u2", "r1")],
+        [queue("dequeue"), user([{"type": "text", "text": "[Request interrupted by user]"}], "u2"), user("and this", "u3")],
+        [queue("popAll", "and this"), user("and this", "u2", "r1")],
+        [queue("popAll", "and this"), queue("enqueue", "and this"), queue("remove")],
+        [queue("enqueue", NOTICE), queue("remove"), queue("remove")],
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("before", [BUSY, IDLE])
+def test_what_was_typed_meanwhile_is_a_prompt_once(
+    tmp_path: Path, before: tuple[Record, ...], then: list[Record]
+) -> None:
+    entries = read(tmp_path, *before, queue("enqueue", "and this"), *then)
+    if then or before is BUSY:
+        assert typed(entries) == ["start", "and this"]
+    assert any("and this" in entry.text for entry in entries)
+
+
+def test_it_is_a_prompt_where_it_was_typed_and_a_note_where_it_was_delivered(tmp_path: Path) -> None:
+    entries = read(
+        tmp_path, *BUSY, queue("enqueue", "and this"), queue("dequeue"), user("and this", "u2", "r1")
+    )
+    assert [(entry.kind.value, entry.tool, entry.parent) for entry in entries[2:]] == [
+        ("prompt", None, "r1"),
+        ("note", "dequeue", None),
+        ("note", "queued", "r1"),
+    ]
+
+
+def test_a_headless_prompt_is_the_record_that_the_answer_follows(tmp_path: Path) -> None:
+    entries = read(tmp_path, queue("enqueue", "say hi"), queue("dequeue"), user("say hi", "u1"))
+    assert kinds(entries) == ["note", "note", "prompt"]
+    assert entries[-1].id == "u1"
+
+
+def test_the_same_words_typed_again_are_a_prompt_again(tmp_path: Path) -> None:
+    entries = read(tmp_path, *BUSY, queue("enqueue", "go on"), queue("remove"), user("go on", "u2"))
+    assert typed(entries) == ["start", "go on", "go on"]
+    entries = read(
+        tmp_path, *BUSY, queue("enqueue", "go on"), queue("dequeue"), user("go on", "u2"), user("go on", "u3")
+    )
+    assert typed(entries) == ["start", "go on", "go on"]
+
+
+def test_several_that_are_delivered_together_are_not_told_again(tmp_path: Path) -> None:
+    both = [queue("enqueue", "one"), queue("enqueue", "two"), queue("dequeue"), queue("dequeue")]
+    assert typed(read(tmp_path, *BUSY, *both, user("one\ntwo", "u2"))) == ["start", "one", "two"]
+    assert typed(read(tmp_path, *BUSY, *both, user("one", "u2"), user("two", "u3"))) == [
+        "start",
+        "one",
+        "two",
+    ]
+
+
+def test_a_queued_notice_is_not_the_persons(tmp_path: Path) -> None:
+    task = '{"task_id":"b1","description":"Run tests","task_type":"local_bash"}'
+    attached = chained("attachment", "a1", attachment={"type": "queued_command", "prompt": NOTICE})
+    assert typed(read(tmp_path, *BUSY, queue("enqueue", task), queue("enqueue", NOTICE), attached)) == [
+        "start"
+    ]
+
+
+# Calls, results, images
+
+
+def test_a_result_names_its_tool_its_status_and_follows_its_call(tmp_path: Path) -> None:
+    outcome = user([result("Exit code 2\nno such file", is_error=True)], "u1", "g9")
+    made, answered = read(tmp_path, assistant(call(command="ls")), outcome)
+    assert (made.tool, made.call, made.text) == ("Bash", "toolu_1", '{"command":"ls"}')
+    assert (answered.tool, answered.call, answered.parent) == ("Bash", "toolu_1", "r1")
+    assert (answered.status, answered.is_error) == (2, True)
+
+
+def test_an_exit_status_is_taken_from_what_the_agent_tells_not_from_output(tmp_path: Path) -> None:
+    told = user([result("vite")], "u1", toolUseResult={"exitCode": 3})
+    assert read(tmp_path, told)[0].status == 3
+    assert read(tmp_path, user([result("Exit code 7 means trouble")]))[0].status is None
+
+
+def test_blocks_of_one_record_are_chained_and_the_last_bears_its_id(tmp_path: Path) -> None:
+    blocks = ({"type": "redacted_thinking", "data": "x"}, {"type": "text", "text": "so"}, call())
+    usage = {"usage": {"input_tokens": 1, "output_tokens": 2}}
+    entries = read(tmp_path, assistant(*blocks, parent="u1", message=usage))
+    assert [(entry.kind.value, entry.id, entry.parent) for entry in entries] == [
+        ("thought", "r1#1", "u1"),
+        ("reply", "r1#2", "r1#1"),
+        ("call", "r1", "r1#2"),
+    ]
+    assert [entry.spend is None for entry in entries] == [True, True, False]
+
+
+def test_tools_of_the_server_and_of_mcp_are_calls_and_results(tmp_path: Path) -> None:
+    entries = read(
+        tmp_path,
+        assistant({"type": "server_tool_use", "id": "srv_1", "name": "web_search", "input": {"query": "ferry"}}),
+        assistant({"type": "web_search_tool_result", "tool_use_id": "srv_1", "content": [{"type": "web_search_result", "url": "https://example.org"}]}, id="r2"),
+        assistant({"type": "mcp_tool_use", "id": "mcp_1", "name": "tide", "input": {}}, id="r3"),
+    )  # fmt: skip
+    assert [(entry.kind.value, entry.tool) for entry in entries] == [
+        ("call", "web_search"),
+        ("result", "web_search"),
+        ("call", "tide"),
+    ]
+    assert entries[1].text == "https://example.org"
+
+
+def test_an_image_is_a_reference_never_its_data(tmp_path: Path) -> None:
+    image = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "aGVsbG8="}}
+    entries = read(tmp_path, user([{"type": "text", "text": "see"}, image]), user([result([image])], "u2"))
+    images = [entry for entry in entries if entry.kind is EntryKind.IMAGE]
+    assert [entry.text for entry in images] == ["image/png, 5 bytes, sha256:2cf24dba5fb0a30e"] * 2
+    assert [entry.origin for entry in images] == [Origin.HUMAN, Origin.TOOL]
+
+
+def test_a_result_kept_elsewhere_is_found_only_in_the_transcripts_own_folder(tmp_path: Path) -> None:
+    kept = tmp_path / SESSION / "tool-results"
+    kept.mkdir(parents=True)
+    (kept / "b1.txt").write_text("all of it")
+    (tmp_path / "secret.txt").write_text("no")
+    (kept / "link.txt").symlink_to(tmp_path / "secret.txt")
+
+    def found(path: str) -> Path | None:
+        text = f"<persisted-output>\nOutput too large (35.1KB). Full output saved to: {path}\n\nPreview (first 2KB):\nall"
+        where = write(tmp_path, [user([result(text)])])
+        [entry] = claude.read(where)
+        assert entry.text == text
+        return claude.side_file(entry, where)
+
+    assert found(str(kept / "b1.txt")) == kept / "b1.txt"
+    assert found("/home/somebody/.claude/projects/x/y/tool-results/b1.txt") == kept / "b1.txt"
+    for path in ("../../secret.txt", str(tmp_path / "secret.txt"), str(kept / "link.txt"), "..", "", "\0"):
+        assert found(path) is None
+    agent = source(tmp_path / SESSION / "subagents" / "agent-1.jsonl")
+    entry = Entry(id="x", kind=EntryKind.RESULT, origin=Origin.TOOL, text="saved to: /x/b1.txt")
+    assert claude.side_file(entry, agent) == kept / "b1.txt"
+
+
+# Spends
+
+
+def test_a_spend_has_the_same_key_wherever_the_answer_was_written(tmp_path: Path) -> None:
+    message = {"usage": {"input_tokens": 1, "output_tokens": 2, "iterations": [{"input_tokens": 1}]}}
+    own = scanned(tmp_path, assistant(call(), message=message, requestId="req_1"))
+    inner = assistant(call(), message=message, requestId="req_1")
+    passing = chained("progress", "g1", data={"type": "agent_progress", "agentId": "b7", "message": inner})
+    told = scanned(tmp_path, passing)
+    assert own.spends[0].key == told.spends[0].key == "msg_1:req_1"
+    assert own.spends[0].tokens == told.spends[0].tokens == Tokens(input=1, output=2)
+
+
+def test_a_spend_without_a_request_or_an_answer_id_still_has_a_key(tmp_path: Path) -> None:
+    usage = {"usage": {"input_tokens": 1}}
+    assert scanned(tmp_path, assistant(call(), message=usage)).spends[0].key == "msg_1"
+    assert scanned(tmp_path, assistant(call(), message={**usage, "id": None})).spends[0].key == "r1"
+
+
+def test_what_the_program_wrote_itself_spends_nothing(tmp_path: Path) -> None:
+    assert scanned(tmp_path, refused("No response requested.")).spends == ()
+
+
+# Sub-agents, forks, continuations
+
+
+def test_a_sub_agents_own_file_is_a_transcript_of_its_own(tmp_path: Path) -> None:
+    path = tmp_path / "agent-3be551df.jsonl"
+    path.write_bytes((DATA / "agent.jsonl").read_bytes())
+    entries = list(claude.read(source(path)))
+    assert [(entry.kind.value, entry.origin.value, entry.subagent) for entry in entries] == [
+        ("prompt", "assistant", None),
+        ("reply", "assistant", None),
+    ]
+    about = scan(claude.read(source(path))).transcript
+    assert (about.id, about.parent, about.relation) == ("agent-3be551df", OTHER, Relation.SUBAGENT)
+    assert about.title == "Warmup"
+    assert about.turns == 0
+
+
+def test_a_sub_agent_among_the_main_records_is_told_apart() -> None:
+    entries = list(claude.read(source(DATA / "inline.jsonl")))
+    assert [entry.id for entry in entries if entry.subagent] == ["k01", "k02"]
+    assert {entry.subagent for entry in entries} == {None, "k01"}
+    assert typed(entries) == ["Which files are unused?"]
+
+
+def test_a_sub_agent_that_is_told_in_passing_is_told_apart() -> None:
+    entries = [entry for entry in claude.read(source(DATA / "busy.jsonl")) if entry.subagent]
+    assert [(entry.kind.value, entry.origin.value, entry.subagent) for entry in entries] == [
+        ("prompt", "assistant", "b7c9"),
+        ("call", "assistant", "b7c9"),
+    ]
+
+
+def test_a_fork_names_what_it_came_from(tmp_path: Path) -> None:
+    about = scanned(tmp_path, user("go", forkedFrom={"sessionId": OTHER, "messageUuid": "u9"})).transcript
+    assert (about.parent, about.relation) == (OTHER, Relation.FORK)
+
+
+def test_a_file_that_starts_with_anothers_history_continues_it(tmp_path: Path) -> None:
+    about = scanned(tmp_path, user("go", sessionId=OTHER), user("on", "u2", sessionId=SESSION)).transcript
+    assert (about.id, about.parent, about.relation) == (SESSION, OTHER, Relation.CONTINUATION)
+    about = scanned(tmp_path, user("go")).transcript
+    assert (about.parent, about.relation) == ("", None)
+
+
+def test_a_title_that_was_chosen_stays(tmp_path: Path) -> None:
+    custom = {"type": "custom-title", "customTitle": "Mine", "sessionId": SESSION}
+    given_ = {"type": "summary", "summary": "Theirs", "leafUuid": "u1"}
+    foreign = {"type": "summary", "summary": "Elsewhere", "leafUuid": "zz"}
+    assert scanned(tmp_path, user("go"), foreign).transcript.title == "go"
+    assert scanned(tmp_path, user("go"), given_).transcript.title == "Theirs"
+    assert scanned(tmp_path, user("go"), custom, given_).transcript.title == "Mine"
+
+
+def test_a_repeated_id_is_made_unique(tmp_path: Path) -> None:
+    entries = read(tmp_path, user("a", "u1"), user("b", "u1"), user("c", "u1"))
+    assert [entry.id for entry in entries] == ["u1", "u1~2", "u1~3"]
+
+
+# Limits
+
+
+@pytest.mark.parametrize(
+    ("text", "window", "model", "resets_at"),
+    [
+        ("Claude AI usage limit reached|1772456400", "5h", "", "2026-03-02T13:00:00"),
+        ("Claude usage limit reached. Your limit will reset at 8pm (UTC).", "week", "", "2026-03-02T20:00:00"),
+        ("5-hour limit reached ∙ resets 11am (UTC)", "5h", "", "2026-03-02T11:00:00"),
+        ("Session limit reached ∙ resets 11am (UTC)", "5h", "", "2026-03-02T11:00:00"),
+        ("Weekly limit reached ∙ resets Mar 9 at 3pm (UTC)", "week", "", "2026-03-09T15:00:00"),
+        ("Opus weekly limit reached ∙ resets Mar 9, 3pm (UTC)", "week", "opus", "2026-03-09T15:00:00"),
+        ("You've hit your limit · resets 10:22am (UTC)", "5h", "", "2026-03-02T10:22:00"),
+        ("You've hit your 5-hour limit · resets 10:22am (UTC)", "5h", "", "2026-03-02T10:22:00"),
+        ("You've hit your weekly limit · resets Mar 5 at 1am (UTC)", "week", "", "2026-03-05T01:00:00"),
+        ("You've hit your Opus limit · resets Mar 5 at 1am (UTC)", "week", "opus", "2026-03-05T01:00:00"),
+        ("You’ve hit your Sonnet limit", "week", "sonnet", None),
+        ("Spending cap reached resets 10:22pm (UTC)", "spend", "", "2026-03-02T22:22:00"),
+        ("You're out of extra usage · resets 3pm (UTC)", "spend", "", "2026-03-02T15:00:00"),
+        ("Limit reached · resets 1pm (UTC) · /upgrade", "5h", "", "2026-03-02T13:00:00"),
+        ("Credit balance is too low", "spend", "", None),
+        ("API Error: Request rejected (429) · this may be a temporary capacity issue", "", "", None),
+        ("API Error: Rate limit reached", "", "", None),
+    ],
+)  # fmt: skip
+def test_every_wording_of_a_limit_is_one(
+    tmp_path: Path, text: str, window: str, model: str, resets_at: str | None
+) -> None:
+    found = limit_in(read(tmp_path, refused(text)))
+    assert (found.window, found.model) == (window, model)
+    assert found.scope is (Scope.MODEL if model else Scope.ACCOUNT)
+    assert found.resets_at == (resets_at and f"{resets_at}.000000Z")
+    assert found.used_percent == 100
+    assert found.at == "2026-03-02T09:00:00.250000Z"
+
+
+def test_a_limit_is_taken_from_its_fields_where_there_are_some(tmp_path: Path) -> None:
+    quota = {
+        "resetsAt": 1772456400,
+        "rateLimitType": "seven_day_opus",
+        "unifiedWindows": {"five_hour": {"utilization": 0.4, "resetsAt": 1772450000}},
+    }
+    [entry] = read(
+        tmp_path, refused("Stopped.", error="rate_limit", apiError="usage_limit_reached", quotaLimits=quota)
+    )
+    other, hit = entry.limits
+    assert (hit.window, hit.scope, hit.model, hit.used_percent) == ("week", Scope.MODEL, "opus", 100)
+    assert hit.resets_at == "2026-03-02T13:00:00.000000Z"
+    assert (other.window, other.used_percent) == ("5h", 40)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'API Error: 529 {"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}',
+        "API Error: 500 Internal server error",
+        "Prompt is too long",
+        "No response requested.",
+    ],
+)
+def test_other_failures_are_no_limit(tmp_path: Path, text: str) -> None:
+    [entry] = read(tmp_path, refused(text))
+    assert (entry.kind, entry.limits) == (EntryKind.NOTE, ())
+
+
+def test_words_about_a_limit_are_no_limit(tmp_path: Path) -> None:
+    quote = "You've hit your 5-hour limit · resets 10:22pm (UTC)"
+    entries = read(
+        tmp_path,
+        user(quote),
+        assistant({"type": "text", "text": quote}),
+        assistant(call(), id="r2"),
+        user([result(quote, is_error=True)], "u2"),
+    )
+    assert EntryKind.LIMIT not in [entry.kind for entry in entries]
+    assert not any(entry.limits for entry in entries)
+
+
+def test_a_request_that_is_tried_again_is_a_note_with_its_limits(tmp_path: Path) -> None:
+    headers = {
+        "anthropic-ratelimit-unified-5h-utilization": "0.97",
+        "anthropic-ratelimit-unified-5h-reset": "1772456400",
+    }
+    error = {
+        "status": 429,
+        "headers": headers,
+        "error": {"error": {"type": "rate_limit_error", "message": "slow down"}},
+    }
+    record = chained("system", "s1", subtype="api_error", error=error, retryAttempt=1, maxRetries=10)
+    [entry] = read(tmp_path, {**record, "retryInMs": 500})
+    assert (entry.kind, entry.text) == (EntryKind.NOTE, "slow down")
+    assert [(limit.window, limit.used_percent) for limit in entry.limits] == [("5h", 97)]
+    assert read(tmp_path, record)[0].kind is EntryKind.LIMIT
+    overloaded = chained("system", "s1", subtype="api_error", error={"status": 529})
+    assert read(tmp_path, overloaded)[0].kind is EntryKind.NOTE
+
+
+def test_the_status_line_tells_limits() -> None:
+    status = {
+        "model": {"id": "claude-opus-4-6"},
+        "rate_limits": {
+            "five_hour": {"used_percentage": 23.5, "resets_at": 1772456400},
+            "seven_day": {"used_percentage": 81},
+            "seven_day_opus": {"used_percentage": 99},
+            "seven_day_oauth_apps": {"used_percentage": 1},
+            "spend_limit": {"used_percentage": 5},
+            "broken": None,
+        },
+        "context_window": {"context_window_size": 200000, "used_percentage": 42},
+    }
+    found = claude.limits_of_status(status, "2026-03-02T09:00:00.000000Z")
+    assert [(limit.window, limit.scope.value, limit.model, limit.used_percent) for limit in found] == [
+        ("5h", "account", "", 23.5),
+        ("week", "account", "", 81),
+        ("week", "model", "opus", 99),
+        ("spend", "account", "", 5),
+        ("context", "model", "claude-opus-4-6", 42),
+    ]
+    assert found[0].resets_at == "2026-03-02T13:00:00.000000Z"
+
+
+def test_the_programs_output_is_read_too(tmp_path: Path) -> None:
+    info = {
+        "status": "allowed_warning",
+        "resetsAt": 1772456400,
+        "rateLimitType": "five_hour",
+        "utilization": 0.91,
+    }
+    result_ = {
+        "type": "result",
+        "subtype": "success",
+        "is_error": True,
+        "api_error_status": 429,
+        "session_id": SESSION,
+    }
+    found = scanned(
+        tmp_path,
+        {"type": "system", "subtype": "init", "session_id": SESSION, "cwd": "/home/ada", "permissionMode": "default", "claude_code_version": "2.1.325"},
+        {"type": "rate_limit_event", "rate_limit_info": info, "session_id": SESSION},
+        {"type": "assistant", "message": {"id": "m", "model": "claude-x", "content": [{"type": "text", "text": "hi"}]}, "session_id": SESSION, "uuid": "r1"},
+        {"type": "user", "message": {"content": "look it up"}, "parent_tool_use_id": "toolu_7", "session_id": SESSION},
+        {**result_, "result": "You've hit your 5-hour limit · resets 10:22pm (UTC)", "modelUsage": {"claude-x": {"contextWindow": 200000}}},
+        name="saved.jsonl",
+    )  # fmt: skip
+    about = found.transcript
+    assert (about.id, about.version, about.context_window) == (SESSION, "2.1.325", 200000)
+    assert (about.ending, about.turns, about.project) == (Ending.LIMIT, 0, "/home/ada")
+    entries = list(claude.read(found.source))
+    assert [(limit.window, limit.used_percent) for limit in entries[1].limits] == [("5h", 91)]
+    assert (entries[3].subagent, entries[3].origin) == ("toolu_7", Origin.ASSISTANT)
+
+
+# Where they are
+
+
+def test_every_transcript_is_found_by_looking_at_folders(tmp_path: Path) -> None:
+    project = tmp_path / ".claude" / "projects" / "-home-ada-ferry"
+    below = project / SESSION / "subagents" / "workflows" / "wf_1"
+    below.mkdir(parents=True)
+    (tmp_path / ".config" / "claude" / "projects" / "-x").mkdir(parents=True)
+    wanted = [
+        tmp_path / ".config" / "claude" / "projects" / "-x" / f"{OTHER}.jsonl",
+        project / SESSION / "subagents" / "agent-b7.jsonl",
+        below / "agent-c8.jsonl",
+        project / f"{SESSION}.jsonl",
+        project / "agent-a6.jsonl",
+    ]
+    unwanted = [below / "journal.jsonl", below / "agent-c8.meta.json", project / "notes.md"]
+    for path in (*wanted, *unwanted):
+        path.write_text("{}\n")
+    os.mkfifo(project / "pipe.jsonl")
+    (project / "folder.jsonl").mkdir()
+    (project / "gone.jsonl").symlink_to(tmp_path / "nowhere")
+    (project / "loop").symlink_to(project)
+    Path(os.fsdecode(os.fsencode(project) + b"/\xff.jsonl")).write_text("{}\n")
+    found = list(claude.find({"HOME": str(tmp_path)}, []))
+    assert sorted(item.path for item in found) == sorted(map(str, wanted))
+    assert all(item.size == 3 and item.stamp > 0 and item.agent == "claude" for item in found)
+
+
+def test_named_folders_are_looked_at_instead(tmp_path: Path) -> None:
+    for name in ("one", "two", ".claude"):
+        folder = tmp_path / name / "projects" / "-x"
+        folder.mkdir(parents=True)
+        (folder / f"{SESSION}.jsonl").write_text("{}\n")
+    env = {
+        "HOME": str(tmp_path),
+        "CLAUDE_CONFIG_DIR": f"{tmp_path}/one, ~/two,{tmp_path}/one/,{tmp_path}/none",
+    }
+    assert [Path(item.path).parts[-4] for item in claude.find(env, [])] == ["one", "two"]
+    assert list(claude.find({}, [])) == []
+
+
+def test_its_files_are_recognised_and_others_are_not() -> None:
+    for path in DATA.glob("*.jsonl"):
+        assert claude.recognise(path.read_bytes()[:4096])
+    long = msgspec.json.encode(user("x" * 9000))
+    assert claude.recognise(long[:4096])
+    for other in (
+        b"",
+        b"\n\n",
+        b"# aider chat started at 2026-03-02",
+        b'{"timestamp":"2026-03-02T09:00:00Z","type":"session_meta","payload":{"id":"x"}}\n',
+        b'{"uuid":"a","parentUuid":null,"sessionId":"s","type":"user","message":{"role":"user","parts":[]}}\n',
+        b'{"type":"session","version":3,"id":"x","cwd":"/"}\n',
+        b'{"type":"session.start","data":{"sessionId":"x"},"id":"1","parentId":null}\n',
+        b'{"type":"system","subtype":"init","session_id":"x","qwen_code_version":"0.15"}\n',
+        b'{"sessionId":"x","projectHash":"y","messages":[]}',
+        b'{"id": "e1", "kind": "prompt", "origin": "human", "text": "go"}\n',
+        b"[1, 2]\n",
+        b"\xff\xfe\x00",
+    ):
+        assert not claude.recognise(other)
+
+
+# Whatever is really there
+
+anything = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=20),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
+    max_leaves=8,
+)
+PATTERNS: list[Record] = [json.loads(line) for line in (DATA / "busy.jsonl").read_text().splitlines()]
+
+
+@st.composite
+def damaged(draw: st.DrawFn) -> Record:
+    """A record of which some field, at some depth, holds something else."""
+    record: Record = json.loads(json.dumps(draw(st.sampled_from(PATTERNS))))
+    for _ in range(draw(st.integers(1, 3))):
+        place: Any = record
+        while True:
+            keys = list(place) if isinstance(place, dict) else list(range(len(place)))
+            if not keys:
+                break
+            key = draw(st.sampled_from(keys))
+            if isinstance(place[key], dict | list) and draw(st.booleans()):
+                place = place[key]
+                continue
+            place[key] = draw(anything)
+            break
+    return record
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=150)
+@given(
+    records=st.lists(
+        damaged() | st.dictionaries(st.sampled_from(["type", "uuid", "message"]), anything), max_size=6
+    ),
+    cut=st.floats(0, 1),
+)
+def test_any_record_is_survived_kept_and_read_the_same_in_two_steps(
+    tmp_path: Path, records: list[Record], cut: float
+) -> None:
+    whole = write(tmp_path, records)
+    reading = claude.read(whole)
+    entries = list(reading)
+    assert reading.broken == 0
+    assert reading.lines == len(records)
+    assert len({id(entry.native) for entry in entries}) == len(records)
+    assert len({entry.id for entry in entries}) == len(entries)
+    msgspec.json.encode(entries)
+    content = Path(whole.path).read_bytes()
+    Path(whole.path).write_bytes(content[: int(cut * len(content))])
+    first = claude.read(whole)
+    before = list(first)
+    Path(whole.path).write_bytes(content)
+    assert before + list(claude.read(whole, first.mark)) == entries
