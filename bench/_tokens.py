@@ -83,10 +83,24 @@ def pi(content: bytes) -> int:
     return sum(total(usage, "input", "output", "cacheRead", "cacheWrite") for usage in usages)
 
 
+def copilot(content: bytes) -> int:
+    """What each run summed up when it was shut down; of one that was not, only its answers' output is known."""
+    found, since = 0, 0
+    for record in lines_of(content):
+        metrics = at(record, "data", "modelMetrics")
+        if record.get("type") == "session.shutdown" and isinstance(metrics, dict):
+            found += sum(total(at(one, "usage"), "inputTokens", "outputTokens") for one in metrics.values())
+            since = 0
+        elif record.get("type") == "assistant.message":
+            since += total(record, "data.outputTokens")
+    return found + since
+
+
 COUNTS: dict[str, Callable[[bytes], int]] = {
     "claude": claude,
     "codex": codex,
     "gemini": gemini,
     "opencode": opencode,
+    "copilot": copilot,
     "pi": pi,
 }

@@ -72,10 +72,10 @@ def test_the_program_can_reach_neither_segue_nor_the_store() -> None:
 def prepared(desk: Desk, folder: Path) -> Handoff:
     folder.mkdir(mode=0o700)
     (folder / "work.demo.jsonl").write_bytes(ops.TRANSCRIPT.read_bytes())
-    (transcript,) = demo.find(folder)
+    (source,) = demo.find({}, [folder])
     session = sessions.create(desk, project=folder).value
     assert session is not None
-    entries = list(demo.read(transcript))
+    entries = list(demo.read(source))
     return handoffs.prepare(desk, session, "demo", entries, to="demo", reason="test", budget=400)
 
 
@@ -87,7 +87,7 @@ def prepared(desk: Desk, folder: Path) -> Handoff:
         ("print('[]')", "0 answers to 4 questions"),
         (
             "print('[null, null, null, null]'); open('x.demo.jsonl', 'w').write('{\"kind\": \"nonsense\"}')",
-            "demo.jsonl",
+            "not what was sent",
         ),
         ("import sys, json; json.dump([None] * len(json.load(sys.stdin)), sys.stdout)", "not what was sent"),
     ],
@@ -111,7 +111,7 @@ def test_the_source_is_never_written_to(desk: Desk, tmp_path: Path) -> None:
 
 
 def test_agents_that_cannot_be_started_yet_say_so() -> None:
-    with pytest.raises(Exception, match="neither read it nor start it yet"):
+    with pytest.raises(Exception, match="cannot start it yet"):
         agents.starter("codex")
     with pytest.raises(Exception, match="no agent 'nonsense'"):
         agents.get("nonsense")

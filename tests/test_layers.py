@@ -15,8 +15,8 @@ import pytest
 SOURCE = Path(__file__).parent.parent / "src" / "segue"
 
 VALUES = {
-    *("assertions", "budget", "clock", "disk", "errors", "facts", "lifecycle", "model", "pack", "places"),
-    *("redact", "seal", "settings", "text", "tiers"),
+    *("assertions", "budget", "clock", "disk", "errors", "facts", "forecast", "lifecycle", "model", "pack"),
+    *("places", "prices", "redact", "seal", "settings", "spool", "text", "tiers"),
 }
 MAY_IMPORT = {
     "values": {"values"},
@@ -24,6 +24,7 @@ MAY_IMPORT = {
     "store": {"store", "values"},
     "ops": {"ops", "agents", "store", "values"},
     "faces": {"faces", "ops", "values"},
+    "testing": {"testing", "agents", "values"},
     "top": {"top", "faces"},
 }
 QUICK_FILES = {"__main__.py", "__init__.py", "faces/hook.py"}

@@ -85,7 +85,8 @@ def test_an_upgrade_keeps_the_data_and_makes_a_backup_first(place: Place) -> Non
     database = at_version(place, 1)
     with database.write() as transaction:
         row = SESSION.to_row(a_session("s-old", "from before"))
-        transaction.run("session_put", **row)
+        columns = {"id", "title", "owner", "project", "status", "epoch", "created_at", "updated_at"}
+        transaction.insert("session", {column: row[column] for column in columns})
         operation = Operation(
             id="op-1",
             chain="s-old",

@@ -98,17 +98,24 @@ def test_a_message_written_again_adds_only_what_is_new() -> None:
     assert [(e.id, e.kind) for e in found] == [
         ("a1#1", EntryKind.THOUGHT),
         ("a1", EntryKind.REPLY),
-        ("a1#c1", EntryKind.CALL),
-        ("a1#r1", EntryKind.RESULT),
-        ("a1#c2", EntryKind.CALL),
-        ("a1#r2", EntryKind.RESULT),
+        ("a1#call:run-1", EntryKind.CALL),
+        ("a1#result:run-1", EntryKind.RESULT),
+        ("a1#call:read-1", EntryKind.CALL),
+        ("a1#result:read-1", EntryKind.RESULT),
     ]
-    assert [e.parent for e in found] == ["q1", "a1#1", "a1", "a1#c1", "a1#r1", "a1#c2"]
+    assert [e.parent for e in found] == [
+        "q1",
+        "a1#1",
+        "a1",
+        "a1#call:run-1",
+        "a1#result:run-1",
+        "a1#call:read-1",
+    ]
 
 
 def test_a_call_and_its_result_are_told_with_how_it_went() -> None:
     found = {e.id: e for e in entries(LINES)}
-    call, result, missing = found["a1#c1"], found["a1#r1"], found["a1#r2"]
+    call, result, missing = found["a1#call:run-1"], found["a1#result:run-1"], found["a1#result:read-1"]
     assert (call.tool, call.call, call.text) == ("run_shell_command", "run-1", '{"command":"make test"}')
     assert (result.call, result.status, result.is_error) == ("run-1", 2, False)
     assert (missing.tool, missing.status, missing.is_error) == ("read_file", None, True)
@@ -138,10 +145,26 @@ def test_a_result_that_is_only_sent_to_the_model_is_told(tmp_path: Path) -> None
     sent = called("c", "read_file", "content")["result"]
     found = entries(written(tmp_path, answered("a", [{"text": "Reading."}, call]), said("u", sent)))
     assert [(e.id, e.kind, e.parent) for e in found[1:]] == [
-        ("a#1", EntryKind.REPLY, None),
-        ("a", EntryKind.CALL, "a#1"),
-        ("u", EntryKind.RESULT, "a"),
+        ("a", EntryKind.REPLY, None),
+        ("a#call:c", EntryKind.CALL, "a"),
+        ("u", EntryKind.RESULT, "a#call:c"),
     ]
+
+
+def test_a_call_that_comes_to_stand_among_the_words_is_told_once(tmp_path: Path) -> None:
+    call = {"functionCall": {"id": "c", "name": "read_file", "args": {}}}
+    thought = {"text": "**Read** first", "thought": True}
+    thoughts = [{"subject": "Read", "description": "first"}]
+    done = called("c", "read_file", "content")
+    path = written(
+        tmp_path,
+        answered("a", "Reading.", thoughts=thoughts),
+        {"$set": {"messages": [answered("a", [thought, {"text": "Reading."}, call], thoughts=thoughts)]}},
+        answered("a", [thought, {"text": "Reading."}, call], thoughts=thoughts, toolCalls=[done]),
+        said("u", done["result"]),
+    )
+    found = [e.kind for e in entries(path) if e.kind is not EntryKind.NOTE]
+    assert found == [EntryKind.THOUGHT, EntryKind.REPLY, EntryKind.CALL, EntryKind.RESULT]
 
 
 def test_a_picture_is_a_reference() -> None:
@@ -357,9 +380,9 @@ def test_what_changed_in_a_document_is_given_again(tmp_path: Path) -> None:
     whole["messages"][2]["content"] = "The line is there now."
     path.write_text(json.dumps(whole, indent=2))
     assert [(e.id, e.parent) for e in gemini.read(source(path), first.mark)] == [
-        ("d2#c1", "d2"),
-        ("d2#r1", "d2#c1"),
-        ("d3", "d2#r1"),
+        ("d2#call:w1", "d2"),
+        ("d2#result:w1", "d2#call:w1"),
+        ("d3", "d2#result:w1"),
     ]
 
 

@@ -596,6 +596,8 @@ def test_a_locked_database_is_refused_after_a_moment(
 def test_a_session_that_was_deleted_is_refused(database: Database) -> None:
     with pytest.raises(AgentError, match="holds no session"):
         list(opencode.read(Source(agent="opencode", path=str(database.path), part="ses_gone")))
+    with pytest.raises(AgentError, match="one must be named"):
+        list(opencode.read(Source(agent="opencode", path=str(database.path))))
 
 
 def test_rows_that_are_no_records_are_counted_and_lose_nothing_else(

@@ -16,7 +16,8 @@ def now() -> Moment:
 
 
 def moment(when: datetime) -> Moment:
-    return when.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    # Not strftime: it writes a year before 1000 with fewer digits on some systems.
+    return when.astimezone(UTC).replace(tzinfo=None).isoformat(timespec="microseconds") + "Z"
 
 
 def parse(text: Moment) -> datetime:

@@ -8,7 +8,7 @@ import pytest
 
 from segue.agents import gemini, scanning
 from segue.model import Ending, Entry, EntryKind, Origin, Source, Tokens
-from tests.programs.model_server import Call, Reply
+from tests.programs.model_server import Call, Reply, Step
 from tests.programs.model_server import Tokens as Used
 from tests.programs.program import Program
 
@@ -67,7 +67,7 @@ def test_a_session_with_tools_is_read_as_it_went(program: Program, workspace: Pa
 
 def test_a_resumed_session_is_told_once(program: Program, workspace: Path) -> None:
     with program.sandbox() as sandbox:
-        script = [program.shell("echo one"), Reply("I will.")]
+        script: list[Step] = [program.shell("echo one"), Reply("I will.")]
         first = program.run("Remember canary-first", workspace, script, sandbox=sandbox)
         source = transcript(first.home)
         begun = gemini.read(source)
@@ -85,7 +85,7 @@ def test_a_resumed_session_is_told_once(program: Program, workspace: Path) -> No
     assert resumed.parent in {e.id for e in found if e.text == "I will."}
 
 
-def test_a_session_that_was_killed_is_left_open(program: Program, workspace: Path) -> None:
+def test_a_session_that_met_a_limit_is_left_open(program: Program, workspace: Path) -> None:
     run = program.run("Try it", workspace, [program.usage_limit(0)] * 3)
     assert run.exit_code != 0
     scan = scanning.scan(gemini.read(transcript(run.home)))

@@ -13,15 +13,16 @@ line only; it goes on to the line that ends in two spaces.
 aider tells the time only when it starts, in the local zone, and that is taken to be this machine's. So the
 start has a time, and what was spent has the time of the start.
 
-An output line is an entry at once. A prompt or a reply is one when something else follows it, or when the
-file ends after it: aider writes each in one piece, and what a person asked last must not be missing. Such a
-last block is read again next time, and given again, under the same id, only if it has grown since. A last
-line without its end is left for the next read, and so is the block that it may belong to.
+A block is an entry when something else follows it, or when the file ends after it: aider writes each in one
+piece, and what a person asked last must not be missing. Such a last block is looked at again next time;
+should it have grown since, the read begins anew. A last line without its end is left for the next read, and
+so is the block that it may belong to.
 """
 
 from __future__ import annotations
 
 import hashlib
+import os
 import re
 import stat
 from collections.abc import Iterable, Iterator, Mapping
@@ -83,18 +84,39 @@ def _entries(reading: Reading) -> Iterator[Entry]:
     name = hashlib.sha256(str(path).encode(errors="replace")).hexdigest()[:12]
     reading.learn(id=f"aider-{name}", project=str(path.parent))
     with open_file(reading.source) as file:
-        if reading.mark.offset and witness(file, reading.mark.offset) != reading.mark.before:
+        mark = reading.mark
+        if not mark.offset or witness(file, mark.offset) != mark.before or _has_grown(file, mark):
             reading.start_over()
         blocks = Blocks(reading.mark)
-        for line, end in _lines(file, reading.mark.offset, reading):
+        for line, end in _lines(file, blocks.offset):
+            reading.lines += 1
             yield from blocks.add(line, end)
+        reading.is_cut = not _is_whole(file)
         if not reading.is_cut:
             yield from blocks.pending()
         reading.mark = Mark(offset=blocks.offset, before=witness(file, blocks.offset), state=blocks.state)
         reading.learn(**blocks.shown.learned())
 
 
-def _lines(file: BinaryIO, offset: int, reading: Reading) -> Iterator[tuple[str, int]]:
+def _has_grown(file: BinaryIO, mark: Mark) -> bool:
+    """Whether the last block, which was given when nothing followed it, has turned out to go on."""
+    given: object = mark.state.get(PENDING)
+    if given is None:
+        return False
+    blocks = Blocks(Mark(offset=mark.offset, state={**mark.state, PENDING: None}))
+    for line, end in _lines(file, mark.offset):
+        for entry in blocks.add(line, end):
+            return _short(entry) != given
+    return _is_whole(file) and any(_short(entry) != given for entry in blocks.pending())
+
+
+def _is_whole(file: BinaryIO) -> bool:
+    """Whether the file, read to its end, ends in a whole line."""
+    end = file.tell()
+    return not end or os.pread(file.fileno(), 1, end - 1) == b"\n"
+
+
+def _lines(file: BinaryIO, offset: int) -> Iterator[tuple[str, int]]:
     """Each whole line, without its end, and the offset after it. Of a line beyond all measure only the start
     is kept."""
     file.seek(offset)
@@ -104,11 +126,8 @@ def _lines(file: BinaryIO, offset: int, reading: Reading) -> Iterator[tuple[str,
         while rest and not rest.endswith(b"\n"):
             rest = file.readline(LONGEST_LINE)
             offset += len(rest)
-        if not rest:
-            reading.is_cut = True
-            return
-        reading.lines += 1
-        yield line.decode("utf-8", "replace").rstrip("\r\n"), offset
+        if rest:
+            yield line.decode("utf-8", "replace").rstrip("\r\n"), offset
 
 
 class Blocks:
@@ -189,12 +208,10 @@ class Blocks:
         self.offset = block.end
 
     def pending(self) -> Iterator[Entry]:
-        """Give the block that the file ends with, if it looks whole."""
-        block = self._block
-        is_whole_reply = block and block.kind == REPLY and self._blanks and not block.fence
-        if block and (block.kind == PROMPT or is_whole_reply):
+        """Give the block that the file ends with."""
+        if self._block:
             self.shown = Told(self.told.state())
-            entry = self.shown.entry(block)
+            entry = self.shown.entry(self._block)
             if self._given != _short(entry):
                 yield entry
             self._given = _short(entry)
@@ -206,4 +223,5 @@ def _is_output(line: str) -> bool:
 
 def _short(entry: Entry) -> list[str]:
     """What tells whether a block has grown since it was given."""
-    return [entry.id, hashlib.blake2b(entry.text.encode(errors="replace"), digest_size=8).hexdigest()]
+    written = repr(entry.native).encode(errors="replace")
+    return [entry.id, hashlib.blake2b(written, digest_size=8).hexdigest()]

@@ -78,6 +78,12 @@ class Block:
         self.end = end
 
     @property
+    def native(self) -> dict[str, Any]:
+        """As it is written, without empty lines after it: there may always be one more."""
+        last = max((number for number, line in enumerate(self.lines, 1) if line.strip()), default=0)
+        return {"type": self.kind, "offset": self.start, "text": "\n".join(self.lines[:last])}
+
+    @property
     def text(self) -> str:
         """Without the marks."""
         match self.kind:
@@ -102,6 +108,7 @@ class Told:
         self.model = text_of(state.get("model"))
         self.folder = text_of(state.get("folder"))
         self.ending = text_of(state.get("ending")) or Ending.ENDED.value
+        """An edit is applied after the reply that holds it: it leaves nothing due, as other results do."""
         self.is_spaced: bool | None = state.get("is_spaced")
         """Whether marked lines end in two spaces here; None while that is not known."""
         self.is_near = bool(state.get("is_near"))
@@ -130,10 +137,9 @@ class Told:
                 if self.ending != Ending.INTERRUPTED:
                     self.ending = Ending.ENDED.value
                 said = {"kind": EntryKind.REPLY, "origin": Origin.ASSISTANT, "model": self.model or None}
-        native = {"type": block.kind, "offset": block.start, "text": "\n".join(block.lines)}
         shared = {"id": str(block.start), "parent": self.last or None, "cwd": self.folder or None}
         self.last = str(block.start)
-        return Entry(**{**shared, "text": text, "native": native, **said})
+        return Entry(**{**shared, "text": text, "native": block.native, **said})
 
     def _start(self, text: str) -> dict[str, Any]:
         found = start_of(text)

@@ -19,10 +19,11 @@ import msgspec
 
 from segue.agents import claude_records
 from segue.agents.claude_limits import limits_of_event, limits_of_status
+from segue.agents.claude_spends import spends
 from segue.agents.reading import Reading, decode, dict_of, records, text_of
 from segue.model import Agent, Entry, EntryKind, Mark, Source
 
-__all__ = ["AGENT", "find", "limits_of_event", "limits_of_status", "read", "recognise", "side_file"]
+__all__ = ["AGENT", "find", "limits_of_event", "limits_of_status", "read", "recognise", "side_file", "spends"]
 
 AGENT = Agent(name="claude", title="Claude Code", vendor="anthropic", program="claude", tested="2.1.325")
 

@@ -7,6 +7,7 @@ from typing import Any
 from segue.agents import claude_queue
 from segue.agents.claude_limits import limits_hit
 from segue.agents.claude_pass import Pass, Record, learn_title
+from segue.agents.claude_spends import SYNTHETIC, spends_in
 from segue.agents.claude_text import (
     Piece,
     arguments_of,
@@ -22,12 +23,8 @@ from segue.agents.claude_text import (
     words_in_result,
     words_on_plan,
 )
-from segue.agents.reading import count_of, dict_of, list_of, moment_of, text_of
-from segue.clock import Moment
-from segue.model import EntryKind, Origin, Spend, Tokens
-
-SYNTHETIC = "<synthetic>"
-"""The model's name on what the program itself wrote in place of an answer."""
+from segue.agents.reading import dict_of, list_of, moment_of, text_of
+from segue.model import EntryKind, Origin
 
 
 def user(way: Pass, record: Record) -> list[Piece]:
@@ -120,12 +117,12 @@ def assistant(way: Pass, record: Record) -> list[Piece]:
     content = message.get("content")
     blocks = [{"type": "text", "text": content}] if isinstance(content, str) else list_of(content)
     model = text_of(message.get("model"))
+    way.spend = next(iter(spends_in(record)), None)
     if record.get("isApiErrorMessage") is True or model == SYNTHETIC or text_of(record.get("error")):
         return _by_the_program(
             way, record, "\n".join(text_of(dict_of(block).get("text")) for block in blocks)
         )
     way.model = model or None
-    way.spend = _spend_of(record, message, way.at)
     return [_assistant_block(way, dict_of(block)) for block in blocks]
 
 
@@ -153,35 +150,6 @@ def _by_the_program(way: Pass, record: Record, text: str) -> list[Piece]:
     if limits := limits_hit(record, text, way.at):
         return [Piece(kind=EntryKind.LIMIT, origin=Origin.SYSTEM, text=text, limits=limits)]
     return [note("api_error" if record.get("isApiErrorMessage") is True else "synthetic", text)]
-
-
-def _spend_of(record: Record, message: Record, at: Moment | None) -> Spend | None:
-    usage = message.get("usage")
-    model = text_of(message.get("model"))
-    if not isinstance(usage, dict) or not usage or not model:
-        return None
-    kept = dict_of(usage.get("cache_creation"))
-    long = count_of(kept.get("ephemeral_1h_input_tokens"))
-    written = count_of(usage.get("cache_creation_input_tokens"))
-    written = written or long + count_of(kept.get("ephemeral_5m_input_tokens"))
-    answer, request = text_of(message.get("id")), text_of(record.get("requestId"))
-    key = f"{answer}:{request}" if answer and request else answer or text_of(record.get("uuid"))
-    cost = record.get("costUSD")
-    if not key:
-        return None
-    return Spend(
-        key=key,
-        model=model,
-        tokens=Tokens(
-            input=count_of(usage.get("input_tokens")),
-            output=count_of(usage.get("output_tokens")),
-            cache_read=count_of(usage.get("cache_read_input_tokens")),
-            cache_write=written,
-            cache_write_long=min(long, written),
-        ),
-        at=at,
-        cost_usd=float(cost) if isinstance(cost, float | int) and 0 <= cost < 1e9 else None,
-    )
 
 
 def progress(way: Pass, record: Record) -> list[Piece]:

@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from segue import clock
-from segue.agents import codex_parts
+from segue.agents import codex_parts, codex_usage
 from segue.agents.codex_calls import done_parts, ended, item_call, item_result
 from segue.agents.codex_meter import Meter
 from segue.agents.codex_records import (
@@ -130,7 +129,8 @@ class Rollout:
         else:
             is_turn = kind == "turn_context" or payload.get("type") in ("task_started", "turn_started")
             is_own = is_turn and is_later(text_of(payload.get("turn_id")), state["id"])
-            is_own |= bool(self.at and state["began"] and self.at > clock.later(state["began"], _BATCH_S))
+            written = codex_usage.after(state["began"], _BATCH_S) if state["began"] else None
+            is_own |= bool(self.at and written and self.at > written)
         if is_own:
             state["replay"] = False
         return not is_own

@@ -117,7 +117,15 @@ def _reset(window: dict[str, Any], at: Moment | None) -> Moment | None:
     seconds = window.get("resets_in_seconds")
     if told or at is None or isinstance(seconds, bool) or not isinstance(seconds, int | float):
         return told
-    return clock.later(at, seconds) if 0 <= seconds < 1e9 else None
+    return after(at, seconds)
+
+
+def after(at: Moment, seconds: float) -> Moment | None:
+    """A moment so much later; None where the calendar has none."""
+    try:
+        return clock.later(at, seconds)
+    except (ValueError, OverflowError):
+        return None
 
 
 def pay_goes_on(rates: dict[str, Any]) -> bool:
@@ -164,7 +172,7 @@ def hit(state: dict[str, Any], error: dict[str, Any], at: Moment | None) -> tupl
 
 def _untold(reset: Moment | None, at: Moment | None, *, is_usage: bool) -> Limit:
     """A limit whose window nothing tells: a plan has two, and requests are counted by the minute."""
-    is_long = bool(reset and at and reset > clock.later(at, _FIVE_HOURS_S))
+    is_long = bool(reset and at and reset > (after(at, _FIVE_HOURS_S) or reset))
     window = ("week" if is_long else "5h") if is_usage else "1m"
     return Limit(
         window=window, scope=Scope.ACCOUNT, used_percent=FULL, resets_at=reset, is_estimate=True, at=at

@@ -76,11 +76,11 @@ class Events:
     def entries(self, record: dict[str, Any]) -> Iterator[Entry]:
         state, data = self.state, dict_of(record.get("data"))
         self.at = moment_of(record.get("timestamp"))
+        native = text_of(record.get("parentId"))
+        parent = native if native and _short_hash(native) in self.seen else state.get("last")
         self.id = self._unique(text_of(record.get("id")))
         subagent = text_of(record.get("agentId")) or text_of(data.get("parentToolCallId")) or None
         parts = self._parts(text_of(record.get("type")), data, subagent)
-        parent = text_of(record.get("parentId")) or state.get("last")
-        parent = state.get("last") if parent == self.id else parent
         for position, part in enumerate(parts, 1):
             id = self.id if position == len(parts) else f"{self.id}#{position}"
             parent = part.pop("parent", None) or parent

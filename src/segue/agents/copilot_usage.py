@@ -97,7 +97,10 @@ def wait(data: dict[str, Any], at: Moment | None) -> tuple[Limit, ...]:
     if at is None or isinstance(seconds, bool) or not isinstance(seconds, int | float):
         return ()
     found = hit({"errorType": "rate_limit", "errorCode": data.get("errorCode")}, "", at)[0]
-    reset = clock.later(at, seconds) if 0 <= seconds < 1e9 else None
+    try:
+        reset = clock.later(at, seconds)
+    except (ValueError, OverflowError):  # the calendar ends
+        reset = None
     return (
         Limit(
             window=found.window,

@@ -16,7 +16,7 @@ import msgspec
 from segue.agents import reading
 from segue.agents.reading import Reading
 from segue.errors import AgentError
-from segue.model import Agent, Entry, Mark, Source, Usage
+from segue.model import Agent, Entry, EntryKind, Mark, Origin, Source, Usage
 
 AGENT = Agent(name="demo", title="Demonstration agent", vendor="none", program="", tested="1")
 
@@ -28,7 +28,10 @@ T = TypeVar("T")
 def find(env: Mapping[str, str], projects: Iterable[Path]) -> Iterator[Source]:
     for project in projects:
         for path in sorted(project.glob(PATTERN)):
-            found = path.stat()
+            try:
+                found = path.stat()
+            except OSError:
+                continue
             yield Source(agent=AGENT.name, path=str(path), size=found.st_size, stamp=found.st_mtime_ns)
 
 
@@ -42,9 +45,21 @@ def read(source: Source, mark: Mark | None = None) -> Reading:
 
 def _entries(reading_: Reading) -> Iterator[Entry]:
     reading_.learn(id=Path(reading_.source.path).name.split(".")[0])
+    seen: dict[str, int] = {}
     for record in reading.records(reading_):
         if "kind" in record:
-            yield _as(Entry, {**record, "native": record}, reading_.source)
+            try:
+                entry = msgspec.convert({**record, "native": record}, Entry)
+            except msgspec.ValidationError:
+                reading_.broken += 1
+                continue
+            number = seen[entry.id] = seen.get(entry.id, 0) + 1
+            yield entry if number == 1 else msgspec.structs.replace(entry, id=f"{entry.id}~{number}")
+        else:
+            id = f"note-{reading_.lines}"
+            yield Entry(
+                id=id, kind=EntryKind.NOTE, origin=Origin.SYSTEM, text="", tool="usage", native=record
+            )
 
 
 def usage(source: Source) -> Usage | None:

@@ -41,8 +41,9 @@ _ONE_MODEL = re.compile(r"\bon this model\b|PerModel\b", re.IGNORECASE)
 
 
 def limit_of_error(text: str, at: Moment | None, model: str = "") -> Limit | None:
-    """The limit that the program's output tells of; None where it tells of none, or of a server that had no
-    room. `model` is the one that was asked, where the caller knows it."""
+    """The limit that the output of a run tells of that failed or hangs (of one that went well it may be what
+    the model talked about). None where it tells of none, or of a server that had no room. `model` is the one
+    that was asked, where the caller knows it."""
     text = text[-LONGEST:]
     spent = _SPENT.search(text) or (None if _OTHERS_FAULT.search(text) else _REFUSED.search(text))
     if spent is None:

@@ -183,8 +183,11 @@ class Conversation:
             self.state["model"] = model
         self.state["stopped"] = False
         content = parts.part_list(message.get("content"))
-        thoughts = [thought_entry(thought) for thought in list_of(message.get("thoughts"))]
-        said = [piece for piece in (*thoughts, *parts.answer_parts(content)) if piece]
+        thoughts = [
+            entry for thought in list_of(message.get("thoughts")) if (entry := thought_entry(thought))
+        ]
+        spoken = [part for part in content if not is_call(part) and not (thoughts and part.get("thought"))]
+        said = [*thoughts, *parts.answer_parts(spoken)]
         if parts.text_in(content).strip() in ACKNOWLEDGED:
             said = [parts.note("acknowledgement", parts.text_in(content))]
         words = numbered(said or [parts.note("answer")])
@@ -197,8 +200,8 @@ class Conversation:
             pieces = [*words[:-1], (suffix, parts.placed(main, spend=spend))]
         if spend and pieces is words and given.get(SPENT) != parts.short(spend):
             pieces = [*words, ("#tokens", parts.placed(parts.note(LATE_TOKENS), spend=spend))]
-        inside = {piece.call for piece in said if piece.kind is EntryKind.CALL}
-        return [*pieces, *self._tool_calls(message, inside)]
+        calls = [part["functionCall"] for part in content if is_call(part)]
+        return [*pieces, *self._calls(key, calls, list_of(message.get("toolCalls")))]
 
     def _spend(self, key: str, message: dict[str, Any], at: Moment | None) -> Spend | None:
         found = dict_of(message.get("tokens"))
@@ -217,18 +220,22 @@ class Conversation:
         model = text_of(message.get("model")) or text_of(self.state.get("model"))
         return Spend(key=f"{self.reading.source.agent}:{name}", model=model, tokens=tokens, at=at)
 
-    def _tool_calls(self, message: dict[str, Any], inside: set[str | None]) -> Iterator[Piece]:
-        """The calls that the words do not hold already, and what came of all."""
+    def _calls(self, key: str, words: list[dict[str, Any]], calls: list[Any]) -> Iterator[Piece]:
+        """The calls, which may stand among the words, in a list of their own with their results, or in both."""
+        done = [call for call in calls if isinstance(call, dict)]
+        listed = {call["id"] for call in done if isinstance(call.get("id"), str)}
+        given = self.known[key][2] if key in self.known else {}
+        for number, call in enumerate(words, 1):
+            suffix = f"#call:{plain_id(text_of(call.get('id'))) or f'word-{number}'}"
+            is_elsewhere = call.get("id") in self.results if isinstance(call.get("id"), str) else False
+            if text_of(call.get("id")) not in listed and (suffix in given or not is_elsewhere):
+                yield suffix, parts.call_entry(call)
         cancelled = ""
-        for number, call in enumerate(list_of(message.get("toolCalls")), 1):
-            if not isinstance(call, dict):
-                continue
-            at = moment_of(call.get("timestamp"))
-            made = parts.call_entry(call)
-            if made.call is None or made.call not in inside:
-                yield f"#c{number}", parts.placed(made, at=at)
+        for number, call in enumerate(done, 1):
+            at, name = moment_of(call.get("timestamp")), plain_id(text_of(call.get("id"))) or str(number)
+            yield f"#call:{name}", parts.placed(parts.call_entry(call), at=at)
             for index, piece in enumerate(tool_results(call), 1):
-                yield f"#r{number}" + (f".{index}" if index > 1 else ""), parts.placed(piece, at=at)
+                yield f"#result:{name}" + (f".{index}" if index > 1 else ""), parts.placed(piece, at=at)
             if call.get("status") == parts.CANCELLED:
                 cancelled = text_of(call.get("resultDisplay")) or "A tool call was cancelled."
         if cancelled:
@@ -257,6 +264,10 @@ def plain_id(name: str) -> str:
 def numbered(pieces: list[Entry]) -> list[Piece]:
     """The last one bears the message's own id."""
     return [(f"#{number}", piece) for number, piece in enumerate(pieces[:-1], 1)] + [("", pieces[-1])]
+
+
+def is_call(part: dict[str, Any]) -> bool:
+    return isinstance(part.get("functionCall"), dict)
 
 
 def thought_entry(thought: Any) -> Entry | None:

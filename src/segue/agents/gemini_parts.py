@@ -37,6 +37,7 @@ _INJECTED = (
     ("This is the Qwen Code. We are setting up the context", "session_context"),
     ("Here is the user's editor context", "editor_context"),
     ("Here is a summary of changes in the user's editor context", "editor_context"),
+    ("You have stopped calling tools without finishing.", "continue"),
     ("I ran the following shell command:\n```sh\n", "shell"),
 )
 _SUMMARY = "<state_snapshot>"

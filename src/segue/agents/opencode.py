@@ -56,7 +56,8 @@ def _data(env: Mapping[str, str]) -> Path | None:
 
 
 def recognise(start: bytes) -> bool:
-    """An exported session, or a session's own file of the time before the database."""
+    """An exported session, or a session's own file of the time before the database. The database is not told
+    by its start: that may be an empty page while all is still in the log beside it."""
     return bool(EXPORT.match(start)) or (bool(SESSION.match(start)) and b'"projectID"' in start)
 
 

@@ -181,7 +181,10 @@ class Database:
         names = [column[0] for column in cursor.description]
         row = cursor.fetchone()
         if row is None:
-            what = f"{source.path} holds no session {source.part!r} any more"
+            one = (
+                f"no session {source.part!r} any more" if source.part else "many sessions: one must be named"
+            )
+            what = f"{source.path} holds {one}"
             raise AgentError(agent=source.agent, what=what)
         kept = {name: value for name, value in zip(names, row, strict=True) if not isinstance(value, bytes)}
         time = {"created": kept.get("time_created"), "updated": kept.get("time_updated")}

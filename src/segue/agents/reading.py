@@ -28,6 +28,8 @@ LONGEST_LINE = 32 << 20
 LARGEST_DOCUMENT = 256 << 20
 ABSURD = 1 << 48
 """No count of tokens is as large as this."""
+FIRST = "1970"
+"""No agent wrote before this: a time that is earlier is none."""
 WITNESS = 64
 """How many bytes before a mark tell whether a file is still the same."""
 
@@ -181,9 +183,10 @@ def moment_of(value: Any) -> Moment | None:
     try:
         if isinstance(value, str):
             found = datetime.fromisoformat(value)
-            if len(value) == 24 and value[10] == "T" and value[-1] == "Z":
-                return value[:-1] + "000Z"
-            return clock.moment(found if found.tzinfo else found.replace(tzinfo=UTC))
+            if len(value) == 24 and value[19] == "." and value[4] == value[7] == "-" and value[23] == "Z":
+                return value[:-1] + "000Z" if value >= FIRST else None
+            moment = clock.moment(found if found.tzinfo else found.replace(tzinfo=UTC))
+            return moment if moment >= FIRST else None
         if isinstance(value, int | float) and not isinstance(value, bool) and value > 0:
             return clock.moment(datetime.fromtimestamp(value / 1000 if value > 1e11 else value, UTC))
     except (ValueError, OverflowError, OSError):
@@ -210,4 +213,7 @@ def count_of(value: Any) -> int:
 
 def compact(value: Any) -> str:
     """JSON as one line."""
-    return msgspec.json.encode(value).decode()
+    try:
+        return msgspec.json.encode(value).decode()
+    except RecursionError:
+        return "(nested too deeply to be shown)"

@@ -134,6 +134,9 @@ def to_json(value: Any, indent: int = 2) -> str:
     be."""
     try:
         encoded = msgspec.json.encode(value, enc_hook=str)
+    except RecursionError:
+        # Nested as deeply as nothing that anyone wrote.
+        encoded = msgspec.json.encode({"error": "nested too deeply to be shown"})
     except UnicodeEncodeError:
         encoded = msgspec.json.encode(_encodable(msgspec.to_builtins(value, enc_hook=str)))
     return msgspec.json.format(encoded, indent=indent or -1).decode()

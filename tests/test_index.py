@@ -1,0 +1,195 @@
+"""The index counts every answer once, touches only what changed, and is never worth an error."""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from segue.model import Limit, Mark, Scope, Source, Spend, Tokens, Transcript
+from segue.store import index as indexes
+from segue.store.index import CLASSES, Index, ledger_of
+
+DAY = "2026-11-16"
+
+
+def spend(key: str, output: int = 1, minute: int = 0, model: str = "m", **more: float) -> Spend:
+    at = f"{DAY}T10:{minute:02d}:00.000000Z"
+    return Spend(key=key, model=model, tokens=Tokens(input=10, output=output), at=at, **more)  # type: ignore[arg-type]
+
+
+def source(name: str, size: int = 1) -> Source:
+    return Source(agent="claude", path=f"/{name}", size=size, stamp=size)
+
+
+def put(index: Index, name: str, *spends: Spend, is_anew: bool = True, size: int = 1) -> int:
+    with index.changing():
+        id = index.add(source(name))
+        index.put_spent([(id, source(name, size), Mark(offset=size), ledger_of(spends), is_anew)])
+    return id
+
+
+def output(index: Index, by: str = "source") -> dict[object, int]:
+    totals: dict[object, int] = {}
+    for each in index.sums(by):
+        totals[each.period] = totals.get(each.period, 0) + each.tokens.output
+    return totals
+
+
+def opened(tmp_path: Path) -> Index:
+    return Index(tmp_path / "index.db")
+
+
+def test_an_answer_in_two_sources_counts_once_and_belongs_to_the_first(tmp_path: Path) -> None:
+    index = opened(tmp_path)
+    first = put(index, "a", spend("x", 5), spend("y", 7))
+    second = put(index, "b", spend("y", 7), spend("z", 11))
+    assert output(index) == {first: 12, second: 11}
+
+
+def test_an_answer_that_is_told_of_again_counts_with_its_largest_figures(tmp_path: Path) -> None:
+    index = opened(tmp_path)
+    id = put(index, "a", spend("x", 5))
+    put(index, "a", spend("x", 9), is_anew=False, size=2)
+    assert output(index) == {id: 9}
+    put(index, "a", spend("x", 2), is_anew=False, size=3)
+    assert output(index) == {id: 9}
+
+
+def test_adding_the_same_twice_changes_nothing(tmp_path: Path) -> None:
+    index = opened(tmp_path)
+    id = put(index, "a", spend("x", 5), spend("y", 6))
+    put(index, "a", spend("y", 6), is_anew=False)
+    put(index, "a", spend("x", 5), spend("y", 6))
+    assert output(index) == {id: 11}
+
+
+def test_what_a_source_shared_is_counted_in_another_when_it_goes(tmp_path: Path) -> None:
+    index = opened(tmp_path)
+    first = put(index, "a", spend("x", 5), spend("y", 7))
+    second = put(index, "b", spend("y", 7), spend("z", 11))
+    third = put(index, "c", spend("y", 7))
+    with index.changing():
+        index.drop(first)
+    assert output(index) == {second: 18}
+    with index.changing():
+        index.drop(second)
+    assert output(index) == {third: 7}
+
+
+def test_a_source_that_is_read_anew_replaces_what_was_known(tmp_path: Path) -> None:
+    index = opened(tmp_path)
+    put(index, "a", spend("x", 5), spend("y", 7))
+    id = put(index, "a", spend("w", 3))
+    assert output(index) == {id: 3}
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from("abc"),
+            st.booleans(),
+            st.lists(st.tuples(st.sampled_from("wxyz"), st.integers(0, 9))),
+        ),
+        max_size=12,
+    )
+)
+def test_the_total_is_that_of_distinct_answers_whatever_the_order(
+    steps: list[tuple[str, bool, list[tuple[str, int]]]],
+) -> None:
+    index = Index(None)
+    told: dict[str, dict[str, int]] = {}
+    for name, is_anew, spends in steps:
+        put(index, name, *(spend(key, output) for key, output in dict(spends).items()), is_anew=is_anew)
+        before = {} if is_anew else told.get(name, {})
+        told[name] = before | {key: max(output, before.get(key, 0)) for key, output in dict(spends).items()}
+    keys = {key for each in told.values() for key in each}
+    total = sum(output(index).values())
+    least = sum(min(each[key] for each in told.values() if key in each) for key in keys)
+    most = sum(max(each[key] for each in told.values() if key in each) for key in keys)
+    assert least <= total <= most
+    assert sum(each.answers for each in index.sums("day")) == len(keys)
+    index.close()
+
+
+def test_sums_are_by_day_quarter_and_source(tmp_path: Path) -> None:
+    index = opened(tmp_path)
+    id = put(index, "a", spend("x", 5, 0), spend("y", 7, 14), spend("z", 1, 15))
+    assert output(index, "source") == {id: 13}
+    assert sorted(output(index, "quarter").values()) == [1, 12]
+    assert sum(output(index, "day").values()) == 13
+
+
+def test_the_size_of_a_question_is_kept_as_far_as_prices_ask_for_it() -> None:
+    for over in CLASSES:
+        at = indexes.row_of(Spend(key="k", model="m", tokens=Tokens(input=over)))[3]
+        above = indexes.row_of(Spend(key="k", model="m", tokens=Tokens(cache_read=over + 1)))[3]
+        assert above == at + 1
+        assert indexes.size_in(at) <= over < indexes.size_in(above)
+    told = indexes.row_of(Spend(key="k", model="m", tokens=Tokens(input=1), cost_usd=0.0))
+    assert told[3] == indexes.TOLD
+
+
+def test_a_second_look_finds_what_the_first_one_kept(tmp_path: Path) -> None:
+    index = opened(tmp_path)
+    id = put(index, "a", spend("x", 5), size=7)
+    transcript = Transcript(id="t", agent="claude", path="/a", title="Work", turns=3)
+    limit = Limit(window="5h", scope=Scope.ACCOUNT, used_percent=40, at=f"{DAY}T10:00:00.000000Z")
+    with index.changing():
+        index.put_transcript(id, source("a", 9), Mark(offset=9, state={"k": 1}), transcript)
+        index.put_reports(id, "claude", [limit], is_anew=True)
+    index.close()
+    index = opened(tmp_path)
+    known = index.known()["/a", ""]
+    assert known.transcript == transcript
+    assert known.source == source("a", 9) and known.mark.state == {"k": 1}
+    assert known.spent == source("a", 7) and known.spent_mark.offset == 7
+    assert index.reports("2026") == [("claude", limit)]
+    assert output(index) == {id: 5}
+
+
+def test_the_index_is_made_anew_where_it_is_damaged_or_of_another_version(tmp_path: Path) -> None:
+    index = opened(tmp_path)
+    put(index, "a", spend("x", 5))
+    index.close()
+    (tmp_path / "index.db").write_bytes(b"this is no database" * 1000)
+    index = opened(tmp_path)
+    assert index.known() == {} and not index.is_in_memory
+    index.close()
+    connection = sqlite3.connect(tmp_path / "index.db")
+    connection.execute("pragma user_version = 99")
+    connection.close()
+    index = opened(tmp_path)
+    put(index, "a", spend("x", 5))
+    assert len(index.known()) == 1
+
+
+def test_the_index_lives_in_memory_where_it_cannot_be_written(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("in the way")
+    index = Index(tmp_path / "file" / "index.db")
+    assert index.is_in_memory
+    put(index, "a", spend("x", 5))
+    assert sum(output(index).values()) == 5
+
+
+def test_the_index_is_for_its_owner_alone(tmp_path: Path) -> None:
+    index = opened(tmp_path / "data")
+    put(index, "a", spend("x", 5))
+    assert (tmp_path / "data").stat().st_mode & 0o777 == 0o700
+    assert (tmp_path / "data" / "index.db").stat().st_mode & 0o777 == 0o600
+
+
+def test_words_are_found_together_and_forgotten_with_their_source(tmp_path: Path) -> None:
+    index = opened(tmp_path)
+    with index.changing():
+        one, two = index.add(source("a")), index.add(source("b"))
+        index.put_told(one, source("a"), Mark(), ["the invoice is a cent off", "fixed"], is_anew=True)
+        index.put_told(two, source("b"), Mark(), ['an "invoice"', "a cent"], is_anew=True)
+    assert index.search(["invoice"]) == {one, two}
+    assert index.search(["invoice", "cent"]) == {one}
+    assert index.search(['in"voice']) == set()
+    with index.changing():
+        index.put_told(one, source("a"), Mark(), ["other words"], is_anew=True)
+    assert index.search(["invoice", "cent"]) == set()
