@@ -48,15 +48,16 @@ def claude(content: bytes) -> int:
 
 
 def codex(content: bytes) -> int:
-    """What each answer added; an event that repeats the sum so far is no new answer."""
-    found, before = 0, None
+    """How much the sum so far grew from one event to the next, which tells of answers whose own event is missing
+    too; where it begins anew, or in the first event, what the last answer used."""
+    found, before = 0, 0
     for record in lines_of(content):
         info = at(record, "payload", "info")
         if at(record, "payload", "type") == "token_count" and isinstance(info, dict):
-            sum_so_far = info.get("total_token_usage")
-            if sum_so_far != before:
-                found += total(info.get("last_token_usage"), "input_tokens", "output_tokens")
-            before = sum_so_far
+            now = total(info.get("total_token_usage"), "input_tokens", "output_tokens")
+            last = total(info.get("last_token_usage"), "input_tokens", "output_tokens")
+            found += now - before if 0 < before <= now else last
+            before = now
     return found
 
 

@@ -32,7 +32,7 @@ from bench.readers import PUBLISHED, claimed_by, files_in, unpacked
 from segue import agents
 from segue.testing import Toll, try_bad_input
 from segue.testing.following import earlier
-from tests.samples import samples
+from tests.samples import opencode_database, samples
 
 BATCH = 25
 TIMEOUT = 180
@@ -80,6 +80,8 @@ def gather(folder: Path | None, scratch: Path) -> dict[str, list[Sample]]:
     for name in agents.names():
         if agents.can_be_read(name):
             found[name] = [Sample(name, one.path, one.part, one.path.name) for one in samples(name)]
+    if found["opencode"]:
+        found["opencode"].append(Sample(*opencode_database(scratch / "database"), "a database"))
     real: dict[str, list[Path]] = defaultdict(list)
     for path in files_in(folder) if folder else ():
         with path.open("rb") as file:

@@ -3,15 +3,17 @@ one that is named beside it."""
 
 from __future__ import annotations
 
+import json
 import sqlite3
+from contextlib import closing
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from segue.agents import demo
 
 DATA = Path(__file__).parent / "data"
 THIRD_PARTY = DATA / "thirdparty"
-ENDINGS = (".jsonl", ".json", ".md", ".db")
+ENDINGS = (".jsonl", ".json", ".md")
 BESIDE = (".meta.json",)
 """Files that lie beside a transcript and are none."""
 
@@ -28,8 +30,7 @@ class Sample(NamedTuple):
 def samples(agent: str) -> list[Sample]:
     if agent == demo.AGENT.name:
         return [Sample(agent, Path(demo.__file__).with_name("demo_transcript.jsonl"))]
-    paths = sorted(path for path in (DATA / agent).rglob("*") if is_sample(path))
-    return [Sample(agent, path, part) for path in paths for part in parts(path)]
+    return [Sample(agent, path) for path in sorted((DATA / agent).rglob("*")) if is_sample(path)]
 
 
 def is_sample(path: Path) -> bool:
@@ -41,12 +42,39 @@ def is_sample(path: Path) -> bool:
     )
 
 
-def parts(path: Path) -> list[str]:
-    """The transcripts in one file: one without a name, unless it is a database."""
-    if path.suffix != ".db":
-        return [""]
-    connection = sqlite3.connect(f"file:{path}?mode=ro&immutable=1", uri=True)
-    try:
-        return [str(row[0]) for row in connection.execute("SELECT id FROM session ORDER BY id")]
-    finally:
-        connection.close()
+# A database cannot be looked at as a file can, so it is made from a sample that can.
+
+SCHEMA = """
+CREATE TABLE session (id TEXT PRIMARY KEY, project_id TEXT, parent_id TEXT, slug TEXT, directory TEXT,
+  title TEXT, version TEXT, time_created INTEGER, time_updated INTEGER);
+CREATE TABLE message (id TEXT PRIMARY KEY, session_id TEXT, time_created INTEGER, time_updated INTEGER, data TEXT);
+CREATE TABLE part (id TEXT PRIMARY KEY, message_id TEXT, session_id TEXT, time_created INTEGER,
+  time_updated INTEGER, data TEXT);
+"""
+
+
+def opencode_database(folder: Path) -> Sample:
+    """The exported session of the samples in a database as OpenCode keeps it."""
+    export = json.loads((DATA / "opencode" / "export.json").read_text())
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / "opencode.db"
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.executescript(SCHEMA)
+        info = export["info"]
+        names = ("id", "projectID", "parentID", "slug", "directory", "title", "version")
+        times = (info["time"]["created"], info["time"]["updated"])
+        values = (*(info.get(name) for name in names), *times)
+        connection.execute("INSERT INTO session VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", values)
+        for message in export["messages"]:
+            at = message["info"]["time"]["created"]
+            row = (message["info"]["id"], info["id"], at, at, cell(message["info"]))
+            connection.execute("INSERT INTO message VALUES (?, ?, ?, ?, ?)", row)
+            rows = [(one["id"], row[0], info["id"], at, at, cell(one)) for one in message["parts"]]
+            connection.executemany("INSERT INTO part VALUES (?, ?, ?, ?, ?, ?)", rows)
+    return Sample("opencode", path, info["id"])
+
+
+def cell(record: dict[str, Any]) -> str:
+    """A record as its row has it: the ids are columns."""
+    return json.dumps({k: v for k, v in record.items() if k not in ("id", "sessionID", "messageID")})

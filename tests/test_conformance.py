@@ -24,7 +24,7 @@ from segue.testing.entries import check_entries, check_links
 from segue.testing.following import cuts, earlier
 from segue.testing.passes import read_all, source_of
 from segue.testing.spoiling import KINDS, a_long_line
-from tests.samples import THIRD_PARTY, Sample, samples
+from tests.samples import THIRD_PARTY, Sample, opencode_database, samples
 
 ROOT = Path(__file__).parent.parent
 MUTATIONS = 40
@@ -63,6 +63,15 @@ def test_a_reader_bears_bad_input(sample: Sample, tmp_path: Path) -> None:
     assert sum(toll.files for toll in tolls.values()) == MUTATIONS
     if sample.path.suffix == ".jsonl":
         assert [kind for kind, toll in tolls.items() if toll.refused] == [], "one bad line ends the reading"
+
+
+def test_a_database_keeps_the_promises_and_may_be_damaged(tmp_path: Path) -> None:
+    sample = opencode_database(tmp_path / "made")
+    reader = agents.reader(sample.agent)
+    check_reader(reader, sample.path, tmp_path / "read", part=sample.part)
+    tolls = check_bad_input(reader, sample.path, tmp_path / "bad", seed=1, count=120, part=sample.part)
+    assert sum(toll.refused for toll in tolls.values()) > 10
+    assert sum(toll.entries for toll in tolls.values()) > 100
 
 
 def test_one_very_long_line_costs_no_other(tmp_path: Path) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -16,7 +15,7 @@ from hypothesis import strategies as st
 from segue.agents import claude
 from segue.agents.reading import INTERRUPT
 from segue.agents.scanning import Scan, scan
-from segue.model import Ending, Entry, EntryKind, Limit, Mark, Origin, Relation, Scope, Source, Tokens
+from segue.model import Ending, Entry, EntryKind, Mark, Origin, Relation, Source, Tokens
 
 DATA = Path(__file__).parent / "data" / "claude"
 SESSION = "11111111-2222-4333-8444-555555555555"
@@ -75,11 +74,6 @@ def result(content: Any, id: str = "toolu_1", is_error: bool = False) -> Record:
     return {"type": "tool_result", "tool_use_id": id, "content": content, "is_error": is_error}
 
 
-def queue(operation: str, content: Any = None) -> Record:
-    record = {"type": "queue-operation", "operation": operation, "sessionId": SESSION}
-    return {**record, "timestamp": "2026-03-02T09:00:01.000Z"} | ({"content": content} if content else {})
-
-
 def refused(text: str, **more: Any) -> Record:
     message = {"id": "x", "model": "<synthetic>", "content": [{"type": "text", "text": text}]}
     return chained("assistant", "r9", "u1", message=message, isApiErrorMessage=True, **more)
@@ -93,11 +87,6 @@ def typed(entries: list[Entry]) -> list[str]:
 
 def kinds(entries: list[Entry]) -> list[str]:
     return [entry.kind.value for entry in entries]
-
-
-def limit_in(entries: list[Entry]) -> Limit:
-    [entry] = [entry for entry in entries if entry.kind is EntryKind.LIMIT]
-    return entry.limits[-1]
 
 
 # A whole transcript
@@ -343,80 +332,6 @@ def test_an_interruption_is_noted(tmp_path: Path) -> None:
     assert [entry.tool for entry in claude.read(found.source)][-1] == INTERRUPT
 
 
-# What was typed meanwhile
-
-BUSY = (user("start", "u1"), assistant(call(), id="r1", parent="u1"))
-IDLE = (user("start", "u1"), assistant({"type": "text", "text": "done"}, id="r1", parent="u1"))
-NOTICE = "<task-notification><task-id>b1</task-id></task-notification>"
-
-
-@pytest.mark.parametrize(
-    "then",
-    [
-        [],
-        [queue("remove")],
-        [queue("remove"), chained("attachment", "a1", "r1", attachment={"type": "queued_command", "prompt": "and this"})],
-        [queue("dequeue"), user("and this", "u2", "r1")],
-        [queue("dequeue"), user([{"type": "text", "text": "[Request interrupted by user]"}], "u2"), user("and this", "u3")],
-        [queue("popAll", "and this"), user("and this", "u2", "r1")],
-        [queue("popAll", "and this"), queue("enqueue", "and this"), queue("remove")],
-        [queue("enqueue", NOTICE), queue("remove"), queue("remove")],
-    ],
-)  # fmt: skip
-@pytest.mark.parametrize("before", [BUSY, IDLE])
-def test_what_was_typed_meanwhile_is_a_prompt_once(
-    tmp_path: Path, before: tuple[Record, ...], then: list[Record]
-) -> None:
-    entries = read(tmp_path, *before, queue("enqueue", "and this"), *then)
-    if then or before is BUSY:
-        assert typed(entries) == ["start", "and this"]
-    assert any("and this" in entry.text for entry in entries)
-
-
-def test_it_is_a_prompt_where_it_was_typed_and_a_note_where_it_was_delivered(tmp_path: Path) -> None:
-    entries = read(
-        tmp_path, *BUSY, queue("enqueue", "and this"), queue("dequeue"), user("and this", "u2", "r1")
-    )
-    assert [(entry.kind.value, entry.tool, entry.parent) for entry in entries[2:]] == [
-        ("prompt", None, "r1"),
-        ("note", "dequeue", None),
-        ("note", "queued", "r1"),
-    ]
-
-
-def test_a_headless_prompt_is_the_record_that_the_answer_follows(tmp_path: Path) -> None:
-    entries = read(tmp_path, queue("enqueue", "say hi"), queue("dequeue"), user("say hi", "u1"))
-    assert kinds(entries) == ["note", "note", "prompt"]
-    assert entries[-1].id == "u1"
-
-
-def test_the_same_words_typed_again_are_a_prompt_again(tmp_path: Path) -> None:
-    entries = read(tmp_path, *BUSY, queue("enqueue", "go on"), queue("remove"), user("go on", "u2"))
-    assert typed(entries) == ["start", "go on", "go on"]
-    entries = read(
-        tmp_path, *BUSY, queue("enqueue", "go on"), queue("dequeue"), user("go on", "u2"), user("go on", "u3")
-    )
-    assert typed(entries) == ["start", "go on", "go on"]
-
-
-def test_several_that_are_delivered_together_are_not_told_again(tmp_path: Path) -> None:
-    both = [queue("enqueue", "one"), queue("enqueue", "two"), queue("dequeue"), queue("dequeue")]
-    assert typed(read(tmp_path, *BUSY, *both, user("one\ntwo", "u2"))) == ["start", "one", "two"]
-    assert typed(read(tmp_path, *BUSY, *both, user("one", "u2"), user("two", "u3"))) == [
-        "start",
-        "one",
-        "two",
-    ]
-
-
-def test_a_queued_notice_is_not_the_persons(tmp_path: Path) -> None:
-    task = '{"task_id":"b1","description":"Run tests","task_type":"local_bash"}'
-    attached = chained("attachment", "a1", attachment={"type": "queued_command", "prompt": NOTICE})
-    assert typed(read(tmp_path, *BUSY, queue("enqueue", task), queue("enqueue", NOTICE), attached)) == [
-        "start"
-    ]
-
-
 # Calls, results, images
 
 
@@ -571,221 +486,6 @@ def test_a_title_that_was_chosen_stays(tmp_path: Path) -> None:
 def test_a_repeated_id_is_made_unique(tmp_path: Path) -> None:
     entries = read(tmp_path, user("a", "u1"), user("b", "u1"), user("c", "u1"))
     assert [entry.id for entry in entries] == ["u1", "u1~2", "u1~3"]
-
-
-# Limits
-
-
-@pytest.mark.parametrize(
-    ("text", "window", "model", "resets_at"),
-    [
-        ("Claude AI usage limit reached|1772456400", "5h", "", "2026-03-02T13:00:00"),
-        ("Claude usage limit reached. Your limit will reset at 8pm (UTC).", "week", "", "2026-03-02T20:00:00"),
-        ("5-hour limit reached ∙ resets 11am (UTC)", "5h", "", "2026-03-02T11:00:00"),
-        ("Session limit reached ∙ resets 11am (UTC)", "5h", "", "2026-03-02T11:00:00"),
-        ("Weekly limit reached ∙ resets Mar 9 at 3pm (UTC)", "week", "", "2026-03-09T15:00:00"),
-        ("Opus weekly limit reached ∙ resets Mar 9, 3pm (UTC)", "week", "opus", "2026-03-09T15:00:00"),
-        ("You've hit your limit · resets 10:22am (UTC)", "5h", "", "2026-03-02T10:22:00"),
-        ("You've hit your 5-hour limit · resets 10:22am (UTC)", "5h", "", "2026-03-02T10:22:00"),
-        ("You've hit your weekly limit · resets Mar 5 at 1am (UTC)", "week", "", "2026-03-05T01:00:00"),
-        ("You've hit your Opus limit · resets Mar 5 at 1am (UTC)", "week", "opus", "2026-03-05T01:00:00"),
-        ("You’ve hit your Sonnet limit", "week", "sonnet", None),
-        ("Spending cap reached resets 10:22pm (UTC)", "spend", "", "2026-03-02T22:22:00"),
-        ("You're out of extra usage · resets 3pm (UTC)", "spend", "", "2026-03-02T15:00:00"),
-        ("Limit reached · resets 1pm (UTC) · /upgrade", "5h", "", "2026-03-02T13:00:00"),
-        ("Credit balance is too low", "spend", "", None),
-        ("API Error: Request rejected (429) · this may be a temporary capacity issue", "", "", None),
-        ("API Error: Rate limit reached", "", "", None),
-    ],
-)  # fmt: skip
-def test_every_wording_of_a_limit_is_one(
-    tmp_path: Path, text: str, window: str, model: str, resets_at: str | None
-) -> None:
-    found = limit_in(read(tmp_path, refused(text)))
-    assert (found.window, found.model) == (window, model)
-    assert found.scope is (Scope.MODEL if model else Scope.ACCOUNT)
-    assert found.resets_at == (resets_at and f"{resets_at}.000000Z")
-    assert found.used_percent == 100
-    assert found.at == "2026-03-02T09:00:00.250000Z"
-
-
-def test_a_limit_is_taken_from_its_fields_where_there_are_some(tmp_path: Path) -> None:
-    quota = {
-        "resetsAt": 1772456400,
-        "rateLimitType": "seven_day_opus",
-        "unifiedWindows": {"five_hour": {"utilization": 0.4, "resetsAt": 1772450000}},
-    }
-    [entry] = read(
-        tmp_path, refused("Stopped.", error="rate_limit", apiError="usage_limit_reached", quotaLimits=quota)
-    )
-    other, hit = entry.limits
-    assert (hit.window, hit.scope, hit.model, hit.used_percent) == ("week", Scope.MODEL, "opus", 100)
-    assert hit.resets_at == "2026-03-02T13:00:00.000000Z"
-    assert (other.window, other.used_percent) == ("5h", 40)
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        'API Error: 529 {"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}',
-        "API Error: 500 Internal server error",
-        "Prompt is too long",
-        "No response requested.",
-    ],
-)
-def test_other_failures_are_no_limit(tmp_path: Path, text: str) -> None:
-    [entry] = read(tmp_path, refused(text))
-    assert (entry.kind, entry.limits) == (EntryKind.NOTE, ())
-
-
-def test_words_about_a_limit_are_no_limit(tmp_path: Path) -> None:
-    quote = "You've hit your 5-hour limit · resets 10:22pm (UTC)"
-    entries = read(
-        tmp_path,
-        user(quote),
-        assistant({"type": "text", "text": quote}),
-        assistant(call(), id="r2"),
-        user([result(quote, is_error=True)], "u2"),
-    )
-    assert EntryKind.LIMIT not in [entry.kind for entry in entries]
-    assert not any(entry.limits for entry in entries)
-
-
-def test_a_request_that_is_tried_again_is_a_note_with_its_limits(tmp_path: Path) -> None:
-    headers = {
-        "anthropic-ratelimit-unified-5h-utilization": "0.97",
-        "anthropic-ratelimit-unified-5h-reset": "1772456400",
-    }
-    error = {
-        "status": 429,
-        "headers": headers,
-        "error": {"error": {"type": "rate_limit_error", "message": "slow down"}},
-    }
-    record = chained("system", "s1", subtype="api_error", error=error, retryAttempt=1, maxRetries=10)
-    [entry] = read(tmp_path, {**record, "retryInMs": 500})
-    assert (entry.kind, entry.text) == (EntryKind.NOTE, "slow down")
-    assert [(limit.window, limit.used_percent) for limit in entry.limits] == [("5h", 97)]
-    assert read(tmp_path, record)[0].kind is EntryKind.LIMIT
-    overloaded = chained("system", "s1", subtype="api_error", error={"status": 529})
-    assert read(tmp_path, overloaded)[0].kind is EntryKind.NOTE
-
-
-def test_the_status_line_tells_limits() -> None:
-    status = {
-        "model": {"id": "claude-opus-4-6"},
-        "rate_limits": {
-            "five_hour": {"used_percentage": 23.5, "resets_at": 1772456400},
-            "seven_day": {"used_percentage": 81},
-            "seven_day_opus": {"used_percentage": 99},
-            "seven_day_oauth_apps": {"used_percentage": 1},
-            "spend_limit": {"used_percentage": 5},
-            "broken": None,
-        },
-        "context_window": {"context_window_size": 200000, "used_percentage": 42},
-    }
-    found = claude.limits_of_status(status, "2026-03-02T09:00:00.000000Z")
-    assert [(limit.window, limit.scope.value, limit.model, limit.used_percent) for limit in found] == [
-        ("5h", "account", "", 23.5),
-        ("week", "account", "", 81),
-        ("week", "model", "opus", 99),
-        ("spend", "account", "", 5),
-        ("context", "model", "claude-opus-4-6", 42),
-    ]
-    assert found[0].resets_at == "2026-03-02T13:00:00.000000Z"
-
-
-def test_the_programs_output_is_read_too(tmp_path: Path) -> None:
-    info = {
-        "status": "allowed_warning",
-        "resetsAt": 1772456400,
-        "rateLimitType": "five_hour",
-        "utilization": 0.91,
-    }
-    result_ = {
-        "type": "result",
-        "subtype": "success",
-        "is_error": True,
-        "api_error_status": 429,
-        "session_id": SESSION,
-    }
-    found = scanned(
-        tmp_path,
-        {"type": "system", "subtype": "init", "session_id": SESSION, "cwd": "/home/ada", "permissionMode": "default", "claude_code_version": "2.1.325"},
-        {"type": "rate_limit_event", "rate_limit_info": info, "session_id": SESSION},
-        {"type": "assistant", "message": {"id": "m", "model": "claude-x", "content": [{"type": "text", "text": "hi"}]}, "session_id": SESSION, "uuid": "r1"},
-        {"type": "user", "message": {"content": "look it up"}, "parent_tool_use_id": "toolu_7", "session_id": SESSION},
-        {**result_, "result": "You've hit your 5-hour limit · resets 10:22pm (UTC)", "modelUsage": {"claude-x": {"contextWindow": 200000}}},
-        name="saved.jsonl",
-    )  # fmt: skip
-    about = found.transcript
-    assert (about.id, about.version, about.context_window) == (SESSION, "2.1.325", 200000)
-    assert (about.ending, about.turns, about.project) == (Ending.LIMIT, 0, "/home/ada")
-    entries = list(claude.read(found.source))
-    assert [(limit.window, limit.used_percent) for limit in entries[1].limits] == [("5h", 91)]
-    assert (entries[3].subagent, entries[3].origin) == ("toolu_7", Origin.ASSISTANT)
-
-
-# Where they are
-
-
-def test_every_transcript_is_found_by_looking_at_folders(tmp_path: Path) -> None:
-    project = tmp_path / ".claude" / "projects" / "-home-ada-ferry"
-    below = project / SESSION / "subagents" / "workflows" / "wf_1"
-    below.mkdir(parents=True)
-    (tmp_path / ".config" / "claude" / "projects" / "-x").mkdir(parents=True)
-    wanted = [
-        tmp_path / ".config" / "claude" / "projects" / "-x" / f"{OTHER}.jsonl",
-        project / SESSION / "subagents" / "agent-b7.jsonl",
-        below / "agent-c8.jsonl",
-        project / f"{SESSION}.jsonl",
-        project / "agent-a6.jsonl",
-    ]
-    unwanted = [below / "journal.jsonl", below / "agent-c8.meta.json", project / "notes.md"]
-    for path in (*wanted, *unwanted):
-        path.write_text("{}\n")
-    os.mkfifo(project / "pipe.jsonl")
-    (project / "folder.jsonl").mkdir()
-    (project / "gone.jsonl").symlink_to(tmp_path / "nowhere")
-    (project / "loop").symlink_to(project)
-    Path(os.fsdecode(os.fsencode(project) + b"/\xff.jsonl")).write_text("{}\n")
-    found = list(claude.find({"HOME": str(tmp_path)}, []))
-    assert sorted(item.path for item in found) == sorted(map(str, wanted))
-    assert all(item.size == 3 and item.stamp > 0 and item.agent == "claude" for item in found)
-
-
-def test_named_folders_are_looked_at_instead(tmp_path: Path) -> None:
-    for name in ("one", "two", ".claude"):
-        folder = tmp_path / name / "projects" / "-x"
-        folder.mkdir(parents=True)
-        (folder / f"{SESSION}.jsonl").write_text("{}\n")
-    env = {
-        "HOME": str(tmp_path),
-        "CLAUDE_CONFIG_DIR": f"{tmp_path}/one, ~/two,{tmp_path}/one/,{tmp_path}/none",
-    }
-    assert [Path(item.path).parts[-4] for item in claude.find(env, [])] == ["one", "two"]
-    assert list(claude.find({}, [])) == []
-
-
-def test_its_files_are_recognised_and_others_are_not() -> None:
-    for path in DATA.glob("*.jsonl"):
-        assert claude.recognise(path.read_bytes()[:4096])
-    long = msgspec.json.encode(user("x" * 9000))
-    assert claude.recognise(long[:4096])
-    for other in (
-        b"",
-        b"\n\n",
-        b"# aider chat started at 2026-03-02",
-        b'{"timestamp":"2026-03-02T09:00:00Z","type":"session_meta","payload":{"id":"x"}}\n',
-        b'{"uuid":"a","parentUuid":null,"sessionId":"s","type":"user","message":{"role":"user","parts":[]}}\n',
-        b'{"type":"session","version":3,"id":"x","cwd":"/"}\n',
-        b'{"type":"session.start","data":{"sessionId":"x"},"id":"1","parentId":null}\n',
-        b'{"type":"system","subtype":"init","session_id":"x","qwen_code_version":"0.15"}\n',
-        b'{"sessionId":"x","projectHash":"y","messages":[]}',
-        b'{"id": "e1", "kind": "prompt", "origin": "human", "text": "go"}\n',
-        b"[1, 2]\n",
-        b"\xff\xfe\x00",
-    ):
-        assert not claude.recognise(other)
 
 
 # Whatever is really there

@@ -183,7 +183,8 @@ def _figures(limit: Limit) -> str:
     of = limit.model if limit.scope is Scope.MODEL and limit.model else f"the {limit.scope.value}"
     about = "about " if limit.is_estimate else ""
     reset = f" until {limit.resets_at[:16].replace('T', ' ')} UTC" if limit.resets_at else ""
-    return f"{about}{{shown}} of the {limit.window} limit of {of} used{reset}"
+    window = f"{limit.window} limit" if limit.window else "limit"
+    return f"{about}{{shown}} of the {window} of {of} used{reset}"
 
 
 def _way_out(limit: Limit) -> str:

@@ -25,7 +25,15 @@ from segue.model import Agent, Entry, EntryKind, Mark, Source
 
 __all__ = ["AGENT", "find", "limits_of_event", "limits_of_status", "read", "recognise", "side_file", "spends"]
 
-AGENT = Agent(name="claude", title="Claude Code", vendor="anthropic", program="claude", tested="2.1.325")
+AGENT = Agent(
+    name="claude",
+    title="Claude Code",
+    vendor="anthropic",
+    program="claude",
+    tested="2.1.325",
+    families=("claude", "opus", "sonnet", "haiku"),
+    context_window=200_000,
+)
 
 _DEPTH = 4
 """How far below a transcript's folder its sub-agents' are looked for."""

@@ -35,6 +35,9 @@ _BOOKKEEPING = frozenset(
      "stream_event", "tool_progress", "auth_status", "tool_use_summary", "keep_alive")
 )  # fmt: skip
 
+_COPIES = ("api-request", "prompt_snapshot")
+"""Copies of what was sent to the model: kept as they are, and nobody's words."""
+
 
 def entries_of(record: Record, reading: Reading, state: State) -> list[Entry]:
     state["n"] = state.get("n", 0) + 1
@@ -49,8 +52,7 @@ def entries_of(record: Record, reading: Reading, state: State) -> list[Entry]:
         found = []
         if kind not in _BOOKKEEPING:
             reading.unknown[kind or "untyped"] += 1
-    # A copy of a whole request is kept, and is nobody's words.
-    found = found or [note(kind or "untyped", "" if kind.startswith("api-request") else gist(record))]
+    found = found or [note(kind or "untyped", "" if kind.startswith(_COPIES) else gist(record))]
     if way.subagent is None:
         _note_busy(found, state)
     return _finished(found, way)
@@ -61,10 +63,7 @@ _AT_WORK = (EntryKind.PROMPT, EntryKind.THOUGHT, EntryKind.CALL, EntryKind.RESUL
 
 def _note_busy(found: list[Piece], state: State) -> None:
     for piece in found:
-        if (
-            piece.kind in (EntryKind.CALL, EntryKind.RESULT, EntryKind.THOUGHT)
-            or piece.kind is EntryKind.PROMPT
-        ):
+        if piece.kind in _AT_WORK:
             state["busy"] = True
         elif piece.kind in (EntryKind.REPLY, EntryKind.LIMIT) or piece.tool == INTERRUPT:
             state["busy"] = False
@@ -111,7 +110,7 @@ def _attachment(way: Pass, record: Record) -> list[Piece]:
         if way.is_side:
             return [for_agent(piece) for piece in found]
         return claude_queue.delivered(found, way.state, "remove")
-    return [note(kind, gist(attachment))]
+    return [note(kind, "" if kind.startswith(_COPIES) else gist(attachment))]
 
 
 def _queue_operation(way: Pass, record: Record) -> list[Piece]:

@@ -26,7 +26,14 @@ from segue.agents.codex_rollout import Rollout
 from segue.agents.reading import Reading, records
 from segue.model import Agent, Entry, Mark, Source
 
-AGENT = Agent(name="codex", title="Codex", vendor="openai", program="codex", tested="0.166.0")
+AGENT = Agent(
+    name="codex",
+    title="Codex",
+    vendor="openai",
+    program="codex",
+    tested="0.166.0",
+    families=("gpt", "codex", "o3", "o4"),
+)
 
 FOLDERS = ("sessions", "archived_sessions")
 

@@ -105,11 +105,11 @@ class Events:
             case "user.message":
                 return self._user(data, subagent)
             case "assistant.message":
-                return self._assistant(data)
+                return self._assistant(data, subagent)
             case "tool.execution_start":
                 return [self._start(kind, data)]
             case "tool.execution_complete":
-                return self._complete(data)
+                return self._complete(data, subagent)
             case "session.compaction_complete":
                 return [self._compacted(kind, data)]
             case "session.shutdown":
@@ -179,14 +179,11 @@ class Events:
             return [note("user.message", text or text_of(data.get("transformedContent")))]
         return [*images, part(EntryKind.PROMPT, Origin.HUMAN, text)]
 
-    def _assistant(self, data: dict[str, Any]) -> list[Part]:
+    def _assistant(self, data: dict[str, Any], subagent: str | None) -> list[Part]:
         """An answer: what it thought, said and asks to be done."""
-        self._use(data.get("model"))
-        model, text, thought = (
-            self.state.get("model"),
-            text_of(data.get("content")),
-            text_of(data.get("reasoningText")),
-        )
+        self._use(None if subagent else data.get("model"))
+        model = text_of(data.get("model")) or self.state.get("model")
+        text, thought = text_of(data.get("content")), text_of(data.get("reasoningText"))
         parts = []
         if thought or data.get("reasoningOpaque") or data.get("encryptedContent"):
             parts.append(part(EntryKind.THOUGHT, Origin.ASSISTANT, thought, model=model))
@@ -220,8 +217,8 @@ class Events:
         self._know(id, tool, self.id)
         return call(tool, data, self.state.get("model"))
 
-    def _complete(self, data: dict[str, Any]) -> list[Part]:
-        self._use(data.get("model"))
+    def _complete(self, data: dict[str, Any], subagent: str | None) -> list[Part]:
+        self._use(None if subagent else data.get("model"))
         id = text_of(data.get("toolCallId"))
         parent, tool = self.state.get("calls", {}).get(id, (None, None))
         result, error = dict_of(data.get("result")), dict_of(data.get("error"))

@@ -23,7 +23,15 @@ from segue.agents.reading import Reading, dict_of, list_of, moment_of, text_of
 from segue.errors import AgentError
 from segue.model import Agent, Entry, Mark, Origin, Relation, Source
 
-AGENT = Agent(name="gemini", title="Gemini CLI", vendor="google", program="gemini", tested="0.61.0")
+AGENT = Agent(
+    name="gemini",
+    title="Gemini CLI",
+    vendor="google",
+    program="gemini",
+    tested="0.61.0",
+    families=("gemini",),
+    context_window=1_048_576,
+)
 
 FOLDER = ".gemini"
 LINES = ("tmp/*/chats/*.jsonl", "tmp/*/chats/*/*.jsonl")

@@ -21,7 +21,7 @@ from segue.agents.reading import Reading, count_of, dict_of, list_of, moment_of,
 from segue.clock import Moment
 from segue.model import Agent, Entry, EntryKind, Mark, Origin, Relation, Source, Spend, Tokens
 
-AGENT = Agent(name="qwen", title="Qwen Code", vendor="alibaba", program="qwen", tested="")
+AGENT = Agent(name="qwen", title="Qwen Code", vendor="alibaba", program="qwen", tested="", families=("qwen",))
 
 FOLDER = ".qwen"
 LINES = ("projects/*/chats/*.jsonl", "projects/*/subagents/*/*.jsonl")

@@ -175,7 +175,7 @@ def check(desk: Desk, warning_only: bool = False) -> Check:
     limit = usage.tokens_limit or USUAL_WINDOW
     share = budget.worst_share(usage, thresholds, model)
     percent = share.percent if share else 0.0
-    due, reason = budget.should_handoff(round(percent * 100), 10_000, thresholds, warning_only, model)
+    due, reason = budget.should_handoff(int(percent * 100), 10_000, thresholds, warning_only, model)
     figures = budget.in_words(share, thresholds) if share else "no limit was reported yet"
     is_estimate = usage.is_estimate or not usage.tokens_limit
     return Check(here[0].session.id, usage.tokens_used, limit, is_estimate, due, reason, figures)
