@@ -127,8 +127,10 @@ def child(agent: str, path: str, part: str, seed: str, count: str) -> Outcome:
     outcome = Outcome()
     with tempfile.TemporaryDirectory(prefix="segue-bench-") as scratch:
         reader = agents.reader(agent)
+        others = [name for name in agents.NAMES if name != agent]
+        foreign = [one.path.read_bytes() for name in others for one in samples(name)]
         for kind, toll, problem in try_bad_input(
-            reader, Path(path), Path(scratch), int(seed), int(count), part
+            reader, Path(path), Path(scratch), int(seed), int(count), part, foreign
         ):
             outcome.tolls[kind] = summed([outcome.tolls.get(kind, Toll()), toll])
             if problem:

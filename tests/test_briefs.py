@@ -6,14 +6,13 @@ import itertools
 from pathlib import Path
 
 import msgspec
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from segue import facts, pack
 from segue.agents import demo, demo_program
-from segue.errors import AgentError, BadInput
-from segue.model import Entry, EntryKind, Fact, Fate, Origin, Tier, Transcript
+from segue.errors import BadInput
+from segue.model import Entry, EntryKind, Fact, Fate, Origin, Source, Tier
 from segue.ops.demo import TRANSCRIPT
 
 
@@ -115,12 +114,13 @@ def test_the_same_facts_give_the_same_brief() -> None:
     assert first == second
 
 
-def a_transcript() -> Transcript:
-    return Transcript(id="t", agent="demo", path=str(TRANSCRIPT), project="/p")
+def a_transcript() -> Source:
+    return Source(agent="demo", path=str(TRANSCRIPT))
 
 
 def test_the_demonstration_transcript_is_one_conversation() -> None:
-    entries = list(demo.read(a_transcript()))
+    *entries, note = list(demo.read(a_transcript()))
+    assert note.kind is EntryKind.NOTE and note.native and "usage" in note.native
     ids = [entry.id for entry in entries]
     assert len(ids) == len(set(ids))
     assert all(entry.parent in ids for entry in entries[1:])
@@ -129,9 +129,9 @@ def test_the_demonstration_transcript_is_one_conversation() -> None:
     assert all(entry.native and entry.native["text"] == entry.text for entry in entries)
 
 
-def test_a_broken_line_is_named(tmp_path: Path) -> None:
+def test_a_broken_line_is_counted_and_a_half_one_left(tmp_path: Path) -> None:
     path = tmp_path / "x.demo.jsonl"
-    path.write_text('{"id": "1"}\n{"id": ')
-    transcript = msgspec.structs.replace(a_transcript(), path=str(path))
-    with pytest.raises(AgentError, match=r"x\.demo\.jsonl:2"):
-        list(demo.read(transcript))
+    path.write_text('{"id": "1"}\n{"id":\n{"id": 7, "kind": "prompt"}\n{"id": ')
+    reading = demo.read(msgspec.structs.replace(a_transcript(), path=str(path)))
+    assert [entry.kind for entry in reading] == [EntryKind.NOTE]
+    assert reading.broken == 2 and reading.is_cut

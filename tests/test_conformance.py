@@ -61,8 +61,6 @@ def test_a_reader_bears_bad_input(sample: Sample, tmp_path: Path) -> None:
         reader, sample.path, tmp_path, seed=1, count=MUTATIONS, part=sample.part, foreign=foreign
     )
     assert sum(toll.files for toll in tolls.values()) == MUTATIONS
-    if sample.path.suffix == ".jsonl":
-        assert [kind for kind, toll in tolls.items() if toll.refused] == [], "one bad line ends the reading"
 
 
 def test_a_database_keeps_the_promises_and_may_be_damaged(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ DAY = "2026-11-16"
 
 def spend(key: str, output: int = 1, minute: int = 0, model: str = "m", **more: float) -> Spend:
     at = f"{DAY}T10:{minute:02d}:00.000000Z"
-    return Spend(key=key, model=model, tokens=Tokens(input=10, output=output), at=at, **more)  # type: ignore[arg-type]
+    return Spend(key=key, model=model, tokens=Tokens(input=10, output=output), at=at, **more)
 
 
 def source(name: str, size: int = 1) -> Source:
@@ -145,7 +145,7 @@ def test_a_second_look_finds_what_the_first_one_kept(tmp_path: Path) -> None:
     known = index.known()["/a", ""]
     assert known.transcript == transcript
     assert known.source == source("a", 9) and known.mark.state == {"k": 1}
-    assert known.spent == source("a", 7) and known.spent_mark.offset == 7
+    assert known.read == (9, 9) and known.spent == (7, 7) and known.spent_mark.offset == 7
     assert index.reports("2026") == [("claude", limit)]
     assert output(index) == {id: 5}
 

@@ -192,6 +192,29 @@ def test_an_answer_whose_model_is_not_told_is_not_counted_again(tmp_path: Path) 
     assert whole == Tokens(input=10, output=7)
 
 
+def test_a_record_for_each_call_is_all_that_counts() -> None:
+    found = scan(sample("usage-records"))
+    assert [spend.tokens for spend in found.spends] == [Tokens(input=100, output=10)] * 4
+    assert (found.transcript.context_tokens, found.transcript.context_window) == (10574, 128000)
+    assert found.unknown == {}
+
+
+def test_a_sum_over_the_whole_session_counts_what_is_new_in_it(tmp_path: Path) -> None:
+    def ended(id: str, figure: int, *, is_snapshot: bool) -> Record:
+        usage = {"inputTokens": figure * 10, "outputTokens": figure, "cacheReadTokens": figure}
+        metrics = {"modelMetrics": {"m": {"usage": usage}}}
+        return event("session.shutdown", id, **({"accountingSnapshot": metrics} if is_snapshot else metrics))
+
+    def answered(id: str, output: int) -> Record:
+        return event("assistant.message", id, messageId=id, model="m", content="Hi", outputTokens=output)
+
+    for is_snapshot in (True, False):
+        first, second = ended("e-2", 7, is_snapshot=is_snapshot), ended("e-4", 12, is_snapshot=is_snapshot)
+        path = written(tmp_path, [answered("e-1", 7), first, answered("e-3", 5), second])
+        whole = sum((spend.tokens for spend in scan(copilot.read(source(path))).spends), start=Tokens())
+        assert whole == Tokens(input=108, cache_read=12, output=12)
+
+
 def test_how_full_the_context_is_is_told_at_the_end_of_a_run_only(tmp_path: Path) -> None:
     lines = (DATA / "events.jsonl").read_bytes().splitlines(keepends=True)
     path = tmp_path / "events.jsonl"
@@ -218,6 +241,13 @@ def test_the_record_of_a_failed_call_tells_how_much_of_the_month_is_used() -> No
         ("month", 90.0, "2026-12-01T00:00:00.000000Z")
     ]
     assert failure.kind is EntryKind.NOTE
+
+
+def test_a_provider_that_asks_to_wait_is_a_limit_too() -> None:
+    (found,) = of(EntryKind.LIMIT, sample("usage-records"))
+    (limit,) = found.limits
+    assert (limit.window, limit.is_estimate, limit.scope) == ("1m", True, Scope.ACCOUNT)
+    assert (limit.resets_at or "") > (limit.at or "")
 
 
 @pytest.mark.parametrize(

@@ -93,6 +93,26 @@ def test_what_the_program_put_in_the_persons_place_is_kept_as_a_note() -> None:
     assert "pytest" in notes["referenced_files"].text
 
 
+def test_a_prompt_that_the_program_shows_again_was_typed_once(tmp_path: Path) -> None:
+    shown = {"displayContent": [{"text": "Count to ten"}]}
+    path = written(
+        tmp_path,
+        said("u1", [{"text": "Count to ten"}]),
+        said("u2", [{"text": "System: Potential loop detected. Details: Repeating content"}], **shown),
+        said("u3", [{"text": "The hook says: run the tests first"}], **shown),
+        said("u4", [{"text": "Count to ten"}]),
+    )
+    found = entries(path)
+    assert human(found) == ["Count to ten", "Count to ten"]
+    assert [e.id for e in found if e.tool == "continue"] == ["u2", "u3"]
+
+
+def test_a_command_typed_twice_is_two_prompts(tmp_path: Path) -> None:
+    review = {"displayContent": [{"text": "/review"}]}
+    path = written(tmp_path, *(said(id, [{"text": "Look at all."}], **review) for id in ("u1", "u2")))
+    assert human(entries(path)) == ["/review", "/review"]
+
+
 def test_a_message_written_again_adds_only_what_is_new() -> None:
     found = [e for e in entries(LINES) if e.id.startswith("a1")]
     assert [(e.id, e.kind) for e in found] == [

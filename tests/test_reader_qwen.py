@@ -128,6 +128,28 @@ def test_thoughts_that_are_part_of_an_answer_are_not_counted_twice() -> None:
     }
 
 
+def test_what_a_sub_agent_spent_is_counted_where_the_session_tells_it(tmp_path: Path) -> None:
+    counted = {"input_token_count": 100, "output_token_count": 10, "cached_content_token_count": 40}
+    event = {"event.name": "qwen-code.api_response", "event.timestamp": "t", "response_id": "r1", **counted}
+    path = written(
+        tmp_path,
+        record("a", "system", subtype="ui_telemetry", systemPayload={"uiEvent": event}),
+        record(
+            "b", "system", subtype="ui_telemetry", systemPayload={"uiEvent": event | {"subagent_name": "x"}}
+        ),
+    )
+    of_the_session, of_its_helper = entries(path)
+    assert of_the_session.spend is None, "its answers tell it themselves"
+    assert of_its_helper.subagent == "x"
+    assert of_its_helper.spend and of_its_helper.spend.tokens == Tokens(input=60, output=10, cache_read=40)
+    assert all(entry.spend is None for entry in entries(SUBAGENT)), "it would be counted twice"
+
+
+def test_the_prompt_of_a_command_that_is_not_recorded_is_not_the_persons(tmp_path: Path) -> None:
+    made = "\nYou are Qwen Code, an interactive CLI agent. Analyze the current directory and write QWEN.md."
+    assert human(entries(written(tmp_path, record("a", "user", message=text(made))))) == []
+
+
 def test_the_transcript_is_described() -> None:
     transcript = scanning.scan(qwen.read(source(LINES))).transcript
     assert transcript.id == LINES.stem

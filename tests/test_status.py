@@ -7,7 +7,6 @@ import os
 import subprocess
 import sys
 import time
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -233,4 +232,4 @@ def test_everything_that_the_package_names_is_there() -> None:
     for name in segue.__all__:
         assert getattr(segue, name)
     with pytest.raises(AttributeError, match="nonsense"):
-        _ = segue.nonsense  # type: ignore[attr-defined]
+        _ = segue.nonsense

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from segue.agents import gemini, scanning
-from segue.model import Ending, Entry, EntryKind, Origin, Source, Tokens
+from segue.model import Ending, Entry, EntryKind, Origin, Relation, Source, Tokens
 from tests.programs.model_server import Call, Reply, Step
 from tests.programs.model_server import Tokens as Used
 from tests.programs.program import Program
@@ -83,6 +83,24 @@ def test_a_resumed_session_is_told_once(program: Program, workspace: Path) -> No
     assert len(of_kind(found + later, EntryKind.CALL)) == len(of_kind(found + later, EntryKind.RESULT)) == 1
     resumed = next(e for e in later if e.text == "Go on")
     assert resumed.parent in {e.id for e in found if e.text == "I will."}
+
+
+def test_a_sub_agent_is_a_transcript_of_its_own(program: Program, workspace: Path) -> None:
+    asked = {"agent_name": "generalist", "prompt": "Find canary-price"}
+    script: list[Step] = [
+        Call("invoke_agent", asked),
+        Call("complete_task", {"result": {"response": "Three uses."}}),
+        Reply("There are three."),
+    ]
+    run = program.run("Ask your helper", workspace, script)
+    assert run.exit_code == 0, run.report
+
+    scans = [scanning.scan(gemini.read(found)) for found in gemini.find({"HOME": str(run.home)}, ())]
+    [session] = [scan.transcript for scan in scans if scan.transcript.relation is None]
+    [helper] = [scan.transcript for scan in scans if scan.transcript.relation is Relation.SUBAGENT]
+    assert (helper.parent, helper.project) == (session.id, session.project)
+    assert (session.turns, helper.turns) == (1, 0), "what the agent asked was not typed by anybody"
+    assert sum(len(scan.spends) for scan in scans) == len(run.requests) == 3
 
 
 def test_a_session_that_met_a_limit_is_left_open(program: Program, workspace: Path) -> None:

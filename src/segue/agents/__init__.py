@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import functools
 import importlib
+import os
 import re
-import shutil
-import subprocess
+import sys
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from types import ModuleType
@@ -26,6 +26,19 @@ from segue.model import Agent, Mark, Source
 
 NAMES = ("claude", "codex", "gemini", "opencode", "copilot", "qwen", "pi", "aider", "demo")
 ENTRY_POINTS = "segue.agents"
+
+PLACES = {
+    "claude": ("$CLAUDE_CONFIG_DIR", ".claude", ".config/claude"),
+    "codex": ("$CODEX_HOME", ".codex"),
+    "gemini": ("$GEMINI_CLI_HOME", ".gemini"),
+    "opencode": ("$XDG_DATA_HOME", "$OPENCODE_DB", ".local/share/opencode"),
+    "copilot": ("$COPILOT_HOME", "$XDG_STATE_HOME", ".copilot", ".local/state/.copilot"),
+    "qwen": ("$QWEN_RUNTIME_DIR", "$QWEN_HOME", ".qwen"),
+    "pi": ("$PI_CODING_AGENT_DIR", ".pi"),
+    "aider": ("$AIDER_CHAT_HISTORY_FILE", "./.aider.chat.history.md"),
+}
+"""Where an agent keeps its things: where a variable says, in a project (./), or in HOME. One that is nowhere is not
+loaded; a test holds this to what each `find` does."""
 
 VERSION_SECONDS = 10
 
@@ -67,9 +80,30 @@ class Installed(Struct, frozen=True):
 @functools.cache
 def _others() -> dict[str, str]:
     """The agents that other packages bring, by name."""
-    from importlib.metadata import entry_points  # lazy: looks through every installed package
+    if not any(map(_brings_agents, sys.path)):
+        return {}
+    from importlib.metadata import entry_points  # lazy: takes longer to load than all else together
 
     return {point.name: point.value for point in entry_points(group=ENTRY_POINTS) if point.name not in NAMES}
+
+
+def _brings_agents(folder: str) -> bool:
+    """Whether a package in a folder of packages names agents: a look at what is there, and no more."""
+    try:
+        found = [
+            item.path for item in os.scandir(folder or ".") if item.name.endswith((".dist-info", ".egg-info"))
+        ]
+    except OSError:
+        return False
+    group = f"[{ENTRY_POINTS}]".encode()
+    for path in found:
+        try:
+            with open(f"{path}/entry_points.txt", "rb") as file:  # noqa: PTH123 - quick
+                if group in file.read():
+                    return True
+        except OSError:
+            continue
+    return False
 
 
 def names() -> list[str]:
@@ -123,6 +157,26 @@ def all_readers() -> list[Reader]:
     return [reader(name) for name in names() if can_be_read(name) and get(name).program]
 
 
+def readers_here(env: Mapping[str, str], projects: Iterable[Path]) -> list[Reader]:
+    """Those that may have left something here: one that is nowhere is not even loaded."""
+    here = [name for name in names() if name != "demo" and _may_be_here(name, env, projects)]
+    return [reader(name) for name in here if can_be_read(name)]
+
+
+def _may_be_here(name: str, env: Mapping[str, str], projects: Iterable[Path]) -> bool:
+    home = env.get("HOME")
+    for place in PLACES.get(name, ("$HOME",)):
+        if place.startswith("$"):
+            is_there = bool(env.get(place[1:]))
+        elif place.startswith("./"):
+            is_there = any(os.path.exists(f"{project}/{place[2:]}") for project in projects)  # noqa: PTH110 - quick
+        else:
+            is_there = bool(home) and os.path.exists(f"{home}/{place}")  # noqa: PTH110 - quick
+        if is_there:
+            return True
+    return False
+
+
 def model_title(model: str) -> str:
     """A model as people call it: 'claude-opus-4-5-20251101' is 'Opus 4.5'."""
     plain = re.sub(r"[-@](\d{8}|\d{4}-\d{2}-\d{2}|latest)$", "", model.rpartition("/")[2])
@@ -140,11 +194,15 @@ def all_programs() -> list[Agent]:
 
 def locate(agent: Agent, env: Mapping[str, str]) -> Installed:
     """Whether an agent is on this machine. Quick: starts nothing."""
+    import shutil  # lazy: totals are told without it
+
     return Installed(agent, shutil.which(agent.program, path=env.get("PATH", "")))
 
 
 def ask_version(agent: Agent, env: Mapping[str, str]) -> Installed:
     """The same, with the version that the program itself tells."""
+    import subprocess  # lazy: as above
+
     found = locate(agent, env)
     if found.path is None:
         return found

@@ -17,11 +17,10 @@ from typing import Any
 
 import msgspec
 
-from segue.agents import claude_records
-from segue.agents.claude_limits import limits_of_event, limits_of_status
 from segue.agents.claude_spends import spends
 from segue.agents.reading import Reading, decode, dict_of, records, text_of
-from segue.model import Agent, Entry, EntryKind, Mark, Source
+from segue.clock import Moment
+from segue.model import Agent, Entry, EntryKind, Limit, Mark, Source
 
 __all__ = ["AGENT", "find", "limits_of_event", "limits_of_status", "read", "recognise", "side_file", "spends"]
 
@@ -159,10 +158,26 @@ def read(source: Source, mark: Mark | None = None) -> Reading:
 
 
 def _entries(reading: Reading) -> Iterator[Entry]:
+    from segue.agents import claude_records  # lazy: totals are told without it
+
     # What a mark remembers belongs to whoever kept it: it may be read from again.
     reading.mark = msgspec.structs.replace(reading.mark, state=copy.deepcopy(reading.mark.state))
     for record in records(reading):
         yield from claude_records.entries_of(record, reading, reading.mark.state)
+
+
+def limits_of_status(status: dict[str, Any], at: Moment | None) -> tuple[Limit, ...]:
+    """What the status line is told."""
+    from segue.agents import claude_limits  # lazy: as above
+
+    return claude_limits.limits_of_status(status, at)
+
+
+def limits_of_event(record: dict[str, Any], at: Moment | None) -> tuple[Limit, ...]:
+    """What a `rate_limit_event` of the program's output tells."""
+    from segue.agents import claude_limits  # lazy: as above
+
+    return claude_limits.limits_of_event(record, at)
 
 
 # What was too long for it

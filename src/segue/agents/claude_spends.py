@@ -14,8 +14,7 @@ import msgspec
 from msgspec import Meta, Struct, field
 
 from segue.agents import reading
-from segue.agents.reading import count_of, dict_of, moment_of, text_of
-from segue.agents.scanning import Spends
+from segue.agents.reading import Spends, count_of, dict_of, moment_of, text_of
 from segue.model import Mark, Source, Spend, Tokens
 
 CHUNK = 1 << 20

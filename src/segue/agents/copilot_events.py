@@ -112,6 +112,8 @@ class Events:
                 return self._complete(data, subagent)
             case "session.compaction_complete":
                 return [self._compacted(kind, data)]
+            case "session.usage_record":
+                return [self._record(kind, data)]
             case "session.shutdown":
                 return self._shutdown(kind, data)
             case "abort" | "session.error" | "model.call_failure":
@@ -196,8 +198,9 @@ class Events:
             self._know(
                 one["call"], one["tool"], self.id if position == len(parts) else f"{self.id}#{position}"
             )
-        parts[-1]["spend"] = copilot_usage.answer(self.state, data, self.at)
-        self.reading.learn(context_tokens=None)
+        if spend := copilot_usage.answer(self.state, data, self.at):
+            parts[-1]["spend"] = spend
+            self.reading.learn(context_tokens=None)  # output alone does not tell
         return parts
 
     # What was done
@@ -223,9 +226,8 @@ class Events:
         parent, tool = self.state.get("calls", {}).get(id, (None, None))
         result, error = dict_of(data.get("result")), dict_of(data.get("error"))
         text = text_of(result.get("content")) or text_of(error.get("message")) or text_of(data.get("error"))
-        found = part(
-            EntryKind.RESULT, Origin.TOOL, text, call=id or None, tool=tool, status=_told_status(result, text)
-        )
+        status = _told_status(data, result, text)
+        found = part(EntryKind.RESULT, Origin.TOOL, text, call=id or None, tool=tool, status=status)
         found["is_error"] = data.get("success") is False or bool(error)
         said = _ANSWER.match(text) if tool == "ask_user" else None
         answers = [part(EntryKind.PROMPT, Origin.HUMAN, said[1])] if said else []
@@ -242,9 +244,20 @@ class Events:
 
     # Ends and limits
 
+    def _record(self, kind: str, data: dict[str, Any]) -> Part:
+        usage = dict_of(data.get("usage"))
+        self.reading.learned.pop("context_tokens", None)
+        if window := count_of(usage.get("maxPromptTokens")):
+            self.reading.learn(context_window=window)
+        spend = copilot_usage.record(self.state, data, self.id, self.at)
+        return note(
+            kind, spend=spend, model=spend and spend.model, limits=copilot_usage.quotas(usage, self.at)
+        )
+
     def _shutdown(self, kind: str, data: dict[str, Any]) -> list[Part]:
         spends = copilot_usage.run(self.state, data, self.id, self.at)
-        self.reading.learn(context_tokens=count_of(data.get("currentTokens")) or None)
+        if (filled := copilot_usage.filled(data)) or spends:
+            self.reading.learn(context_tokens=filled)
         text = text_of(data.get("errorReason"))
         return [note(kind, text, spend=spend, model=spend.model) for spend in spends] or [note(kind, text)]
 
@@ -316,9 +329,10 @@ def _reference(kind: str, one: dict[str, Any]) -> str:
     return ", ".join(filter(None, (kind[:80], f"{size:,} bytes" if size else "", name[:100])))
 
 
-def _told_status(result: dict[str, Any], text: str) -> int | None:
-    for one in map(dict_of, list_of(result.get("contents"))):
-        if (status := _status(one.get("exitCode"))) is not None:
+def _told_status(data: dict[str, Any], result: dict[str, Any], text: str) -> int | None:
+    places = (dict_of(data.get("shellExecution")), *map(dict_of, list_of(result.get("contents"))))
+    for place in places:
+        if (status := _status(place.get("exitCode"))) is not None:
             return status
     told = _STATUS.search(text, max(0, len(text) - 200))
     return int(told[1]) if told else None

@@ -1,7 +1,8 @@
 """What Copilot CLI tells of tokens and limits.
 
-Every answer tells its output, the end of a run everything for each model. What the answers of the run told
-already is taken off that, so that no token is counted twice.
+Since about 1.0.100 there is a record for each call, and nothing else is counted. Before, every answer tells its
+output, and the end of a run everything for each model: what was told already is taken off that, so that no
+token is counted twice.
 """
 
 from __future__ import annotations
@@ -20,11 +21,22 @@ _LIMITS = ("quota", "rate_limit")
 _CONTEXT = ("context_limit", "model_max_prompt_tokens_exceeded")
 
 
+def record(state: dict[str, Any], data: dict[str, Any], event: str, at: Moment | None) -> Spend | None:
+    """What one call used, told for itself: from then on nothing else counts."""
+    usage, state["is_recorded"] = dict_of(data.get("usage")), True
+    tokens = _tokens(_figures(usage))
+    told = dict_of(usage.get("accounting"))
+    parts = (told.get("sourceSessionId"), told.get("sequence"), usage.get("apiCallId"))
+    key = ":".join(str(part) for part in parts if isinstance(part, str | int))
+    model = text_of(usage.get("model"))
+    return Spend(key=key or event, model=model, tokens=tokens, at=at) if tokens.total else None
+
+
 def answer(state: dict[str, Any], data: dict[str, Any], at: Moment | None) -> Spend | None:
     """What one answer gave out. One that was split or refined is written again under the same id."""
     output = count_of(data.get("outputTokens"))
     key = text_of(data.get("apiCallId")) or text_of(data.get("messageId"))
-    if not output or not key:
+    if not output or not key or state.get("is_recorded"):
         return None
     model = text_of(data.get("model")) or text_of(state.get("model"))
     told: dict[str, int] = state.setdefault("told", {})
@@ -37,24 +49,63 @@ def answer(state: dict[str, Any], data: dict[str, Any], at: Moment | None) -> Sp
 def run(state: dict[str, Any], data: dict[str, Any], event: str, at: Moment | None) -> list[Spend]:
     """What a run used beyond the output that its answers told, for each model."""
     told: dict[str, int] = state.pop("told", {})
-    unnamed = told.pop("", 0)
-    found = []
-    for model, metric in dict_of(data.get("modelMetrics")).items():
-        usage = dict_of(dict_of(metric).get("usage"))
-        rest = max(0, count_of(usage.get("outputTokens")) - told.get(model, 0))
-        taken = min(rest, unnamed)
-        unnamed -= taken
-        tokens = _tokens(usage, rest - taken)
-        if tokens.total:
-            found.append(Spend(key=f"{event}:{model}", model=model, tokens=tokens, at=at))
+    counted: dict[str, list[int]] = state.setdefault("counted", {})
+    metrics = {model: _figures(dict_of(metric).get("usage")) for model, metric in _metrics(data).items()}
+    if state.get("is_recorded"):
+        return []
+    if not _is_whole(data, metrics, told, counted):
+        counted.clear()
+    unnamed, found = told.pop("", 0), []
+    for model, figures in metrics.items():
+        known = [*counted.get(model, (0, 0, 0, 0))]
+        known[3] += told.get(model, 0)
+        rest = [max(0, now - then) for now, then in zip(figures, known, strict=True)]
+        taken = min(rest[3], unnamed)
+        unnamed, rest[3] = unnamed - taken, rest[3] - taken
+        counted[model] = [max(pair) for pair in zip(figures, known, strict=True)]
+        if any(rest):
+            found.append(Spend(key=f"{event}:{model}", model=model, tokens=_tokens(rest), at=at))
     return found
 
 
-def _tokens(usage: dict[str, Any], output: int) -> Tokens:
+def _metrics(data: dict[str, Any]) -> dict[str, Any]:
+    return dict_of(data.get("modelMetrics")) or dict_of(
+        dict_of(data.get("accountingSnapshot")).get("modelMetrics")
+    )
+
+
+def _is_whole(
+    data: dict[str, Any], metrics: dict[str, list[int]], told: dict[str, int], counted: dict[str, list[int]]
+) -> bool:
+    """Whether the end of a run tells of the whole session. At first each run was told for itself; what gave out
+    more than this run and those before it together cannot be that."""
+    if "accountingSnapshot" in data:
+        return True
+    has_grown = all(
+        now >= then
+        for model, known in counted.items()
+        for now, then in zip(metrics.get(model, [-1] * 4), known, strict=True)
+    )
+    before = sum(figures[3] for figures in counted.values())
+    return has_grown and sum(figures[3] for figures in metrics.values()) >= before + sum(told.values())
+
+
+def filled(data: dict[str, Any]) -> int | None:
+    """How full the context was at the end of a run."""
+    snapshot = dict_of(data.get("accountingSnapshot"))
+    return count_of(data.get("currentTokens")) or count_of(snapshot.get("currentTokens")) or None
+
+
+def _figures(usage: Any) -> list[int]:
+    names = ("inputTokens", "cacheReadTokens", "cacheWriteTokens", "outputTokens")
+    return [count_of(dict_of(usage).get(name)) for name in names]
+
+
+def _tokens(figures: list[int]) -> Tokens:
     """Input includes what was cached."""
-    total = count_of(usage.get("inputTokens"))
-    read = min(count_of(usage.get("cacheReadTokens")), total)
-    written = min(count_of(usage.get("cacheWriteTokens")), total - read)
+    total, read, written, output = figures
+    read = min(read, total)
+    written = min(written, total - read)
     return Tokens(input=total - read - written, output=output, cache_read=read, cache_write=written)
 
 

@@ -162,15 +162,27 @@ class Conversation:
 
     def _user(self, key: str, message: dict[str, Any]) -> list[Piece]:
         content = parts.part_list(message.get("content"))
-        shown = message.get("displayContent")
-        typed = None if shown is None else parts.text_in(parts.part_list(shown))
+        typed = self._typed(message, parts.text_in(content))
         found = list(parts.other_parts(content, Origin.HUMAN))
         pieces = [piece for piece in found if not self._is_given(key, piece)]
         if any(isinstance(part.get("text"), str) for part in content):
             pieces += parts.user_texts(content, typed, self.writer)
-        if any(piece.kind is EntryKind.PROMPT for piece in pieces):
+        prompt = next((piece.text for piece in pieces if piece.kind is EntryKind.PROMPT), None)
+        if prompt is not None:
             self.state["stopped"] = False
+            self.state["typed"] = [parts.short(prompt), parts.short(parts.text_in(content))]
         return numbered(pieces or [parts.note("functionResponse" if found else "user")])
+
+    def _typed(self, message: dict[str, Any], text: str) -> str | None:
+        """What the program says was typed. With what it says to the model itself, to make it go on, it repeats
+        what was typed before: then nothing was."""
+        shown = message.get("displayContent")
+        if shown is None:
+            return None
+        typed = parts.text_in(parts.part_list(shown))
+        before, meant = self.state.get("typed") or ("", "")
+        is_repeated = parts.short(typed) == before and parts.short(text) != meant
+        return "" if is_repeated and not text.startswith(typed) else typed
 
     def _is_given(self, key: str, piece: Entry) -> bool:
         """Whether another message gave this result: the one that has the call brings it too."""

@@ -37,6 +37,9 @@ _INJECTED = (
     ("This is the Qwen Code. We are setting up the context", "session_context"),
     ("Here is the user's editor context", "editor_context"),
     ("Here is a summary of changes in the user's editor context", "editor_context"),
+    ("You are an AI agent that brings the power of Gemini directly into the terminal.", "expansion"),
+    ("You are Qwen Code, an interactive CLI agent. Analyze the current directory", "expansion"),
+    ("System: Potential loop detected.", "continue"),
     ("You have stopped calling tools without finishing.", "continue"),
     ("I ran the following shell command:\n```sh\n", "shell"),
 )
@@ -138,16 +141,15 @@ def user_texts(parts: Sequence[dict[str, Any]], typed: str | None, writer: Origi
     """What stands in the person's place: first what was put there for them, last what they typed.
 
     `typed` is what the program itself says was typed, if it does: the text is then what a command or a
-    reference to a file made of it.
+    reference to a file made of it, or the program's own where nothing was.
     """
     texts = [part["text"] for part in parts if isinstance(part.get("text"), str)]
     whole = "".join(texts)
-    if whole.strip() in CONTINUE:
+    if whole.strip() in CONTINUE or (typed is not None and not typed.strip()):
         yield note("continue", whole)
     elif typed is not None:
         yield note("expansion", whole)
-        if typed.strip():
-            yield bare(EntryKind.PROMPT, writer, typed)
+        yield bare(EntryKind.PROMPT, writer, typed)
     else:
         yield from _typed(texts, writer)
 

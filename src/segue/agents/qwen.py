@@ -104,9 +104,9 @@ def _place(
         "model": text_of(record.get("model")) or None,
         "cwd": text_of(record.get("cwd")) or None,
         "branch": text_of(record.get("gitBranch")) or None,
-        "subagent": text_of(record.get("agentId")) or None if not is_subagent else None,
         "native": record,
     }
+    subagent = None if is_subagent else text_of(record.get("agentId")) or None
     calls: dict[str, str] = state.setdefault("calls", {})
     parent = text_of(record.get("parentUuid")) or None
     for number, piece in enumerate(pieces, 1):
@@ -114,7 +114,8 @@ def _place(
         answered = calls.pop(piece.call, None) if piece.call and piece.kind is EntryKind.RESULT else None
         if piece.call and piece.kind is EntryKind.CALL:
             calls[piece.call] = id
-        yield parts.placed(piece, id=id, parent=answered or parent, **shared)
+        whose = piece.subagent or subagent
+        yield parts.placed(piece, id=id, parent=answered or parent, subagent=whose, **shared)
         parent = id
 
 
@@ -142,7 +143,7 @@ def _pieces(reading_: Reading, record: dict[str, Any], is_subagent: bool) -> lis
         case "assistant":
             state["stopped"] = False
             state["command"] = None
-            pieces = _answer(record, content, at)
+            pieces = _answer(content, None if is_subagent else _spend(record, at))
         case "tool_result":
             pieces = _result(state, record, content)
         case "system":
@@ -186,9 +187,8 @@ def _is_expansion(state: dict[str, Any], record: dict[str, Any]) -> bool:
     return (clock.parse(at) - clock.parse(said)).total_seconds() <= EXPANDED_WITHIN_S
 
 
-def _answer(record: dict[str, Any], content: list[dict[str, Any]], at: Moment | None) -> list[Entry]:
+def _answer(content: list[dict[str, Any]], spend: Spend | None) -> list[Entry]:
     pieces = list(parts.answer_parts(content))
-    spend = _spend(record, at)
     if spend:
         last = pieces[-1] if pieces else parts.note("answer")
         pieces[-1:] = [parts.placed(last, spend=spend)]
@@ -246,13 +246,32 @@ def _system(reading_: Reading, record: dict[str, Any], at: Moment | None) -> lis
 
 
 def _event(event: dict[str, Any], at: Moment | None) -> Entry:
-    """What the program counts: of interest is only that a request was refused for a limit."""
+    """What the program counts. Of interest is that a request was refused for a limit, and what a sub-agent
+    spent: its own file, if there is one, does not always tell."""
     name = text_of(event.get("event.name"))
     text = text_of(event.get("error_message")) or text_of(event.get("error"))
     if name.endswith("api_error"):
         limit = parts.limit_entry(text, at, text_of(event.get("model")))
         return limit or parts.note(name, text)
-    return parts.note(name or "ui_telemetry")
+    subagent = text_of(event.get("subagent_name"))
+    spend = _subagent_spend(event, at) if subagent and name.endswith("api_response") else None
+    return parts.placed(parts.note(name or "ui_telemetry"), spend=spend, subagent=subagent or None)
+
+
+def _subagent_spend(event: dict[str, Any], at: Moment | None) -> Spend | None:
+    answer, when = text_of(event.get("response_id")), text_of(event.get("event.timestamp"))
+    tokens = parts.tokens_of(
+        prompt=event.get("input_token_count"),
+        answer=event.get("output_token_count"),
+        cached=event.get("cached_content_token_count"),
+        thoughts=event.get("thoughts_token_count"),
+        tool=event.get("tool_token_count"),
+        total=event.get("total_token_count"),
+    )
+    if not answer or tokens == Tokens():
+        return None
+    key = f"{AGENT.name}:{answer}:{when}"
+    return Spend(key=key, model=text_of(event.get("model")), tokens=tokens, at=at)
 
 
 def _command(state: dict[str, Any], payload: dict[str, Any], at: Moment | None) -> list[Entry]:

@@ -7,8 +7,6 @@ read before is read from its start.
 
 from __future__ import annotations
 
-import hashlib
-import json
 import os
 import stat
 from collections import Counter
@@ -20,8 +18,9 @@ import msgspec
 
 from segue import clock
 from segue.clock import Moment
+from segue.digest import short_hash
 from segue.errors import AgentError
-from segue.model import Entry, Mark, Source
+from segue.model import Entry, Mark, Source, Spend, Value
 
 CHUNK = 1 << 20
 LONGEST_LINE = 32 << 20
@@ -70,6 +69,15 @@ class Reading:
     def start_over(self) -> None:
         self.mark = Mark()
         self.is_anew = True
+
+
+class Spends(Value, frozen=True):
+    """What a quick pass for tokens alone found: a reader may offer `spends(source, mark)`."""
+
+    source: Source
+    spends: tuple[Spend, ...]
+    mark: Mark
+    is_anew: bool
 
 
 def records(reading: Reading) -> Iterator[dict[str, Any]]:
@@ -140,7 +148,7 @@ def open_file(source: Source, buffering: int = CHUNK) -> BinaryIO:
 def witness(file: BinaryIO, offset: int) -> str:
     start = max(0, offset - WITNESS)
     found = os.pread(file.fileno(), offset - start, start)
-    return hashlib.blake2b(found, digest_size=8).hexdigest()
+    return short_hash(found).hex()
 
 
 def decode(line: bytes) -> dict[str, Any] | None:
@@ -160,6 +168,8 @@ def decode_any(content: bytes) -> Any:
 
 def _salvage(content: bytes) -> Any:
     """What a stricter reader refuses: bytes that are no UTF-8, half of a surrogate pair, NULs of a crash."""
+    import json  # lazy: only what is damaged needs it
+
     try:
         text = content.replace(b"\0", b"").decode("utf-8", "replace")
         return _without_surrogates(json.loads(text, strict=False))
@@ -183,7 +193,7 @@ def moment_of(value: Any) -> Moment | None:
     try:
         if isinstance(value, str):
             found = datetime.fromisoformat(value)
-            if len(value) == 24 and value[19] == "." and value[4] == value[7] == "-" and value[23] == "Z":
+            if len(value) == 24 and value[4:20:3] == "--T::." and value[23] == "Z":
                 return value[:-1] + "000Z" if value >= FIRST else None
             moment = clock.moment(found if found.tzinfo else found.replace(tzinfo=UTC))
             return moment if moment >= FIRST else None

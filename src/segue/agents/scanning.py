@@ -35,15 +35,6 @@ class Scan(Value, frozen=True):
     unknown: dict[str, int]
 
 
-class Spends(Value, frozen=True):
-    """What a quick pass for tokens alone found: a reader may offer `spends(source, mark)`."""
-
-    source: Source
-    spends: tuple[Spend, ...]
-    mark: Mark
-    is_anew: bool
-
-
 class Tally:
     """A transcript as it is known so far, brought up to date entry by entry."""
 

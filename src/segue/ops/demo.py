@@ -15,7 +15,7 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
-from segue import agents, budget, disk, store
+from segue import agents, budget, disk
 from segue.agents import demo
 from segue.clock import Clock
 from segue.errors import BadInput, NoReason
@@ -108,5 +108,5 @@ def play(desk: Desk, folder: Path) -> Story:
         receipt,
         report,
         history.verify(desk),
-        len(history.log(desk, store.shared.LIMIT)),
+        len(history.log(desk, history.LIMIT)),
     )

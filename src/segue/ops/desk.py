@@ -7,20 +7,22 @@ there yet is made only by something that writes to it.
 from __future__ import annotations
 
 import os
-import pwd
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from segue import clock as clocks
-from segue import places, settings, store
+from segue import places, settings
 from segue.clock import Clock
 from segue.errors import LocalDamaged, SettingsError, StoreDamaged
 from segue.settings import Layer, Resolved
-from segue.store import blobs, faults
 from segue.store.index import Index
+
+if TYPE_CHECKING:
+    from segue import store
 
 ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
 LOCAL_FILE = "local.db"
@@ -74,10 +76,14 @@ class Desk:
 
     @property
     def has_store(self) -> bool:
+        from segue import store  # lazy: what the transcripts tell is told without the stores
+
         return store.exists(self.places.data, self.settings)
 
     @cached_property
     def shared(self) -> store.Shared:
+        from segue import store  # lazy: as above
+
         return store.open_shared(
             self.places.data, self.settings, actor=self.actor, new_id=self.new_id, clock=self.clock
         )
@@ -110,6 +116,8 @@ class Desk:
 
 
 def login_name() -> str:
+    import pwd  # lazy: as above
+
     try:
         return pwd.getpwuid(os.getuid()).pw_name
     except KeyError:
@@ -117,6 +125,8 @@ def login_name() -> str:
 
 
 def open_local(found: places.Places, chosen: settings.Settings) -> store.Local:
+    from segue import store  # lazy: as above
+
     try:
         return store.open_local(found.data, chosen)
     except StoreDamaged as error:
@@ -159,6 +169,8 @@ def _read_project(
     path = places.find_project_file(cwd, Path(env.get("HOME") or "/"))
     if path is None:
         return None, []
+    from segue.store import blobs  # lazy: as above
+
     try:
         content = settings.read_bytes(path) or b""
     except SettingsError as error:
@@ -175,6 +187,8 @@ def _read_project(
 
 
 def _is_trusted(found: places.Places, path: Path, hash: str) -> bool:
+    from segue.store import faults  # lazy: as above
+
     with faults.translated(found.data):
         if not (found.data / LOCAL_FILE).exists():
             return False

@@ -14,6 +14,7 @@ from segue.lifecycle import Event
 from segue.model import Handoff, Operation
 from segue.ops.desk import Desk
 from segue.store.chain import Flaw
+from segue.store.shared import LIMIT as LIMIT
 from segue.store.shared import NOUNS
 
 LOOK_BACK = 500

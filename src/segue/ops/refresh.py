@@ -14,12 +14,12 @@ from pathlib import Path
 from msgspec import Struct
 
 from segue import agents
-from segue.agents import scanning
+from segue.agents.reading import Spends
 from segue.errors import AgentError
 from segue.model import Entry, EntryKind, Limit, Mark, Source, Transcript
 from segue.ops.desk import Desk
 from segue.store import index as indexes
-from segue.store.index import Index, Known, Ledger
+from segue.store.index import UNKNOWN, Index, Known, Ledger
 
 SHARE_FROM = 64 << 20
 """From this many bytes on, reading is shared out to several processes."""
@@ -80,7 +80,7 @@ class Refreshed(Struct, frozen=True):
 def refresh(desk: Desk, wanted: Iterable[Pass], progress: Progress = in_silence) -> Refreshed:
     """Read what is new for the passes that are wanted."""
     known = desk.index.known() if desk.has_index else {}
-    found = {(source.path, source.part): source for source in find(desk, known.values())}
+    found = {(source.path, source.part): source for source in find(desk)}
     if not found and not desk.has_index:
         desk.do_without_index()
     index = desk.index
@@ -101,27 +101,26 @@ def refresh(desk: Desk, wanted: Iterable[Pass], progress: Progress = in_silence)
     return Refreshed(len(found), len(jobs), whole, tuple(problems))
 
 
-def find(desk: Desk, known: Iterable[Known]) -> Iterator[Source]:
+def find(desk: Desk) -> Iterator[Source]:
     """Every transcript on this machine."""
-    projects = {
-        Path(entry.transcript.project) for entry in known if entry.transcript and entry.transcript.project
-    }
-    for reader in agents.all_readers():
-        yield from reader.find(desk.env, sorted({*projects, desk.project}))
+    known = desk.index.projects() if desk.has_index else []
+    projects = sorted({*map(Path, known), desk.project})
+    for reader in agents.readers_here(desk.env, projects):
+        yield from reader.find(desk.env, projects)
 
 
 def _jobs(found: Iterable[Source], known: dict[tuple[str, str], Known], wanted: set[Pass]) -> Iterator[Job]:
     """What has to be read, the oldest change first: an answer in two files belongs to the older one."""
     for source in sorted(found, key=lambda source: (source.stamp, source.path)):
-        entry = known.get((source.path, source.part))
-        is_quick = hasattr(agents.reader(source.agent), "spends")
-        if Pass.SPENDS in wanted and is_quick and not (entry and entry.spent == source):
-            yield Job(source, Pass.SPENDS, _mark(entry.spent_mark if entry else None))
-        if (Pass.ENTRIES in wanted or not is_quick) and not (entry and entry.source == source):
-            so_far = entry.transcript if entry else None
-            yield Job(source, Pass.ENTRIES, _mark(entry.mark if entry else None), so_far)
-        if Pass.WORDS in wanted and not (entry and entry.told == source):
-            yield Job(source, Pass.WORDS, _mark(entry.told_mark if entry else None))
+        entry = known.get((source.path, source.part), UNKNOWN)
+        now = (source.size, source.stamp)
+        is_quick = agents.offers(source.agent, "spends") is not None
+        if Pass.SPENDS in wanted and is_quick and entry.spent != now:
+            yield Job(source, Pass.SPENDS, _mark(entry.spent_mark))
+        if (Pass.ENTRIES in wanted or not is_quick) and entry.read != now:
+            yield Job(source, Pass.ENTRIES, _mark(entry.mark), entry.transcript)
+        if Pass.WORDS in wanted and entry.told != now:
+            yield Job(source, Pass.WORDS, _mark(entry.told_mark))
 
 
 def _mark(mark: Mark | None) -> Mark | None:
@@ -146,14 +145,16 @@ def work(job: Job) -> Done:
     reader = agents.reader(job.source.agent)
     try:
         if job.what is Pass.SPENDS:
-            found: scanning.Spends = reader.spends(job.source, job.mark)  # type: ignore[attr-defined]
+            found: Spends = reader.spends(job.source, job.mark)  # type: ignore[attr-defined]
             return Done(job, found.mark, found.is_anew, indexes.ledger_of(found.spends))
         reading = reader.read(job.source, job.mark)
         if job.what is Pass.WORDS:
             texts = [text for entry in reading if (text := passage_of(entry))]
             return Done(job, reading.mark, reading.is_anew, texts=texts)
+        from segue.agents import scanning  # lazy: totals are told without it
+
         scan = scanning.scan(reading, job.so_far)
-        ledger = None if hasattr(reader, "spends") else indexes.ledger_of(scan.spends)
+        ledger = None if agents.offers(job.source.agent, "spends") else indexes.ledger_of(scan.spends)
         return Done(job, scan.mark, scan.is_anew, ledger, scan.reports, scan.transcript)
     except AgentError as error:
         return Done(job, problem=str(error))

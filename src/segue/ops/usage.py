@@ -16,7 +16,7 @@ from msgspec import Struct
 from segue import agents, clock, prices
 from segue.clock import Moment
 from segue.model import Tokens, Transcript
-from segue.ops import found, refresh
+from segue.ops import refresh
 from segue.ops.desk import Desk
 from segue.ops.refresh import Pass
 from segue.prices import Price
@@ -230,6 +230,8 @@ def _transcripts(desk: Desk, purse: Purse, since: int, until: int) -> list[Line]
 
 
 def _sessions(desk: Desk, purse: Purse, since: int, until: int) -> list[Line]:
+    from segue.ops import found  # lazy: totals are told without it
+
     groups: dict[str, tuple[str, str, list[Used]]] = {}
     session_of = found.session_of_each(desk)
     for transcript, used in _by_source(desk, purse, since, until):

@@ -7,13 +7,12 @@ it is made anew, and where it cannot be written the index lives in memory for th
 from __future__ import annotations
 
 import contextlib
-import functools
-import hashlib
 import os
 import sqlite3
 from array import array
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +21,7 @@ from msgspec import Struct
 
 from segue import clock, disk
 from segue.clock import Moment
+from segue.digest import short_hash
 from segue.errors import StoreBusy
 from segue.model import Limit, Mark, Source, Spend, Tokens, Transcript
 from segue.store import queries
@@ -38,17 +38,56 @@ Row = tuple[int, int, str, int, int, int, int, int, int, float]
 """A spend as the index takes it: key, second, model, class, five counts, cost."""
 
 
-class Known(Struct, frozen=True):
-    """What the index knows of a source: how far each pass came, and the transcript after the full one."""
+Stamp = tuple[int, int]
+"""Size and time of the last change: what tells whether a source is as it was."""
 
-    id: int
-    source: Source
-    mark: Mark
-    spent: Source
-    spent_mark: Mark
-    told: Source
-    told_mark: Mark
-    transcript: Transcript | None
+
+class Known:
+    """What the index knows of a source: how far each pass came, and the transcript after the full one. Taken out of
+    the row only when it is asked for: mostly nothing has changed."""
+
+    def __init__(self, row: Mapping[str, Any]) -> None:
+        self._row = row
+        self.id: int = row["id"]
+        self.read: Stamp = (row["size"], row["stamp"])
+        self.spent: Stamp = (row["spent_size"], row["spent_stamp"])
+        self.told: Stamp = (row["told_size"], row["told_stamp"])
+
+    @property
+    def source(self) -> Source:
+        row = self._row
+        return Source(
+            agent=row["agent"], path=row["path"], part=row["part"], size=row["size"], stamp=row["stamp"]
+        )
+
+    @property
+    def mark(self) -> Mark:
+        return msgspec.json.decode(self._row["mark"], type=Mark)
+
+    @property
+    def spent_mark(self) -> Mark:
+        return msgspec.json.decode(self._row["spent_mark"], type=Mark)
+
+    @property
+    def told_mark(self) -> Mark:
+        return msgspec.json.decode(self._row["told_mark"], type=Mark)
+
+    @cached_property
+    def transcript(self) -> Transcript | None:
+        kept = self._row["transcript"]
+        return msgspec.json.decode(kept, type=Transcript) if kept else None
+
+
+NEVER = -1
+UNKNOWN = Known(
+    {
+        "id": 0,
+        **dict.fromkeys(("size", "stamp", "spent_size", "spent_stamp", "told_size", "told_stamp"), NEVER),
+        **dict.fromkeys(("mark", "spent_mark", "told_mark"), "{}"),
+        "transcript": None,
+    }
+)
+"""A source that was never seen."""
 
 
 class Sum(Struct, frozen=True):
@@ -85,7 +124,7 @@ def ledger_of(spends: Iterable[Spend]) -> Ledger:
 
 def row_of(spend: Spend) -> Row:
     tokens = spend.tokens
-    key = int.from_bytes(hashlib.blake2b(spend.key.encode(), digest_size=8).digest(), signed=True)
+    key = int.from_bytes(short_hash(spend.key.encode()), signed=True)
     at = int(clock.parse(spend.at).timestamp()) if spend.at else 0
     asked = tokens.input + tokens.cache_read + tokens.cache_write
     return (
@@ -131,7 +170,7 @@ def _rows(packed: bytes) -> list[Row]:
     return msgspec.msgpack.decode(packed, type=list[Row]) if packed else []
 
 
-@functools.cache
+@cache
 def _sql() -> dict[str, str]:
     return queries.parse(queries.text("queries.index.sql"))
 
@@ -227,7 +266,11 @@ class Index:
     # Sources
 
     def known(self) -> dict[tuple[str, str], Known]:
-        return {(row["path"], row["part"]): _known(row) for row in self._run("sources")}
+        return {(row["path"], row["part"]): Known(row) for row in self._run("sources")}
+
+    def projects(self) -> list[str]:
+        """The folders that are known to have been worked in."""
+        return [row["project"] for row in self._run("projects")]
 
     def add(self, source: Source) -> int:
         row = self._run("source_add", agent=source.agent, path=source.path, part=source.part).fetchone()
@@ -371,32 +414,6 @@ class Index:
         """The sources in which all words occur in one passage."""
         quoted = " ".join('"' + word.replace('"', '""') + '"' for word in words)
         return {row["source"] for row in self._run("words_search", words=quoted)}
-
-
-def _known(row: sqlite3.Row) -> Known:
-    def source(prefix: str) -> Source:
-        return Source(
-            agent=row["agent"],
-            path=row["path"],
-            part=row["part"],
-            size=row[f"{prefix}size"],
-            stamp=row[f"{prefix}stamp"],
-        )
-
-    def mark(prefix: str) -> Mark:
-        return msgspec.json.decode(row[f"{prefix}mark"], type=Mark)
-
-    transcript = row["transcript"]
-    return Known(
-        row["id"],
-        source(""),
-        mark(""),
-        source("spent_"),
-        mark("spent_"),
-        source("told_"),
-        mark("told_"),
-        msgspec.json.decode(transcript, type=Transcript) if transcript else None,
-    )
 
 
 def _is_busy(error: sqlite3.Error) -> bool:

@@ -5,6 +5,10 @@
 select id, agent, path, part, size, stamp, mark, spent_size, spent_stamp, spent_mark, told_size, told_stamp,
   told_mark, transcript from source;
 
+-- name: projects
+-- The folders that transcripts began in.
+select distinct project from source where project <> '';
+
 -- name: source_add
 -- A source that was not known.
 insert into source (agent, path, part) values (:agent, :path, :part)

@@ -13,6 +13,7 @@ filled, and only the copy is read. docs/add-an-agent.md says what the promises a
 from __future__ import annotations
 
 import time
+import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -21,13 +22,14 @@ from segue.agents import Reader
 from segue.errors import SegueError
 from segue.model import Mark, Source
 from segue.testing.entries import check_entries, check_links, check_records, is_json_lines
-from segue.testing.following import check_following, check_replaced, check_scan, check_twice
+from segue.testing.following import check_cut, check_following, check_replaced, check_scan, check_twice
 from segue.testing.passes import ensure, placed, read_all, source_of, state_of
 from segue.testing.spoiling import mutations
 
 __all__ = ["Toll", "check_bad_input", "check_reader", "mutations", "try_bad_input"]
 
 START = 4096
+LARGE = 10_000_000
 SECONDS_PER_10_MB = 5.0
 
 
@@ -100,12 +102,13 @@ def try_bad_input(
     of_lines = is_json_lines(content)
     for number, (kind, spoilt) in enumerate(mutations(content, seed, count, foreign)):
         path.write_bytes(spoilt)
+        toll, problem = Toll(files=1), None
         try:
-            yield kind, _bear(reader, source_of(reader, path, part), spoilt, mark, of_lines), None
+            toll = _bear(reader, source_of(reader, path, part), spoilt, mark, of_lines)
         except Exception as error:  # noqa: BLE001 - whatever comes out of a reader is what is looked for
             problem = AssertionError(f"{sample.name}, seed {seed}, mutation {number} ({kind}): {error!r}")
             problem.__cause__ = error
-            yield kind, Toll(files=1), problem
+        yield kind, toll, problem
 
 
 def _bear(reader: Reader, source: Source, content: bytes, mark: Mark, of_lines: bool) -> Toll:
@@ -116,13 +119,16 @@ def _bear(reader: Reader, source: Source, content: bytes, mark: Mark, of_lines: 
         check_scan(reader, source)
         for _ in reader.read(source, mark):  # a mark of what the file was before
             pass
-    except SegueError:
+    except SegueError as error:
+        ensure(not of_lines, f"some bad lines end the whole reading: {error}")
         return Toll(files=1, refused=1)
     allowed = SECONDS_PER_10_MB * max(1.0, len(content) / 10_000_000)
     ensure(taken <= allowed, f"reading {len(content):,} bytes took {taken:.1f} s")
     check_entries(found.entries)
     if of_lines:
         check_records(found, content)
+    if len(content) < LARGE:
+        check_cut(reader, Path(source.path), content, zlib.crc32(content) % (len(content) + 1), found)
     return Toll(files=1, entries=len(found.entries), broken=found.reading.broken)
 
 
