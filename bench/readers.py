@@ -62,11 +62,13 @@ class Figures:
 
 
 def unpacked(archive: Path, folder: Path) -> Path:
+    folder.mkdir(parents=True)
     with archive.open("rb") as file:
         stream = zstandard.ZstdDecompressor(max_window_size=1 << 27).stream_reader(file)
         with tarfile.open(fileobj=io.BufferedReader(stream), mode="r|") as tar:
             tar.extractall(folder, filter="data")
-    return folder
+    inside = list(folder.iterdir())
+    return inside[0] if len(inside) == 1 else folder
 
 
 def files_in(folder: Path) -> Iterator[Path]:
@@ -220,7 +222,7 @@ def child(path: Path) -> Cost:
     reader = agents.reader(GROWN)
     source = source_of(reader, path)
     best = float("inf")
-    for _ in range(max(1, min(7, 50 * MEGABYTE // source.size))):
+    for _ in range(max(2, min(9, 50 * MEGABYTE // source.size))):
         begun = time.process_time()
         reading = reader.read(source)
         entries = sum(1 for _ in reading)
@@ -295,7 +297,7 @@ def main() -> int:
             if not PUBLISHED.exists():
                 print("which folder? ./dev bench readers FOLDER", file=sys.stderr)
                 return 2
-            folder = unpacked(PUBLISHED, Path(scratch))
+            folder = unpacked(PUBLISHED, Path(scratch) / "published")
         found, strangers, problems = survey(folder)
         show(found, strangers)
         if options.sizes and agents.can_be_read(GROWN):

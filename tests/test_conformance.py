@@ -15,10 +15,11 @@ import msgspec
 import pytest
 
 from segue import agents
-from segue.agents import Reader, demo, reading
+from segue.agents import Reader, demo, reading, scanning
 from segue.agents.reading import Reading
+from segue.agents.scanning import Scan
 from segue.errors import AgentError
-from segue.model import Entry, EntryKind, Mark, Origin, Source, Spend, Tokens
+from segue.model import Entry, EntryKind, Mark, Origin, Source, Spend, Tokens, Transcript
 from segue.testing import check_bad_input, check_reader, mutations
 from segue.testing.entries import check_entries, check_links
 from segue.testing.following import cuts, earlier
@@ -142,6 +143,18 @@ class Notebook:
     def __init__(self, reader: Reader, fault: str) -> None:
         self.reader, self.fault = reader, fault
         self.AGENT = reader.AGENT
+        if fault == "scans otherwise":
+            self.scan = self.scan_without_title
+        if fault == "misses a spend":
+            self.spends = self.spends_but_one
+
+    def scan_without_title(self, source: Source, mark: Mark | None, so_far: Transcript | None) -> Scan:
+        found = scanning.scan(self.read(source, mark), so_far)
+        return msgspec.structs.replace(found, transcript=msgspec.structs.replace(found.transcript, title=""))
+
+    def spends_but_one(self, source: Source, mark: Mark | None = None) -> reading.Spends:
+        found = scanning.scan(self.read(source, mark))
+        return reading.Spends(source=source, spends=found.spends[1:], mark=found.mark, is_anew=found.is_anew)
 
     def find(self, env: Mapping[str, str], projects: Iterable[Path]) -> Iterator[Source]:
         return iter([Source(agent="notebook", path="/")] if self.fault == "finds" else [])
@@ -157,6 +170,8 @@ class Notebook:
     def entries(self, found: Reading) -> Iterator[Entry]:
         if self.fault == "crashes" and b"\0" in Path(found.source.path).read_bytes():
             raise ValueError("NUL")
+        if self.fault == "gives up" and b"\0" in Path(found.source.path).read_bytes():
+            raise AgentError(agent="notebook", what="NUL")
         if self.fault == "trusts the mark":
             kept = found.mark
             kept = msgspec.structs.replace(kept, before=self.witness(found)) if kept.offset else kept
@@ -188,6 +203,8 @@ def notebook(monkeypatch: pytest.MonkeyPatch) -> Reader:
         ("takes all", "takes this for its own"),
         ("finds", "found where there is nothing"),
         ("trusts the mark", "was replaced"),
+        ("scans otherwise", "own scan differs in transcript: title '' instead of 'Invoices are"),
+        ("misses a spend", "own pass for spends: 1 spends are missing, such as 'notebook:a-1'"),
     ],
 )
 def test_a_reader_that_breaks_a_promise_is_noticed(
@@ -201,6 +218,12 @@ def test_a_reader_that_breaks_a_promise_is_noticed(
 def test_a_reader_that_crashes_on_bad_input_is_noticed(notebook: Reader, tmp_path: Path) -> None:
     reader = Notebook(notebook, "crashes")
     with pytest.raises(AssertionError, match=r"sample.jsonl, seed 3, mutation \d+ .*ValueError\('NUL'\)"):
+        check_bad_input(reader, THIRD_PARTY / "sample.jsonl", tmp_path, seed=3, count=60)
+
+
+def test_a_reader_that_gives_up_at_a_bad_line_is_noticed(notebook: Reader, tmp_path: Path) -> None:
+    reader = Notebook(notebook, "gives up")
+    with pytest.raises(AssertionError, match="some bad lines end the whole reading"):
         check_bad_input(reader, THIRD_PARTY / "sample.jsonl", tmp_path, seed=3, count=60)
 
 

@@ -153,7 +153,7 @@ def _document(reading_: Reading) -> Iterator[Entry]:
         reading_.start_over()
     else:
         reading_.is_anew = False
-    reading_.mark.state.update(tail=None, stopped=False)
+    reading_.mark.state.update(tail=None, stopped=False, typed=None)
     conversation = _conversation(reading_, is_appended=False)
     if reading_.is_anew:
         described = {key: value for key, value in found.items() if key != "messages"}

@@ -66,9 +66,7 @@ class Conversation:
 
     def history(self, messages: list[Any]) -> Iterator[Entry]:
         """What the model is to see from here on; only what is new of it makes entries."""
-        before = self.state.get("tail")
-        last = before
-        is_new = False
+        last, is_new = self.state.get("tail"), False
         for message in messages:
             if not isinstance(message, dict):
                 continue
@@ -238,9 +236,10 @@ class Conversation:
         listed = {call["id"] for call in done if isinstance(call.get("id"), str)}
         given = self.known[key][2] if key in self.known else {}
         for number, call in enumerate(words, 1):
-            suffix = f"#call:{plain_id(text_of(call.get('id'))) or f'word-{number}'}"
-            is_elsewhere = call.get("id") in self.results if isinstance(call.get("id"), str) else False
-            if text_of(call.get("id")) not in listed and (suffix in given or not is_elsewhere):
+            name = text_of(call.get("id"))
+            suffix = f"#call:{plain_id(name) or f'word-{number}'}"
+            is_elsewhere = name in self.results and suffix not in given
+            if name not in listed and not is_elsewhere:
                 yield suffix, parts.call_entry(call)
         cancelled = ""
         for number, call in enumerate(done, 1):

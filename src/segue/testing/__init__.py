@@ -20,7 +20,6 @@ from typing import NamedTuple
 
 from segue.agents import Reader
 from segue.errors import SegueError
-from segue.model import Mark, Source
 from segue.testing.entries import check_entries, check_links, check_records, is_json_lines
 from segue.testing.following import check_cut, check_following, check_replaced, check_scan, check_twice
 from segue.testing.passes import ensure, placed, read_all, source_of, state_of
@@ -98,38 +97,51 @@ def try_bad_input(
     """The same for those who want to know all that is wrong: one outcome for each mutation."""
     path = placed(sample, scratch)
     content = path.read_bytes()
-    mark = read_all(reader, source_of(reader, path, part)).reading.mark
-    of_lines = is_json_lines(content)
+    bearing = Bearing(reader, path, part, content)
     for number, (kind, spoilt) in enumerate(mutations(content, seed, count, foreign)):
-        path.write_bytes(spoilt)
         toll, problem = Toll(files=1), None
         try:
-            toll = _bear(reader, source_of(reader, path, part), spoilt, mark, of_lines)
+            toll = bearing.bear(spoilt)
         except Exception as error:  # noqa: BLE001 - whatever comes out of a reader is what is looked for
             problem = AssertionError(f"{sample.name}, seed {seed}, mutation {number} ({kind}): {error!r}")
             problem.__cause__ = error
         yield kind, toll, problem
 
 
-def _bear(reader: Reader, source: Source, content: bytes, mark: Mark, of_lines: bool) -> Toll:
-    begun = time.process_time()  # of this process: other work on the machine must not fail a test
-    try:
-        found = read_all(reader, source)
-        taken = time.process_time() - begun
-        check_scan(reader, source)
-        for _ in reader.read(source, mark):  # a mark of what the file was before
-            pass
-    except SegueError as error:
-        ensure(not of_lines, f"some bad lines end the whole reading: {error}")
-        return Toll(files=1, refused=1)
-    allowed = SECONDS_PER_10_MB * max(1.0, len(content) / 10_000_000)
-    ensure(taken <= allowed, f"reading {len(content):,} bytes took {taken:.1f} s")
-    check_entries(found.entries)
-    if of_lines:
-        check_records(found, content)
-    if len(content) < LARGE:
-        check_cut(reader, Path(source.path), content, zlib.crc32(content) % (len(content) + 1), found)
-    return Toll(files=1, entries=len(found.entries), broken=found.reading.broken)
+class Bearing:
+    """How a reader bears what a sample is turned into."""
+
+    def __init__(self, reader: Reader, path: Path, part: str, content: bytes) -> None:
+        self.reader, self.path, self.part = reader, path, part
+        self.mark = read_all(reader, source_of(reader, path, part)).reading.mark
+        self.is_of_lines = is_json_lines(content)
+        self.lines = {line.strip() for line in content.split(b"\n")}
+
+    def bear(self, content: bytes) -> Toll:
+        self.path.write_bytes(content)
+        source = source_of(self.reader, self.path, self.part)
+        begun = time.process_time()  # of this process: other work on the machine must not fail a test
+        try:
+            found = read_all(self.reader, source)
+            taken = time.process_time() - begun
+            check_scan(self.reader, source, is_sound=self._is_sound(content))
+            for _ in self.reader.read(source, self.mark):  # a mark of what the file was before
+                pass
+        except SegueError as error:
+            ensure(not self.is_of_lines, f"some bad lines end the whole reading: {error}")
+            return Toll(files=1, refused=1)
+        allowed = SECONDS_PER_10_MB * max(1.0, len(content) / 10_000_000)
+        ensure(taken <= allowed, f"reading {len(content):,} bytes took {taken:.1f} s")
+        check_entries(found.entries)
+        if self.is_of_lines:
+            check_records(found, content)
+        if len(content) < LARGE:
+            check_cut(self.reader, self.path, content, zlib.crc32(content) % (len(content) + 1), found)
+        return Toll(files=1, entries=len(found.entries), broken=found.reading.broken)
+
+    def _is_sound(self, content: bytes) -> bool:
+        """Whether every line is one of the sample's, if perhaps at another place."""
+        return self.lines.issuperset(line.strip() for line in content.split(b"\n"))
 
 
 def check_recognition(reader: Reader, content: bytes, foreign: Iterable[bytes], *, is_whole: bool) -> None:
