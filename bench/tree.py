@@ -15,7 +15,9 @@ IDS = re.compile(rb'"(id|requestId|message_id)":"(msg_|req_)')
 def unpacked(folder: Path) -> Path:
     """The real transcripts, unpacked into a folder."""
     if not ARCHIVE.exists():
-        raise SystemExit("bench: this needs the archive of real transcripts, which is not part of the checkout")
+        raise SystemExit(
+            "bench: this needs the archive of real transcripts, which is not part of the checkout"
+        )
     subprocess.run(["tar", "-I", "zstd --long=27", "-xf", ARCHIVE, "-C", folder], check=True)
     return folder / "transcripts"
 

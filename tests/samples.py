@@ -29,7 +29,7 @@ class Sample(NamedTuple):
 
 def samples(agent: str) -> list[Sample]:
     if agent == demo.AGENT.name:
-        return [Sample(agent, Path(demo.__file__).with_name("demo_transcript.jsonl"))]
+        return [Sample(agent, Path(demo.__file__).with_name("transcript.jsonl"))]
     return [Sample(agent, path) for path in sorted((DATA / agent).rglob("*")) if is_sample(path)]
 
 

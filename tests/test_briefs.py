@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from segue import facts, pack
-from segue.agents import demo, demo_program
+from segue.agents import demo
+from segue.agents.demo import program as demo_program
 from segue.errors import BadInput
 from segue.model import Entry, EntryKind, Fact, Fate, Origin, Source, Tier
 from segue.ops.demo import TRANSCRIPT

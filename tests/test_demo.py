@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from segue import agents
-from segue.agents import demo, demo_program
+from segue.agents import demo
+from segue.agents.demo import program as demo_program
 from segue.errors import AgentFailed
 from segue.model import Handoff, HandoffState
 from segue.ops import demo as ops

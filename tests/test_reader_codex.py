@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from segue.agents import codex
-from segue.agents.codex_parts import output_of
+from segue.agents.codex.parts import output_of
 from segue.agents.reading import INTERRUPT, Reading
 from segue.agents.scanning import scan
 from segue.model import Ending, Entry, EntryKind, Limit, Origin, Relation, Scope, Source, Tokens, Transcript

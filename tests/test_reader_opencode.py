@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from segue.agents import opencode, scanning
-from segue.agents.opencode_limits import limit_of
+from segue.agents.opencode.limits import limit_of
 from segue.agents.reading import INTERRUPT, Reading
 from segue.errors import AgentError
 from segue.model import Ending, Entry, EntryKind, Limit, Mark, Origin, Relation, Scope, Source, Tokens
@@ -582,7 +582,7 @@ def test_a_database_that_cannot_be_read_is_skipped_by_find_and_refused_by_read(
 def test_a_locked_database_is_refused_after_a_moment(
     database: Database, home: dict[str, str], export: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("segue.agents.opencode_store.BUSY_SECONDS", 0.05)
+    monkeypatch.setattr("segue.agents.opencode.store.BUSY_SECONDS", 0.05)
     database.connection.execute("pragma journal_mode = delete")
     database.fill(export)
     [source] = opencode.find(home, [])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import threading
 from pathlib import Path
 from typing import Any
@@ -231,4 +230,4 @@ def test_an_index_in_a_folder_that_cannot_be_written_is_done_without(
     cli.home.mkdir()
     (cli.home / "data").write_text("a file in the way")
     assert len(listed(cli)) == 4
-    os.remove(cli.home / "data")
+    (cli.home / "data").unlink()

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from segue import agents, clock
-from segue.agents import gemini_limits
+from segue.agents.gemini import limits as gemini_limits
 from segue.clock import Moment
 from segue.model import Entry, EntryKind, Limit, Scope
 from tests.programs import claude, codex

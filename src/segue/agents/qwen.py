@@ -16,7 +16,7 @@ import msgspec
 
 from segue import clock
 from segue.agents import gemini, reading
-from segue.agents import gemini_parts as parts
+from segue.agents.gemini import parts
 from segue.agents.reading import Reading, count_of, dict_of, list_of, moment_of, text_of
 from segue.clock import Moment
 from segue.model import Agent, Entry, EntryKind, Mark, Origin, Relation, Source, Spend, Tokens

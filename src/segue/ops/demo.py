@@ -26,7 +26,7 @@ from segue.ops.desk import Desk, NewId, open_desk
 BUDGET = 400
 """Small, so that the receipt has something to say about what was left out."""
 
-TRANSCRIPT = Path(demo.__file__).with_name("demo_transcript.jsonl")
+TRANSCRIPT = Path(demo.__file__).with_name("transcript.jsonl")
 
 
 class Story(Struct, frozen=True):

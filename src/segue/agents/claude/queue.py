@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from segue.agents.claude_text import Piece, gist, is_typed, joined, note, pieces_of, prompt
+from segue.agents.claude.text import Piece, gist, is_typed, joined, note, pieces_of, prompt
 from segue.agents.reading import dict_of, list_of, text_of
 from segue.model import Origin
 

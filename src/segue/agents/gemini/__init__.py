@@ -16,9 +16,9 @@ from typing import Any
 
 import msgspec
 
-from segue.agents import gemini_parts as parts
 from segue.agents import reading
-from segue.agents.gemini_messages import Conversation
+from segue.agents.gemini import parts
+from segue.agents.gemini.messages import Conversation
 from segue.agents.reading import Reading, dict_of, list_of, moment_of, text_of
 from segue.errors import AgentError
 from segue.model import Agent, Entry, Mark, Origin, Relation, Source

@@ -1,6 +1,6 @@
 """OpenCode. It keeps all sessions in one SQLite database; before version 1.2 each message and each part of one
 was a JSON file of its own; and `opencode export` writes a session as one document. All three hold the same
-records, so one reader serves them: `opencode_store` gets the records, `opencode_parts` makes entries of them.
+records, so one reader serves them: `store` gets the records, `parts` makes entries of them.
 
 Nothing here is appended to, so a mark stays at the start and remembers every entry that was given. A read with
 it gives what is new or says something else now; if something is gone (the person went back and deleted
@@ -21,8 +21,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from segue.agents import opencode_store as store
-from segue.agents.opencode_parts import Conversation, entries_of
+from segue.agents.opencode import store
+from segue.agents.opencode.parts import Conversation, entries_of
 from segue.agents.reading import Reading, text_of
 from segue.model import Agent, Entry, Mark, Relation, Source
 

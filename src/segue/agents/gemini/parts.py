@@ -15,7 +15,7 @@ from typing import Any
 
 import msgspec
 
-from segue.agents.gemini_limits import limit_of_error
+from segue.agents.gemini.limits import limit_of_error
 from segue.agents.limit_text import reset_in
 from segue.agents.reading import INTERRUPT, compact, count_of, dict_of, list_of, text_of
 from segue.clock import Moment

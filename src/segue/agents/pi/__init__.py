@@ -16,8 +16,8 @@ from typing import Any
 
 import msgspec
 
-from segue.agents import pi_content as content
 from segue.agents import reading
+from segue.agents.pi import content
 from segue.agents.reading import (
     INTERRUPT,
     Reading,

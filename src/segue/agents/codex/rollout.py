@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from segue.agents import codex_parts, codex_usage
-from segue.agents.codex_calls import done_parts, ended, item_call, item_result
-from segue.agents.codex_meter import Meter
-from segue.agents.codex_records import (
+from segue.agents.codex import parts as codex_parts
+from segue.agents.codex import usage as codex_usage
+from segue.agents.codex.calls import done_parts, ended, item_call, item_result
+from segue.agents.codex.meter import Meter
+from segue.agents.codex.records import (
     CALLS,
     DONE,
     NOTES,

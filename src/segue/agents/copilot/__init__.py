@@ -20,7 +20,7 @@ from pathlib import Path
 
 import msgspec
 
-from segue.agents.copilot_events import Events
+from segue.agents.copilot.events import Events
 from segue.agents.reading import Reading, records
 from segue.model import Agent, Entry, Mark, Source
 

@@ -1,6 +1,6 @@
 """The program behind the demonstration agent: answers questions from a brief, and from nothing else.
 
-    python -I demo_program.py BRIEF TRANSCRIPT < questions.json > answers.json
+    python -I program.py BRIEF TRANSCRIPT < questions.json > answers.json
 
 A question is {"section": "...", "about": "..."}; the answer is the last line of that section of the
 brief that names what it is about, or null. It runs apart from Segue (isolated, standard library only), opens

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from segue.agents import claude_queue
-from segue.agents.claude_limits import limits_hit, limits_of_event, limits_of_headers
-from segue.agents.claude_messages import assistant, for_agent, is_injected, progress, user
-from segue.agents.claude_pass import (
+from segue.agents.claude import queue as claude_queue
+from segue.agents.claude.limits import limits_hit, limits_of_event, limits_of_headers
+from segue.agents.claude.messages import assistant, for_agent, is_injected, progress, user
+from segue.agents.claude.passing import (
     Pass,
     Record,
     State,
@@ -24,7 +24,7 @@ from segue.agents.claude_pass import (
     subagent_of,
     unique,
 )
-from segue.agents.claude_text import Piece, gist, is_typed, note, pieces_of
+from segue.agents.claude.text import Piece, gist, is_typed, note, pieces_of
 from segue.agents.reading import INTERRUPT, Reading, count_of, dict_of, text_of
 from segue.model import Entry, EntryKind, Origin
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from segue.agents import codex_parts
-from segue.agents.codex_records import Part, part
+from segue.agents.codex import parts as codex_parts
+from segue.agents.codex.records import Part, part
 from segue.agents.reading import compact, dict_of, list_of, text_of
 from segue.model import EntryKind, Origin
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from segue.agents import codex_usage
-from segue.agents.codex_records import Part, note, part
+from segue.agents.codex import usage as codex_usage
+from segue.agents.codex.records import Part, note, part
 from segue.agents.reading import Reading, count_of, dict_of, text_of
 from segue.clock import Moment
 from segue.model import EntryKind, Limit, Origin, Spend

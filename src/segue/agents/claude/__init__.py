@@ -2,7 +2,7 @@
 
 A transcript is a file of JSON lines, one record for each block of a message. Most records name their parent;
 a sub-agent's are in a file of its own (from 2.0), or among the main ones. The words of a user record are taken
-apart in `claude_text`, limits in `claude_limits`, what was typed meanwhile in `claude_queue`.
+apart in `text`, limits in `limits`, what was typed meanwhile in `queue`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any
 
 import msgspec
 
-from segue.agents.claude_spends import spends
+from segue.agents.claude.figures import spends
 from segue.agents.reading import Reading, decode, dict_of, records, text_of
 from segue.clock import Moment
 from segue.model import Agent, Entry, EntryKind, Limit, Mark, Source
@@ -158,26 +158,26 @@ def read(source: Source, mark: Mark | None = None) -> Reading:
 
 
 def _entries(reading: Reading) -> Iterator[Entry]:
-    from segue.agents import claude_records  # lazy: totals are told without it
+    from segue.agents.claude.records import entries_of  # lazy: totals are told without it
 
     # What a mark remembers belongs to whoever kept it: it may be read from again.
     reading.mark = msgspec.structs.replace(reading.mark, state=copy.deepcopy(reading.mark.state))
     for record in records(reading):
-        yield from claude_records.entries_of(record, reading, reading.mark.state)
+        yield from entries_of(record, reading, reading.mark.state)
 
 
 def limits_of_status(status: dict[str, Any], at: Moment | None) -> tuple[Limit, ...]:
     """What the status line is told."""
-    from segue.agents import claude_limits  # lazy: as above
+    from segue.agents.claude import limits  # lazy: as above
 
-    return claude_limits.limits_of_status(status, at)
+    return limits.limits_of_status(status, at)
 
 
 def limits_of_event(record: dict[str, Any], at: Moment | None) -> tuple[Limit, ...]:
     """What a `rate_limit_event` of the program's output tells."""
-    from segue.agents import claude_limits  # lazy: as above
+    from segue.agents.claude import limits  # lazy: as above
 
-    return claude_limits.limits_of_event(record, at)
+    return limits.limits_of_event(record, at)
 
 
 # What was too long for it

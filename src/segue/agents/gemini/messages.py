@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from segue.agents import gemini_parts as parts
+from segue.agents.gemini import parts
 from segue.agents.reading import Reading, dict_of, list_of, moment_of, text_of
 from segue.clock import Moment
 from segue.model import Entry, EntryKind, Origin, Spend, Tokens

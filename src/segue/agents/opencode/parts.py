@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import unquote, unquote_to_bytes
 
-from segue.agents.opencode_limits import OVERFLOW, limit_of
+from segue.agents.opencode.limits import OVERFLOW, limit_of
 from segue.agents.reading import INTERRUPT, compact, count_of, dict_of, list_of, moment_of, text_of
 from segue.clock import Moment
 from segue.model import Entry, EntryKind, Origin, Spend, Tokens

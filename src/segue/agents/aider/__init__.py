@@ -29,7 +29,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from segue.agents.aider_blocks import (
+from segue.agents.aider.blocks import (
     EMPTY,
     OUTPUT,
     PROMPT,

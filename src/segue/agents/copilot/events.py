@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from segue.agents import copilot_usage
+from segue.agents.copilot import usage as copilot_usage
 from segue.agents.reading import INTERRUPT, Reading, compact, count_of, dict_of, list_of, moment_of, text_of
 from segue.clock import Moment
 from segue.model import Entry, EntryKind, Limit, Origin, Relation

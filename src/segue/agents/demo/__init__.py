@@ -1,7 +1,7 @@
 """The demonstration agent: small, shipped with Segue, with no model behind it.
 
 It keeps transcripts as JSON lines, one entry each, and is started like any other agent: as a program
-of its own (`demo_program.py`) that is given a brief and knows nothing else.
+of its own (`program.py`) that is given a brief and knows nothing else.
 """
 
 from __future__ import annotations
@@ -76,5 +76,5 @@ def _as(type: type[T], record: object, source: Source) -> T:
 
 
 def command(brief: Path, project: Path) -> list[str]:
-    program = Path(__file__).with_name("demo_program.py")
+    program = Path(__file__).with_name("program.py")
     return [sys.executable, "-I", "-S", str(program), str(brief), str(project / "received.demo.jsonl")]

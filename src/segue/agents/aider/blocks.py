@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Any
 
 from segue import clock
-from segue.agents.opencode_limits import limit_of
+from segue.agents.opencode.limits import limit_of
 from segue.agents.reading import INTERRUPT, text_of
 from segue.clock import Moment
 from segue.model import Ending, Entry, EntryKind, Origin, Spend, Tokens

@@ -22,7 +22,7 @@ from pathlib import Path
 
 import msgspec
 
-from segue.agents.codex_rollout import Rollout
+from segue.agents.codex.rollout import Rollout
 from segue.agents.reading import Reading, records
 from segue.model import Agent, Entry, Mark, Source
 
