@@ -18,7 +18,7 @@ from typing import Any
 import msgspec
 
 from segue.agents.claude.figures import spends
-from segue.agents.reading import Reading, decode, dict_of, records, text_of
+from segue.agents.reading import Reading, decode, dict_of, records as json_records, text_of
 from segue.clock import Moment
 from segue.model import Agent, Entry, EntryKind, Limit, Mark, Source
 
@@ -162,7 +162,7 @@ def _entries(reading: Reading) -> Iterator[Entry]:
 
     # What a mark remembers belongs to whoever kept it: it may be read from again.
     reading.mark = msgspec.structs.replace(reading.mark, state=copy.deepcopy(reading.mark.state))
-    for record in records(reading):
+    for record in json_records(reading):
         yield from entries_of(record, reading, reading.mark.state)
 
 

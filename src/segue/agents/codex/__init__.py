@@ -23,7 +23,7 @@ from pathlib import Path
 import msgspec
 
 from segue.agents.codex.rollout import Rollout
-from segue.agents.reading import Reading, records
+from segue.agents.reading import Reading, records as json_records
 from segue.model import Agent, Entry, Mark, Source
 
 AGENT = Agent(
@@ -80,7 +80,7 @@ def read(source: Source, mark: Mark | None = None) -> Reading:
 
 def _entries(reading: Reading) -> Iterator[Entry]:
     rollout: Rollout | None = None
-    for record in records(reading):
+    for record in json_records(reading):
         # Only now is it known whether the mark holds: a file that was replaced starts with an empty state.
         rollout = rollout or Rollout(reading)
         yield from rollout.entries(record)
