@@ -15,7 +15,8 @@ def main() -> None:
 
             from segue.faces.statusline import main as status_line  # lazy: see above
 
-            sys.exit(status_line(sys.argv[2:], sys.stdin.buffer.read(), os.environ))
+            given = b"" if sys.stdin is None or sys.stdin.isatty() else sys.stdin.buffer.read()
+            sys.exit(status_line(sys.argv[2:], given, os.environ))
         from segue.faces.cli import main as command_line  # lazy: see above
 
         sys.exit(command_line())

@@ -199,6 +199,13 @@ def locate(agent: Agent, env: Mapping[str, str]) -> Installed:
     return Installed(agent, shutil.which(agent.program, path=env.get("PATH", "")))
 
 
+def seems_installed(name: str, env: Mapping[str, str]) -> bool:
+    """Whether it is worth loading what is known of an agent: ours are named like their programs."""
+    import shutil  # lazy: as above
+
+    return name not in NAMES or shutil.which(name, path=env.get("PATH", "")) is not None
+
+
 def ask_version(agent: Agent, env: Mapping[str, str]) -> Installed:
     """The same, with the version that the program itself tells."""
     import subprocess  # lazy: as above

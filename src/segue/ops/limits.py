@@ -38,6 +38,8 @@ def of_agents(desk: Desk) -> list[AgentLimits]:
     reports = _reports(desk, now)
     found = []
     for name in agents.names():
+        if name not in reports and not agents.seems_installed(name, desk.env):
+            continue
         agent = agents.get(name)
         is_installed = bool(agent.program) and agents.locate(agent, desk.env).path is not None
         known = tuple(_forecasts(reports.get(name, []), now))

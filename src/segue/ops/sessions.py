@@ -96,7 +96,7 @@ def get(desk: Desk, id: str) -> Work:
 
 def info(desk: Desk, id: str | None) -> Info:
     """One session; this folder's if none is named."""
-    work = get(desk, id) if id else current(desk)
+    work = get(desk, id) if id is not None else current(desk)
     if work is None:
         raise NotFound(noun="session of this folder", name=str(desk.project), next="segue session create")
     handoffs = desk.shared.handoffs_of(work.session.id) if work.is_kept else []

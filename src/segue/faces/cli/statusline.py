@@ -19,7 +19,7 @@ def statusline(frame: Frame, quiet: bool, command: tuple[str, ...]) -> None:
     """A status line for an agent that gives its state as JSON on standard input. It shows how near the limits are
     and records them; a COMMAND of your own is run with the same input and shown above it."""
     stdin = getattr(sys.stdin, "buffer", None)
-    content = stdin.read() if stdin else sys.stdin.read().encode()
+    content = stdin.read() if stdin and not sys.stdin.isatty() else b""
     arguments = ["--quiet"] * quiet + (["--", *command] if command else [])
     frame.exit_code = quick.main(arguments, content, frame.env)
 
