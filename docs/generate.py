@@ -1,4 +1,4 @@
-"""Writes the pages that follow from the code: commands.md, settings.md and the agents in README.md.
+"""Writes the pages that follow from the code: commands.md, settings.md, and in README.md the agents and the screen.
 
     ./dev docs
 
@@ -7,8 +7,13 @@ A test compares what is written here with what stands in the files.
 
 from __future__ import annotations
 
+import contextlib
 import inspect
+import os
 import re
+import tempfile
+import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import click
@@ -17,7 +22,12 @@ from segue import agents, errors
 from segue.errors import Bug, SegueError
 from segue.faces import cli
 from segue.faces.cli import report
+from segue.model import EntryKind, Limit, Source
+from segue.ops import status
 from segue.settings import SETTINGS, environment_names
+from tests.conftest import CommandLine
+from tests.machine import furnish
+from tests.samples import samples
 
 ROOT = Path(__file__).parent.parent
 
@@ -63,7 +73,12 @@ def exit_codes() -> list[tuple[int, str]]:
         6: "an agent failed",
     }
     found = [(code, f"{what[code]}: {', '.join(sorted(kinds[code]))}") for code in sorted(kinds)]
-    return [*found, (Bug.exit_code, "a bug in Segue"), (report.INTERRUPTED, "interrupted")]
+    return [
+        *found,
+        (status.DUE, "a handoff is due (`segue check`)"),
+        (Bug.exit_code, "a bug in Segue"),
+        (report.INTERRUPTED, "interrupted"),
+    ]
 
 
 def settings_page() -> str:
@@ -106,23 +121,74 @@ def _shown(value: object, unit: str) -> str:
 
 def agents_table() -> str:
     lines = [
-        "| agent | vendor | found by `segue doctor` | read | handed to | tested with |",
+        "| agent | vendor | read | limits it tells | handed to | tested with |",
         "|---|---|---|---|---|---|",
     ]
     for name in agents.NAMES:
         agent = agents.get(name)
-        found = "yes" if agent.program else "ships with Segue"
-        can = "yes" if agents.can_be_handed_work(name) else "not yet"
-        lines.append(f"| {agent.title} | {agent.vendor} | {found} | {can} | {can} | {agent.tested} |")
+        is_read = "yes" if agents.can_be_read(name) else "not yet"
+        is_started = "yes" if agents.can_be_handed_work(name) else "not yet"
+        tested = agent.tested or "samples"
+        lines.append(
+            f"| {agent.title} | {agent.vendor} | {is_read} | {limits_told(name)} | {is_started} | {tested} |"
+        )
     return "\n".join(lines)
+
+
+def limits_told(name: str) -> str:
+    """What an agent tells of its limits, as far as the samples of the tests show it."""
+    if not agents.get(name).program:
+        return "none"
+    told = list(_limits_in_samples(name))
+    words = []
+    if agents.offers(name, "limits_of_status"):
+        words.append("in its status line")
+    if any(limit.used_percent is not None and 0 < limit.used_percent < 100 for _kind, limit in told):
+        words.append("while it works")
+    if any(kind is EntryKind.LIMIT for kind, _limit in told):
+        words.append("when one is hit")
+    return ", ".join(words) or "not in the samples"
+
+
+def _limits_in_samples(name: str) -> Iterator[tuple[EntryKind, Limit]]:
+    for sample in samples(name):
+        source = Source(agent=name, path=str(sample.path), part=sample.part, size=sample.path.stat().st_size)
+        for entry in agents.reader(name).read(source):
+            for limit in entry.limits:
+                yield entry.kind, limit
+
+
+def screen() -> str:
+    """What `segue` alone shows on the made-up machine of the tests."""
+    with tempfile.TemporaryDirectory() as folder, _in_utc():
+        machine = furnish(CommandLine(Path(folder) / "ada"))
+        return f"```\n{machine().out}```"
+
+
+@contextlib.contextmanager
+def _in_utc() -> Iterator[None]:
+    before = os.environ.get("TZ")
+    os.environ["TZ"] = "UTC"
+    time.tzset()
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ["TZ"]
+        else:
+            os.environ["TZ"] = before
+        time.tzset()
 
 
 def readme() -> str:
     text = (ROOT / "README.md").read_text()
-    marks = r"(<!-- agents: .*? -->\n).*?(\n<!-- end -->)"
-    return re.sub(
-        marks, lambda match: match.group(1) + agents_table() + match.group(2), text, flags=re.DOTALL
-    )
+    return _filled(_filled(text, "agents", agents_table()), "screen", screen())
+
+
+def _filled(text: str, name: str, made: str) -> str:
+    """A page with what stands between a pair of its marks made anew."""
+    marks = rf"(<!-- {name}: [^\n]*? -->\n).*?(\n<!-- end -->)"
+    return re.sub(marks, lambda match: match.group(1) + made + match.group(2), text, flags=re.DOTALL)
 
 
 def pages() -> dict[Path, str]:

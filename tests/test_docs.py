@@ -9,6 +9,7 @@ import subprocess
 import tomllib
 from pathlib import Path
 
+import click
 import pytest
 
 import segue
@@ -33,20 +34,53 @@ def test_generated_pages_are_current(path: Path) -> None:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_links_lead_somewhere(page: Path) -> None:
-    for target in re.findall(r"\]\(([^)#]+)\)", page.read_text()):
-        assert (page.parent / target).exists(), target
+    for target, heading in re.findall(r"\]\(([^)#]*)(?:#([^)]+))?\)", page.read_text()):
+        found = page.parent / target if target else page
+        assert found.exists(), target
+        assert not heading or heading in headings_of(found), f"{target}#{heading}"
+
+
+def headings_of(page: Path) -> list[str]:
+    """Headings as links name them."""
+    titles = re.findall(r"^#+ (.+)$", page.read_text(), re.MULTILINE)
+    return [re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-") for title in titles]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_every_command_that_a_page_names_exists(page: Path) -> None:
     text = page.read_text()
-    examples = re.findall(r"(?:^ {4}|`|^)segue ([a-z]+)(?: ([a-z]+))?", text, re.MULTILINE)
-    for name, inner in examples:
+    examples = re.findall(r"(?:^ {4}|`|^)segue ([a-z]+)(?: ([a-z]+))?([^`\n]*)", text, re.MULTILINE)
+    for name, inner, rest in examples:
         assert name in cli.COMMANDS, name
         command = cli.command_line.get_command(None, name)  # type: ignore[arg-type]
         known = getattr(command, "commands", None)
         if known and inner and inner not in ("alone",):
             assert inner in known, f"segue {name} {inner}"
+        under = known.get(inner, command) if known else command
+        assert unknown_options(under, rest) == [], f"segue {name} {inner}{rest}"
+
+
+def unknown_options(command: click.Command | None, text: str) -> list[str]:
+    """Options in an example that a command does not have. Behind two spaces, or --, are other words."""
+    known = {option for parameter in getattr(command, "params", ()) for option in parameter.opts}
+    own = re.split(r"  | -- |;|\|", text)[0]
+    named = re.findall(r"(?:^|\s|\[)(--[a-z-]+)", own)
+    return [name for name in named if name not in {*known, "--help"} and not name.endswith("-limit")]
+
+
+HINT = re.compile(r"next=f?[\"']segue ([a-z]+)(?: ([a-z]+))?([^\"']*)")
+
+
+def test_every_command_that_a_message_names_exists() -> None:
+    """What to do next is named where something is refused: with the options it takes."""
+    for path in sorted((ROOT / "src").rglob("*.py")):
+        for name, inner, rest in HINT.findall(path.read_text()):
+            assert name in cli.COMMANDS, f"{path.name}: segue {name}"
+            command = cli.command_line.get_command(None, name)  # type: ignore[arg-type]
+            known = getattr(command, "commands", {})
+            assert unknown_options(known.get(inner, command), rest) == [], (
+                f"{path.name}: segue {name} {inner}{rest}"
+            )
 
 
 def test_every_command_that_a_hint_names_exists() -> None:
@@ -64,13 +98,26 @@ def test_the_glossary_has_every_noun() -> None:
     assert nouns - words == {"Value", "ReceiptLine"}
 
 
+def test_the_page_on_python_has_every_public_name() -> None:
+    page = (ROOT / "docs" / "python.md").read_text()
+    assert sorted(re.findall(r"^\| `(\w+)", page, re.MULTILINE)) == sorted(segue.__all__)
+
+
+def test_the_page_on_agents_names_every_place_that_is_looked_in() -> None:
+    page = (ROOT / "docs" / "agents.md").read_text()
+    variables = {place[1:] for places in agents.PLACES.values() for place in places if place.startswith("$")}
+    assert {name for name in variables if name not in page} == set()
+    assert [
+        agents.get(name).title for name in agents.NAMES if f"| {agents.get(name).title} |" not in page
+    ] == ["Demonstration agent"]
+
+
 def test_the_changelog_speaks_of_this_version() -> None:
     first = re.search(r"^## (\S+)", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
     assert first is not None and first.group(1) == segue.__version__
 
 
 def test_the_public_names_are_there() -> None:
-    assert segue.__all__ == ["__version__"]
     assert all(hasattr(segue, name) for name in segue.__all__)
 
 

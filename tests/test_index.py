@@ -142,10 +142,10 @@ def test_a_second_look_finds_what_the_first_one_kept(tmp_path: Path) -> None:
         index.put_reports(id, "claude", [limit], is_anew=True)
     index.close()
     index = opened(tmp_path)
-    known = index.known()["/a", ""]
-    assert known.transcript == transcript
-    assert known.source == source("a", 9) and known.mark.state == {"k": 1}
-    assert known.read == (9, 9) and known.spent == (7, 7) and known.spent_mark.offset == 7
+    known = index.transcripts()["/a", ""]
+    assert known.transcript == transcript == index.transcript(id)
+    assert known.source == source("a", 9) and known.mark().state == {"k": 1}
+    assert known.read == (9, 9) and known.spent == (7, 7) and known.mark("spent_mark").offset == 7
     assert index.reports("2026") == [("claude", limit)]
     assert output(index) == {id: 5}
 

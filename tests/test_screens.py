@@ -34,12 +34,24 @@ Start here
   segue version     the version
   segue completion  completion for bash, zsh or fish
 
+Limits and usage
+  segue status      what `segue` alone shows: limits, this folder, what to do
+  segue watch       the same, kept up to date
+  segue check       whether to hand over now; the exit code tells
+  segue usage       tokens and money by day, week, block, session, model
+  segue statusline  a status line for an agent: shows and records its limits
+
 Work
-  segue session         the pieces of work that handoffs belong to
-  segue session create  start a session for this folder
-  segue session list    show all sessions, the last touched first
-  segue session info    show one session
-  segue session close   close a session: the work is done
+  segue transcripts       what agents left on this machine: list, search, read
+  segue transcripts show  read one transcript: ID is its id, the start of it, or a file
+  segue session           the pieces of work that handoffs belong to
+  segue session create    start a session for this folder
+  segue session list      show the sessions that are kept, and those found in this folder's transcripts, the last active first
+  segue session info      show one session; this folder's if no ID is given
+  segue session use       make a session the one of this folder
+  segue session link      add transcripts to a session, whichever agent or folder they are from
+  segue session close     close a session: the work is done
+  segue rate              say how content you are with this folder's session
 
 History
   segue log         what was changed, by whom and when; verify that it is whole
@@ -55,7 +67,9 @@ Settings
   segue config unset    take one setting out of the file again
   segue config edit     open your settings in $VISUAL or $EDITOR; what cannot be read does not take effect
   segue config path     show the files that settings come from, and where Segue keeps its things
-  segue handoff         the settings of handoffs, by flags
+  segue handoff         how things stand, the models to hand to, and the settings
+  segue handoff status  show every agent's limits, this folder's session, and what to do next
+  segue handoff models  list the models that work may be handed to, and what their names stand for
   segue handoff config  set thresholds and preferences: --opus-limit 80% --auto-switch true --preserve complete
   segue trust           let this project's own settings file do more than narrow
 
@@ -101,9 +115,9 @@ Agents
   none found on PATH; segue doctor tells which ones Segue knows
 
 This folder  /ada/project
-  nothing kept for it yet
+  no agent has left anything here yet
 
-segue demo shows a handoff · segue help shows the commands
+next: segue transcripts lists what the agents on this machine left behind · segue help shows the commands
 """)
     assert not cli.home.exists()
 
@@ -121,14 +135,17 @@ Agents
   Codex        limits not reported yet
 
 This folder  /ada/project
-  s-000000000001  2026-11-16 09:30:00Z  Invoices a cent off
+  s-000000000001  Invoices a cent off
+  Nothing was read of it yet
 
-segue demo shows a handoff · segue help shows the commands
+next: segue transcripts lists what the agents on this machine left behind · segue help shows the commands
 """)
 
 
 def test_sessions(cli: CommandLine) -> None:
-    assert cli("session", "list").out == snapshot("No sessions yet. segue session create makes one.\n")
+    assert cli("session", "list").out == snapshot(
+        "No sessions here yet. segue session create makes one; segue session list --all looks everywhere.\n"
+    )
     assert cli("session", "create", "--title", "Invoices a cent off").out == snapshot(
         "Session s-000000000001: Invoices a cent off\n"
     )
@@ -137,8 +154,8 @@ def test_sessions(cli: CommandLine) -> None:
         "Closed. segue undo opens it again (op-000000000003).\n"
     )
     assert cli("session", "list").out == snapshot("""\
-s-000000000002  closed  ada  2026-11-16 09:30:04Z  project              /ada/project
-s-000000000001  open    ada  2026-11-16 09:30:00Z  Invoices a cent off  /ada/project
+   s-000000000002  closed  ada  2026-11-16 09:30:04Z  0 transcripts  project              /ada/project
+*  s-000000000001  open    ada  2026-11-16 09:30:00Z  0 transcripts  Invoices a cent off  /ada/project
 """)
     assert cli("session", "info", "s-000000000001").out == snapshot("""\
 Session      s-000000000001
@@ -148,6 +165,8 @@ Owner        ada (epoch 1)
 Project      /ada/project
 Created      2026-11-16 09:30:00Z
 Last change  2026-11-16 09:30:00Z
+Rating       not rated
+Transcripts  0
 Handoffs     0
 """)
 
@@ -196,6 +215,7 @@ def test_settings(cli: CommandLine) -> None:
 handoff.auto         false     default
 handoff.auto_switch  false     default
 handoff.preserve     standard  default
+handoff.models       (none)    default
 limits.recommend     75%       default
 limits.urgent        90%       default
 limits.models.opus   80%       user file /ada/home/settings.toml:2
@@ -246,6 +266,14 @@ def test_the_doctor_on_an_empty_home(cli: CommandLine) -> None:
                 → install it if you use it (gemini)
 · agents        OpenCode is not on PATH
                 → install it if you use it (opencode)
+· agents        Copilot CLI is not on PATH
+                → install it if you use it (copilot)
+· agents        Qwen Code is not on PATH
+                → install it if you use it (qwen)
+· agents        pi is not on PATH
+                → install it if you use it (pi)
+· agents        aider is not on PATH
+                → install it if you use it (aider)
 
 All is well.
 """)
@@ -269,7 +297,7 @@ def test_the_doctor_with_a_store_and_agents(cli: CommandLine) -> None:
 ✓ settings      read from defaults alone
 ✓ folders       /ada/home/data: closed to others
 ✓ local store   not made yet
-✓ shared store  /ada/home/data/shared/store.db: schema 3
+✓ shared store  /ada/home/data/shared/store.db: schema 4
 ✓ shared store  SQLite X with the Y journal
 ✓ log           every chain verifies (1)
 ✓ blobs         all content matches its name
@@ -280,6 +308,14 @@ def test_the_doctor_with_a_store_and_agents(cli: CommandLine) -> None:
                 → run /ada/bin/gemini --version and see
 · agents        OpenCode is not on PATH
                 → install it if you use it (opencode)
+· agents        Copilot CLI is not on PATH
+                → install it if you use it (copilot)
+· agents        Qwen Code is not on PATH
+                → install it if you use it (qwen)
+· agents        pi is not on PATH
+                → install it if you use it (pi)
+· agents        aider is not on PATH
+                → install it if you use it (aider)
 
 1 problem found.
 """)
@@ -288,12 +324,12 @@ def test_the_doctor_with_a_store_and_agents(cli: CommandLine) -> None:
 def test_the_demonstration(cli: CommandLine) -> None:
     assert cli("demo").out == snapshot("""\
 1. An agent's transcript
-   35 entries, 7.6 kB: a bug in invoices, half mended.
+   36 entries, 7.6 kB: a bug in invoices, half mended.
 2. Near its limit
    183,412 of 200,000 tokens used (92%), past the urgent threshold of 90%.
    urgency high: the agent would soon stop, and its context be lost.
 3. Packed
-   package 15.9 kB (2.4 kB stored); brief 397 of 400 tokens, tier SELECTIVE:
+   package 18.7 kB (2.5 kB stored); brief 397 of 400 tokens, tier SELECTIVE:
 
    │ Constraints (the person's words)
    │ - Don't touch src/ledger/legacy.py, the auditors have signed it off.
@@ -372,7 +408,7 @@ error: 'segue to' is not in this version yet: continue this work in another agen
 
 $ segue session info zz
 error: There is no session 'zz'.
- next: segue session list
+ next: segue session list --all
 
 $ segue session craete
 error: No such command 'craete'. Did you mean 'create'?
@@ -419,7 +455,7 @@ def test_an_error_for_a_program_is_json(cli: CommandLine) -> None:
         (
             1,
             "",
-            '{"error":"NotFound","message":"There is no session \'zz\'.","next":"segue session list","exit_code":1}\n',
+            '{"error":"NotFound","message":"There is no session \'zz\'.","next":"segue session list --all","exit_code":1}\n',
         )
     )
 

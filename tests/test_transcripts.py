@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from segue import agents
 from segue.ops import transcripts as ops
 from segue.ops.desk import open_desk
 from tests.conftest import CommandLine
@@ -190,6 +191,23 @@ def test_broken_lines_are_counted_and_told(cli: CommandLine, talks: dict[str, Co
     (item,) = [item for item in listed(cli) if item["transcript"]["id"] == "ended"]
     assert item["transcript"]["broken"] == 2
     assert "2 lines in these could not be read and were skipped" in cli("transcripts").out
+
+
+@pytest.mark.parametrize("name", [name for name in agents.NAMES if name != "demo"])
+def test_an_agent_that_has_left_something_is_loaded_and_no_other(name: str, tmp_path: Path) -> None:
+    nobody = {"HOME": str(tmp_path / "home")}
+    project = tmp_path / "project"
+    project.mkdir()
+    assert agents.readers_here(nobody, [project]) == []
+    for place in agents.PLACES[name]:
+        if place.startswith("$"):
+            env, made = {**nobody, place[1:]: str(tmp_path / "named")}, tmp_path / "named"
+        else:
+            env = nobody
+            made = (project if place.startswith("./") else tmp_path / "home") / place.removeprefix("./")
+        made.mkdir(parents=True, exist_ok=True)
+        assert name in [reader.AGENT.name for reader in agents.readers_here(env, [project])]
+        made.rmdir()
 
 
 def test_no_transcript_is_ever_written_to(cli: CommandLine, talks: dict[str, Conversation]) -> None:

@@ -193,18 +193,8 @@ def test_money_is_by_list_prices_and_a_model_without_one_is_named(cli: CommandLi
 
 
 def test_every_size_at_which_a_price_changes_is_a_class_of_the_index() -> None:
-    from genai_prices.data_snapshot import get_snapshot
-    from genai_prices.types import ModelPrice
-
-    models = [model for provider in get_snapshot().providers for model in provider.models]
-    all_prices = [
-        price
-        for model in models
-        for price in (
-            [model.prices] if isinstance(model.prices, ModelPrice) else [p.prices for p in model.prices]
-        )
-    ]
-    steps = {step for price in all_prices for step in prices._steps(price)}
+    models = [model for provider in prices._data().providers for model in provider.models]
+    steps = {step for model in models for period in model.prices for step in prices._steps(period)}
     assert steps and steps <= {0, *CLASSES}
 
 

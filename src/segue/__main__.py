@@ -17,6 +17,12 @@ def main() -> None:
 
             given = b"" if sys.stdin is None or sys.stdin.isatty() else sys.stdin.buffer.read()
             sys.exit(status_line(sys.argv[2:], given, os.environ))
+        if sys.argv[-1] == "--json" and len(sys.argv) <= 4:
+            from segue.faces.plain import answer  # lazy: see above
+
+            code = answer(sys.argv[1:])
+            if code is not None:
+                sys.exit(code)
         from segue.faces.cli import main as command_line  # lazy: see above
 
         sys.exit(command_line())

@@ -1,8 +1,8 @@
 """What a model costs and how much fits into it: prices as values, out of the data of the package genai-prices.
 
-The package brings its data along, so nothing is fetched; but loading it takes as long as forty starts of
-Python. So it is loaded inside one function, when a model is met for the first time, and everything else works on
-`Price`, which can be written down and kept: `as_of` tells whether what was kept is still what the data says.
+The data lies beside this file, in prices.json, so nothing is fetched and the package, which is slow to load, is
+not needed to run; `./dev docs` writes the file. It is read when a model is met for the first time, and everything
+else works on `Price`, which can be written down and kept: `stamp` tells whether what was kept still holds.
 
 Prices change, and a transcript may be older than the change: each model has a history of prices, and the price
 of an answer is the one of its day. What is not in the data has no price here: nothing is guessed from a name.
@@ -13,20 +13,19 @@ the dearest hour is taken.
 from __future__ import annotations
 
 import functools
-import importlib.util
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from datetime import date
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from segue import clock
+import msgspec
+from msgspec import Struct
+
+from segue import __version__, clock
 from segue.clock import Moment
 from segue.model import Tokens, Value
 
-if TYPE_CHECKING:
-    from genai_prices.data_snapshot import DataSnapshot
-    from genai_prices.types import ModelInfo, ModelPrice, Provider
-
+FILE = Path(__file__).with_name("prices.json")
 PACKAGE = "genai-prices"
 MILLION = 1_000_000
 LONGEST_NAME = 200
@@ -132,21 +131,18 @@ def history(model: str) -> tuple[Price, ...]:
     found = _find(name)
     if found is None:
         return ()
-    provider, info = found
-    return tuple(_price(provider.id, info, since, prices) for since, prices in _periods(info))
+    provider, listed = found
+    return tuple(_price(provider.id, listed, since, period) for since, period in _periods(listed))
 
 
 def stamp() -> str:
-    """What tells whether the data is still the same, without loading it."""
-    found = importlib.util.find_spec("genai_prices")
-    return f"{Path(found.origin).stat().st_mtime_ns}" if found and found.origin else ""
+    """What tells whether a kept price still holds: the data is the same, and so is the code that reads it."""
+    return f"{_version()} {__version__}"
 
 
 def data_date() -> str:
     """Which data prices are from. The package tells its version but no date."""
-    from importlib.metadata import version  # lazy: only where money is shown
-
-    return f"{PACKAGE} {version(PACKAGE)}"
+    return f"{PACKAGE} {_version()}"
 
 
 def notice(models: Iterable[str]) -> str:
@@ -158,10 +154,102 @@ def notice(models: Iterable[str]) -> str:
     return f"no price known for {shown} (price data: {data_date()}; update Segue)"
 
 
-def _find(name: str) -> tuple[Provider, ModelInfo] | None:
-    data = _data()
+# The data, as it stands in the file
+
+
+class Rule(Struct, frozen=True, gc=False, rename={"either": "or", "every": "and"}):
+    """Which names are meant. One of the fields is set, and names in it are in lower case."""
+
+    equals: str | None = None
+    starts_with: str | None = None
+    ends_with: str | None = None
+    contains: str | None = None
+    regex: str | None = None
+    either: tuple[Rule, ...] | None = None
+    every: tuple[Rule, ...] = ()
+
+    def fits(self, name: str) -> bool:
+        if self.equals is not None:
+            return name == self.equals
+        if self.either is not None:
+            return any(rule.fits(name) for rule in self.either)
+        if self.starts_with is not None:
+            return name.startswith(self.starts_with)
+        if self.contains is not None:
+            return self.contains in name
+        if self.ends_with is not None:
+            return name.endswith(self.ends_with)
+        if self.regex is not None:
+            return re.search(self.regex, name) is not None
+        return all(rule.fits(name) for rule in self.every)
+
+
+class Tiers(Struct, frozen=True, gc=False):
+    """A rate that changes with the size of the input: from a number of tokens on, smallest number first."""
+
+    base: float
+    tiers: tuple[tuple[int, float], ...]
+
+
+Rate = float | Tiers | None
+
+
+class Period(Struct, frozen=True, gc=False):
+    """The rates of a model from a day on, or without a day: always, or at some hours only."""
+
+    start_date: str = ""
+    input_mtok: Rate = None
+    output_mtok: Rate = None
+    cache_read_mtok: Rate = None
+    cache_write_mtok: Rate = None
+    cache_write_1h_mtok: Rate = None
+
+
+class Listed(Struct, frozen=True, gc=False):
+    """A model in a provider's list."""
+
+    id: str
+    match: Rule
+    prices: tuple[Period, ...]
+    context_window: int | None = None
+
+
+class Provider(Struct, frozen=True, gc=False):
+    """Who sells models: their maker, or somebody who resells them."""
+
+    id: str
+    models: tuple[Listed, ...]
+    model_match: Rule | None = None
+    """Which names are its own, where no provider is named with them."""
+    provider_match: Rule | None = None
+    """What else the provider is called."""
+    fallbacks: tuple[str, ...] = ()
+    """The providers whose models it has at their price."""
+
+
+class Data(Struct, frozen=True, gc=False):
+    providers: tuple[Provider, ...]
+
+
+@functools.cache
+def _data() -> Data:
+    return msgspec.json.decode(FILE.read_bytes(), type=Data)
+
+
+@functools.cache
+def _version() -> str:
+    """Out of the first line of the file, which is as good as all of it here."""
+    with FILE.open("rb") as file:
+        first = file.readline().rstrip().removesuffix(b",") + b"}"
+    return msgspec.json.decode(first, type=dict[str, str])["version"]
+
+
+# From a name to a model
+
+
+def _find(name: str) -> tuple[Provider, Listed] | None:
     for spelling in _spellings(name):
-        if found := _find_as_written(data, spelling):
+        if found := _find_as_written(spelling):
             return found
     return None
 
@@ -178,104 +266,115 @@ def _spellings(name: str) -> Iterator[str]:
         yield re.sub(r"^([a-z-]+\.)+(?=[a-z])", "", stem)
 
 
-def _find_as_written(data: DataSnapshot, name: str) -> tuple[Provider, ModelInfo] | None:
+def _find_as_written(name: str) -> tuple[Provider, Listed] | None:
     """By the provider that the name begins with, or by the makers whose models are named like this.
 
     A model without a provider is never looked for among those who resell it: their prices differ.
     """
     head, mark, rest = name.partition("/")
-    if mark and (provider := _provider(data, head)):
-        found = provider.find_model(rest, all_providers=data.providers)
-        return (provider, found) if found else _find_as_written(data, rest)
-    for provider in data.providers:
-        is_maker = provider.model_match is not None and provider.model_match.is_match(name)
-        if (is_maker or re.match(r"([a-z-]+\.)+[a-z]", name)) and (found := provider.find_model(name)):
+    if mark and (provider := _provider(head)):
+        found = _find_among(_lists(provider), rest)
+        return (provider, found) if found else _find_as_written(rest)
+    for provider in _data().providers:
+        is_maker = provider.model_match is not None and provider.model_match.fits(name)
+        if (is_maker or re.match(r"([a-z-]+\.)+[a-z]", name)) and (found := _find_among([provider], name)):
             return provider, found
     return None
 
 
-def _provider(data: DataSnapshot, name: str) -> Provider | None:
+def _provider(name: str) -> Provider | None:
+    name, providers = name.strip(), _data().providers
+    exact = (provider for provider in providers if provider.id == name)
+    fitting = (p for p in providers if p.provider_match is not None and p.provider_match.fits(name))
+    return next(exact, None) or next(fitting, None)
+
+
+def _lists(provider: Provider) -> list[Provider]:
+    """A provider, and after it those whose models it has too."""
+    by_id = {other.id: other for other in _data().providers}
+    return [provider, *(by_id[name] for name in provider.fallbacks if name in by_id)]
+
+
+def _find_among(lists: list[Provider], name: str) -> Listed | None:
+    """The first model that fits: the name as it is or, where none does, with the date in it written with dashes."""
+    for spelling in dict.fromkeys((name, COMPACT_DATE.sub(_with_dashes, name))):
+        for provider in lists:
+            for listed in provider.models:
+                if listed.match.fits(spelling):
+                    return listed
+    return None
+
+
+COMPACT_DATE = re.compile(r"-(20\d{2})(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])(?=-|:|$)")
+
+
+def _with_dashes(found: re.Match[str]) -> str:
+    year, month, day = map(int, found.groups())
     try:
-        return data.find_provider(None, name, None)
-    except LookupError:
-        return None
+        return f"-{date(year, month, day)}"
+    except ValueError:  # such as the 31st of February
+        return found[0]
 
 
-def _periods(info: ModelInfo) -> Iterator[tuple[str, ModelPrice]]:
+# From a model to its prices
+
+
+def _periods(listed: Listed) -> Iterator[tuple[str, Period]]:
     """The days on which a model's price changed, and the price from then on."""
-    from genai_prices.types import ModelPrice, StartDateConstraint  # lazy: see _data
-
-    if isinstance(info.prices, ModelPrice):
-        yield "", info.prices
-        return
-    days = {"": info.prices[0].prices}
-    for conditional in info.prices:
-        condition = conditional.constraint
-        if isinstance(condition, StartDateConstraint):
-            days[condition.start_date.isoformat()] = conditional.prices
-        elif _output(conditional.prices) >= _output(days[max(days)]):
-            days[max(days)] = conditional.prices
+    days = {"": listed.prices[0]}
+    for period in listed.prices:
+        if period.start_date:
+            days[period.start_date] = period
+        elif _output(period) >= _output(days[max(days)]):
+            days[max(days)] = period
     yield from sorted(days.items())
 
 
-def _output(prices: ModelPrice) -> float:
-    return _rate(prices, "output_mtok", 0) or 0.0
+def _output(period: Period) -> float:
+    return _rate(period.output_mtok, 0) or 0.0
 
 
-def _price(provider: str, info: ModelInfo, since: str, prices: ModelPrice) -> Price:
-    base = _rates(prices, 0)
+def _price(provider: str, listed: Listed, since: str, period: Period) -> Price:
+    base = _rates(period, 0)
     return Price(
-        model=info.id,
+        model=listed.id,
         provider=provider,
         input=base.input,
         output=base.output,
         cache_read=base.cache_read,
         cache_write=base.cache_write,
         cache_write_long=base.cache_write_long,
-        above=tuple(_rates(prices, over) for over in _steps(prices)),
-        context_window=info.context_window,
+        above=tuple(_rates(period, over) for over in _steps(period)),
+        context_window=listed.context_window,
         since=since,
         as_of=data_date(),
     )
 
 
-KEYS = ("input_mtok", "output_mtok", "cache_read_mtok", "cache_write_mtok", "cache_write_1h_mtok")
-
-
-def _steps(prices: ModelPrice) -> list[int]:
+def _steps(period: Period) -> list[int]:
     """The sizes of input above which a rate changes."""
-    tiered = [getattr(getattr(prices, key), "tiers", ()) for key in KEYS]
-    return sorted({tier.start for tiers in tiered for tier in tiers})
+    tiered = [rate.tiers for rate in msgspec.structs.astuple(period) if isinstance(rate, Tiers)]
+    return sorted({start for tiers in tiered for start, _ in tiers})
 
 
-def _rates(prices: ModelPrice, over: int) -> Rates:
-    plain = _rate(prices, "input_mtok", over) or 0.0
-    read = _rate(prices, "cache_read_mtok", over)
-    write = _rate(prices, "cache_write_mtok", over)
-    long = _rate(prices, "cache_write_1h_mtok", over)
+def _rates(period: Period, over: int) -> Rates:
+    plain = _rate(period.input_mtok, over) or 0.0
+    read = _rate(period.cache_read_mtok, over)
+    write = _rate(period.cache_write_mtok, over)
+    long = _rate(period.cache_write_1h_mtok, over)
     write = plain if write is None else write
     return Rates(
         over=over,
         input=plain,
-        output=_rate(prices, "output_mtok", over) or 0.0,
+        output=_rate(period.output_mtok, over) or 0.0,
         cache_read=plain if read is None else read,
         cache_write=write,
         cache_write_long=write if long is None else long,
     )
 
 
-def _rate(prices: ModelPrice, key: str, over: int) -> float | None:
-    from genai_prices.types import TieredPrices  # lazy: see _data
-
-    rate = getattr(prices, key)
-    if isinstance(rate, TieredPrices):
-        reached = [tier.price for tier in rate.tiers if 0 < tier.start <= over]
-        return float(reached[-1] if reached else rate.base)
-    return None if rate is None else float(rate)
-
-
-def _data() -> DataSnapshot:
-    # Lazy: with pydantic, an HTTP client and 1.5 MB of data this is by far the slowest import of all.
-    from genai_prices.data_snapshot import get_snapshot
-
-    return get_snapshot()
+def _rate(rate: Rate, over: int) -> float | None:
+    if isinstance(rate, Tiers):
+        reached = [price for start, price in rate.tiers if 0 < start <= over]
+        return reached[-1] if reached else rate.base
+    return rate

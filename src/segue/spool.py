@@ -16,6 +16,7 @@ from segue.model import Value
 FOLDER = "spool"
 STATUS_FILES = ("statusline.1.jsonl", "statusline.jsonl")
 """The full one first, then the one that is being written."""
+FAILURES = "failures"
 LARGEST = 8 << 20
 """Of a file that grew beyond all sense, only the end is read."""
 
@@ -36,6 +37,28 @@ def read_status(data: Path) -> list[Report]:
             if report is not None:
                 reports.append(report)
     return sorted(reports, key=lambda report: report.at)
+
+
+class Failure(Value, frozen=True):
+    """A call that went wrong: told here because the agent could not be told."""
+
+    at: Moment
+    error: str
+    path: str
+
+
+def read_failures(data: Path) -> list[Failure]:
+    """Every call that is known to have gone wrong, newest last."""
+    path = data / FOLDER / FAILURES
+    found = []
+    for line in _content(path).splitlines():
+        try:
+            record = json.loads(line)
+            clock.parse(record["at"])
+            found.append(Failure(at=record["at"], error=str(record["error"])[:200], path=str(path)))
+        except (ValueError, TypeError, KeyError, RecursionError):
+            continue
+    return found
 
 
 def _content(path: Path) -> bytes:

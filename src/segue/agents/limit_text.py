@@ -1,4 +1,5 @@
-"""When a limit ends, out of the sentence in which an agent says so.
+"""What a sentence tells of a limit: when it ends, in whatever words an agent or a provider says so, and, for
+agents that talk to many providers, which limit it is.
 
 Every agent words it differently, and the same agent differently in every year: a time of day, a weekday, a
 date, a length of time, or seconds since 1970. What a sentence leaves open (the day, the year, the zone) is
@@ -13,6 +14,7 @@ from datetime import UTC, datetime, timedelta, tzinfo
 
 from segue import clock
 from segue.clock import Moment
+from segue.model import Limit, Scope
 
 LONGEST = 4096
 """How much of a message is looked at: it is a sentence or two, with some JSON at worst."""
@@ -32,7 +34,7 @@ _CUE = re.compile(
     r"|available(?: again)?|automatically|until\b",
     re.IGNORECASE,
 )
-_FILL = re.compile(r"(?:[\s\"'=:∙·,_-]|\b(?:at|on|in|after|about|approximately|will|be)\b)*", re.IGNORECASE)
+_FILL = re.compile(r"(?:[\s\"'=:∙·,_~≈-]|\b(?:at|on|in|after|about|approximately|will|be)\b)*", re.IGNORECASE)
 
 _LENGTH_PART = (
     r"(\d{1,9}(?:\.\d{1,9})?)\s*(ms|milliseconds?|w|weeks?|d|days?|h|hrs?|hours?|m|mins?|minutes?|s|secs?|seconds?)"
@@ -214,3 +216,65 @@ _FORMS: tuple[Callable[[str, datetime | None, tzinfo | None], datetime | None], 
     _length,
     _time,
 )
+
+
+# Which limit it is, in the words of the providers
+
+_REACHED = re.compile(
+    r"insufficient[ _]quota|usage[ _]?limit|rate[ _-]?limit|too[ _]many[ _]requests|resource[ _]exhausted"
+    r"|quota[ _](?:exceeded|exhausted)|(?:exceeded|exhausted) your (?:\w+ )?quota"
+    r"|credit balance is too low|billing[ _](?:error|limit|hard)|spending (?:cap|limit)|payment required",
+    re.IGNORECASE,
+)
+_MONEY = re.compile(
+    r"insufficient[ _](?:quota|balance|credit|funds)|credit balance|billing|spend|payment|out of credits",
+    re.IGNORECASE,
+)
+_WINDOWS = (
+    ("5h", re.compile(r"\b5[ -]?h(?:ou)?rs?\b|five[ _-]?hour", re.IGNORECASE)),
+    ("day", re.compile(r"per[ _-]?day|\bdaily\b|free usage exceeded", re.IGNORECASE)),
+    ("week", re.compile(r"per[ _-]?week|\bweekly\b|seven[ _-]?day|\b7[ -]?days?\b", re.IGNORECASE)),
+    ("month", re.compile(r"per[ _-]?month|\bmonthly\b", re.IGNORECASE)),
+    ("1m", re.compile(r"per[ _-]?minute|\b[rt]pm\b", re.IGNORECASE)),
+)
+_ONE_MODEL = re.compile(r"per[ _-]?model|(?:on|for|of) this model", re.IGNORECASE)
+_PAUSE = re.compile(r"retry in \d[\d.]*m?s\b|retryDelay\W{1,8}\d[\d.]*s\b", re.IGNORECASE)
+
+
+def tells_of_limit(said: str) -> bool:
+    """Whether a provider says that a limit was reached."""
+    return bool(_REACHED.search(said))
+
+
+def window_in(said: str) -> str:
+    """The window that a provider names; empty where it names none."""
+    return next((window for window, words in _WINDOWS if words.search(said)), "")
+
+
+def is_about_money(said: str) -> bool:
+    return bool(_MONEY.search(said))
+
+
+def end_of(said: str, at: Moment | None, window: str) -> Moment | None:
+    """When a limit ends. With a quota of a day Google also tells seconds to wait, after which it is still spent."""
+    return reset_in(_PAUSE.sub(" ", said[:LONGEST]) if window == "day" else said, at)
+
+
+def limit_reached(said: str, at: Moment | None, model: str, window: str, resets_at: Moment | None) -> Limit:
+    """The limit that a provider says was reached, of the model at work or of the whole account."""
+    is_one_model = bool(model and _ONE_MODEL.search(said))
+    return Limit(
+        window=window,
+        scope=Scope.MODEL if is_one_model else Scope.ACCOUNT,
+        used_percent=100,
+        resets_at=resets_at,
+        model=model if is_one_model else "",
+        at=at,
+    )
+
+
+def limit_in(said: str, at: Moment | None, model: str = "") -> Limit:
+    """The limit that a sentence is known to tell of, with all that it says."""
+    said = said[:LONGEST]
+    window = window_in(said) or ("spend" if is_about_money(said) else "")
+    return limit_reached(said, at, model, window, end_of(said, at, window))

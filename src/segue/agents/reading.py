@@ -10,8 +10,9 @@ from __future__ import annotations
 import os
 import stat
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any, BinaryIO
 
 import msgspec
@@ -29,6 +30,9 @@ ABSURD = 1 << 48
 """No count of tokens is as large as this."""
 FIRST = "1970"
 """No agent wrote before this: a time that is earlier is none."""
+DEEPEST = 200
+"""How many values may stand inside each other. No agent nests as deeply; and what can be read of more depends on how
+much room the caller left."""
 WITNESS = 64
 """How many bytes before a mark tell whether a file is still the same."""
 
@@ -45,15 +49,20 @@ class Reading:
         self, source: Source, mark: Mark | None, entries: Callable[[Reading], Iterator[Entry]]
     ) -> None:
         self.source = source
-        self.mark = mark or Mark()
-        """Where to go on."""
+        mark = mark or Mark()
+        # What a mark remembers belongs to whoever kept it: it may be read from again.
+        self.mark = Mark(offset=mark.offset, before=mark.before, state=_copied(mark.state))
+        """Where to go on. A reader may change its state as it goes."""
         self.lines = 0
         self.broken = 0
         """Lines that are no record: counted, never fatal."""
         self.is_cut = False
         """Whether the last line is only half written: it is left for the next read."""
         self.is_anew = not self.mark.offset
-        """Whether this read began at the start, although it may have been asked to go on."""
+        """Whether this read began at the start, although it may have been asked to go on: then it replaces what
+        was known. Of a document, whose mark stays at the start, a read with a mark tells what is new or changed
+        and is not anew; such entries cannot be added up, so whoever adds up (`scanning.scan`) reads documents
+        without a mark."""
         self.unknown: Counter[str] = Counter()
         """Record types that the reader does not know; their entries are notes."""
         self.learned: dict[str, Any] = {}
@@ -71,6 +80,13 @@ class Reading:
         self.is_anew = True
 
 
+def _copied(value: Any) -> Any:
+    """The same, sharing nothing that can change. A state holds what JSON can hold."""
+    if isinstance(value, dict):
+        return {key: _copied(inner) for key, inner in value.items()}
+    return [_copied(inner) for inner in value] if isinstance(value, list) else value
+
+
 class Spends(Value, frozen=True):
     """What a quick pass for tokens alone found: a reader may offer `spends(source, mark)`."""
 
@@ -78,6 +94,46 @@ class Spends(Value, frozen=True):
     spends: tuple[Spend, ...]
     mark: Mark
     is_anew: bool
+
+
+# Finding
+
+
+def source_of(agent: str, path: str | os.PathLike[str]) -> Source | None:
+    """A file as a source; None if it is gone, no ordinary file, or has a name that cannot be written down."""
+    name = os.fspath(path)
+    try:
+        name.encode()
+        found = os.stat(name)  # noqa: PTH116 - quick
+    except (OSError, ValueError):
+        return None
+    if not stat.S_ISREG(found.st_mode):
+        return None
+    return Source(agent=agent, path=name, size=found.st_size, stamp=found.st_mtime_ns)
+
+
+def sources_like(agent: str, folder: Path, patterns: Iterable[str]) -> Iterator[Source]:
+    """The files below a folder whose names fit, in order; nothing where it is missing or closed."""
+    for pattern in patterns:
+        try:
+            found = sorted(folder.glob(pattern))
+        except (OSError, ValueError):  # a folder that was there a moment ago, or no name for one
+            continue
+        for path in found:
+            if source := source_of(agent, path):
+                yield source
+
+
+def items_in(folder: str | os.PathLike[str]) -> list[os.DirEntry[str]]:
+    """What is in a folder, by name; nothing where it is missing or closed."""
+    try:
+        with os.scandir(folder) as items:
+            return sorted(items, key=lambda item: item.name)
+    except (OSError, ValueError):
+        return []
+
+
+# Going through a file
 
 
 def records(reading: Reading) -> Iterator[dict[str, Any]]:
@@ -158,12 +214,25 @@ def decode(line: bytes) -> dict[str, Any] | None:
 
 
 def decode_any(content: bytes) -> Any:
+    """A JSON value; None where it is none, or nested too deeply."""
     try:
-        return _DECODER.decode(content)
+        value = _DECODER.decode(content)
     except (msgspec.DecodeError, UnicodeDecodeError):
-        return _salvage(content)
+        value = _salvage(content)
     except RecursionError:
         return None
+    may_be_deep = content.count(b"{") + content.count(b"[") > DEEPEST
+    return None if may_be_deep and _is_deep(value) else value
+
+
+def _is_deep(value: Any) -> bool:
+    level = [value]
+    for _ in range(DEEPEST + 1):
+        level = [one for one in level if isinstance(one, dict | list)]
+        if not level:
+            return False
+        level = [inner for one in level for inner in (one.values() if isinstance(one, dict) else one)]
+    return True
 
 
 def _salvage(content: bytes) -> Any:

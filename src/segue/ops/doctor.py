@@ -14,14 +14,17 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from segue import agents, disk, places, settings, store
+from segue import agents, disk, places, settings, spool, store
 from segue.errors import LocalDamaged, SegueError, StoreDamaged, StoreForeign
 from segue.ops import history
-from segue.ops.desk import Desk, open_desk
+from segue.ops.desk import INDEX_FILE, LOCAL_FILE, Desk, open_desk
 from segue.store.sqlite import SqliteDatabase
 
 STALE_SECONDS = 3600
 """A half-written file older than this belongs to a process that is gone."""
+
+FEW = 3
+"""How many of the same kind are named."""
 
 OTHER_VARIABLES = {"SEGUE_HOME", "SEGUE_STEP", "SEGUE_COMPLETE"}
 
@@ -60,6 +63,8 @@ def examine(
     if desk:
         try:
             findings += _guarded("local store", lambda: _local(desk))
+            findings += _guarded("index", lambda: _index(desk))
+            findings += _guarded("status line", lambda: _status_line(desk))
             findings += _guarded("shared store", lambda: _shared(desk))
         finally:
             desk.close()
@@ -112,7 +117,8 @@ def _variables(env: Mapping[str, str]) -> Iterator[Finding]:
 def _private_paths(found: places.Places) -> list[Path]:
     shared = store.shared_file(found.data)
     inner = (shared.parent, shared, shared.parent / "blobs", store.backups_folder(found.data))
-    kept = (found.data, found.data / "local.db", *inner)
+    spooled = found.data / spool.FOLDER
+    kept = (found.data, found.data / LOCAL_FILE, found.data / INDEX_FILE, spooled, *inner)
     return [path for path in kept if path.exists()]
 
 
@@ -147,13 +153,41 @@ def _leftovers(found: places.Places) -> list[Path]:
 
 
 def _local(desk: Desk) -> Iterator[Finding]:
-    if not (desk.places.data / "local.db").exists():
+    if not (desk.places.data / LOCAL_FILE).exists():
         yield Finding("local store", Level.OK, "not made yet")
         return
     for what in desk.local.database.check():
         yield _problem("local store", LocalDamaged(place=desk.local.database.place, what=what))
     count = len(desk.local.trusted())
     yield Finding("local store", Level.OK, f"{desk.local.database.place}: trusted files: {count}")
+
+
+def _index(desk: Desk) -> Iterator[Finding]:
+    if not desk.has_index:
+        yield Finding("index", Level.OK, "not made yet: segue transcripts makes it")
+        return
+    if desk.index.is_in_memory:
+        what = f"{desk.places.data} cannot be written, so transcripts are read anew every time"
+        yield Finding(
+            "index", Level.NOTE, what, "make it writable for you, or set SEGUE_HOME to a folder that is"
+        )
+    known = desk.index.transcripts().values()
+    broken = [
+        (entry.path, transcript.broken)
+        for entry in known
+        if (transcript := entry.transcript) and transcript.broken
+    ]
+    yield Finding("index", Level.OK, f"{len(known)} transcripts known")
+    for path, count in broken[:FEW]:
+        text = f"{path}: {count} of its lines cannot be read and are skipped"
+        yield Finding("index", Level.NOTE, text, "nothing to do: the rest of it is read")
+
+
+def _status_line(desk: Desk) -> Iterator[Finding]:
+    failures = spool.read_failures(desk.places.data)
+    for failure in failures[-FEW:]:
+        text = f"the status line failed at {failure.at[:19]}Z: {failure.error}"
+        yield Finding("status line", Level.NOTE, text, f"once mended, remove {failure.path}")
 
 
 def _shared(desk: Desk) -> Iterator[Finding]:
@@ -195,6 +229,8 @@ def _agent(found: agents.Installed) -> Finding:
     if found.problem:
         mend = f"run {found.path} --version and see"
         return Finding("agents", Level.PROBLEM, f"{title} at {found.path}: {found.problem}", mend)
+    if not found.agent.tested:
+        return Finding("agents", Level.OK, f"{title} {found.version} at {found.path}")
     if found.version != found.agent.tested:
         text = f"{title} {found.version} at {found.path}; Segue is tested with {found.agent.tested}"
         return Finding("agents", Level.NOTE, text, "nothing to do unless something goes wrong")
@@ -210,7 +246,7 @@ def _mend(found: places.Places) -> Iterator[Finding]:
     for path in _leftovers(found):
         _remove(path)
         yield Finding("mended", Level.OK, f"{path} is gone")
-    local = found.data / "local.db"
+    local = found.data / LOCAL_FILE
     try:
         if local.exists():
             with contextlib.closing(store.open_local(found.data, settings.Settings())) as opened:

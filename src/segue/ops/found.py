@@ -87,7 +87,7 @@ def works(desk: Desk) -> list[Work]:
     """Every session there is, kept or found, the last active first."""
     kept = {session.id: session for session in desk.shared.all(SESSION)} if desk.has_store else {}
     claimed = {id: session.id for session in kept.values() for id in session.transcripts}
-    known = [entry.transcript for entry in desk.index.known().values() if entry.transcript]
+    known = [entry.transcript for entry in desk.index.transcripts().values() if entry.transcript]
     members: dict[str, list[Transcript]] = {id: [] for id in kept}
     found: list[Work] = []
     for family in families(known):

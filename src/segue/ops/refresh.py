@@ -19,7 +19,7 @@ from segue.errors import AgentError
 from segue.model import Entry, EntryKind, Limit, Mark, Source, Transcript
 from segue.ops.desk import Desk
 from segue.store import index as indexes
-from segue.store.index import UNKNOWN, Index, Known, Ledger
+from segue.store.index import Index, Known, Ledger
 
 SHARE_FROM = 64 << 20
 """From this many bytes on, reading is shared out to several processes."""
@@ -85,7 +85,7 @@ def refresh(desk: Desk, wanted: Iterable[Pass], progress: Progress = in_silence)
         desk.do_without_index()
     index = desk.index
     gone = [entry.id for key, entry in known.items() if key not in found]
-    jobs = list(_jobs(found.values(), known, set(wanted)))
+    jobs = list(_jobs(index, found.values(), known, set(wanted)))
     if gone:
         with index.changing():
             for id in gone:
@@ -109,22 +109,26 @@ def find(desk: Desk) -> Iterator[Source]:
         yield from reader.find(desk.env, projects)
 
 
-def _jobs(found: Iterable[Source], known: dict[tuple[str, str], Known], wanted: set[Pass]) -> Iterator[Job]:
+def _jobs(
+    index: Index, found: Iterable[Source], known: dict[tuple[str, str], Known], wanted: set[Pass]
+) -> Iterator[Job]:
     """What has to be read, the oldest change first: an answer in two files belongs to the older one."""
     for source in sorted(found, key=lambda source: (source.stamp, source.path)):
-        entry = known.get((source.path, source.part), UNKNOWN)
+        entry = known.get((source.path, source.part))
         now = (source.size, source.stamp)
         is_quick = agents.offers(source.agent, "spends") is not None
-        if Pass.SPENDS in wanted and is_quick and entry.spent != now:
-            yield Job(source, Pass.SPENDS, _mark(entry.spent_mark))
-        if (Pass.ENTRIES in wanted or not is_quick) and entry.read != now:
-            yield Job(source, Pass.ENTRIES, _mark(entry.mark), entry.transcript)
-        if Pass.WORDS in wanted and entry.told != now:
-            yield Job(source, Pass.WORDS, _mark(entry.told_mark))
+        if Pass.SPENDS in wanted and is_quick and (entry is None or entry.spent != now):
+            yield Job(source, Pass.SPENDS, _mark(entry, "spent_mark"))
+        if (Pass.ENTRIES in wanted or not is_quick) and (entry is None or entry.read != now):
+            so_far = index.transcript(entry.id) if entry else None
+            yield Job(source, Pass.ENTRIES, _mark(entry, "mark"), so_far)
+        if Pass.WORDS in wanted and (entry is None or entry.told != now):
+            yield Job(source, Pass.WORDS, _mark(entry, "told_mark"))
 
 
-def _mark(mark: Mark | None) -> Mark | None:
-    """A mark at the start is none: such a file is written anew, not appended to."""
+def _mark(entry: Known | None, of: str) -> Mark | None:
+    """Where a pass ended. A mark at the start is none: such a file is written anew, not appended to."""
+    mark = entry.mark(of) if entry else None
     return mark if mark and mark.offset else None
 
 
@@ -133,10 +137,11 @@ def _run(jobs: list[Job], size: int) -> Iterator[Done]:
     if size < SHARE_FROM or processes == 1:
         yield from map(work, jobs)
         return
-    import multiprocessing  # lazy: only a large scan needs it
+    import gc  # lazy: only a large scan needs these
+    import multiprocessing
 
     kind = "fork" if "fork" in multiprocessing.get_all_start_methods() else "spawn"
-    with multiprocessing.get_context(kind).Pool(processes) as pool:
+    with multiprocessing.get_context(kind).Pool(processes, gc.disable) as pool:
         yield from pool.imap(work, jobs, chunksize=4)
 
 

@@ -148,12 +148,12 @@ def link(desk: Desk, id: str, transcripts: tuple[str, ...]) -> Change[Session]:
 
 def find_transcript(desk: Desk, id: str) -> str:
     """The id of the transcript with this id, or with the only one that starts so."""
-    known = {entry.transcript.id for entry in desk.index.known().values() if entry.transcript}
+    known = {entry.transcript.id for entry in desk.index.transcripts().values() if entry.transcript}
     matches = [id] if id in known else sorted(name for name in known if id and name.startswith(id))
     if not matches:
-        raise NotFound(noun="transcript", name=id, next="segue transcripts --all")
+        raise NotFound(noun="transcript", name=id, next="segue transcripts --subagents")
     if len(matches) > 1:
-        raise BadInput(what=f"More than one transcript starts with '{id}'.", next="segue transcripts --all")
+        raise BadInput(what=f"More than one transcript starts with '{id}'.", next="segue transcripts --subagents")
     return matches[0]
 
 

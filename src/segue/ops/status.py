@@ -46,6 +46,10 @@ class Overview(Struct, frozen=True):
     problems: tuple[str, ...]
 
 
+DUE = 10
+"""The exit code that says that a handoff is due: none that an error has."""
+
+
 class Check(Struct, frozen=True):
     """Whether to hand over, and why, in four fixed words."""
 
@@ -56,6 +60,10 @@ class Check(Struct, frozen=True):
     should_handoff: bool
     reason: str
     figures: str
+
+    @property
+    def exit_code(self) -> int:
+        return DUE if self.should_handoff else 0
 
 
 def thresholds_of(desk: Desk) -> Thresholds:
@@ -137,7 +145,7 @@ def _seconds(work: Work) -> float:
 
 def _sources(desk: Desk, work: Work) -> set[int]:
     files = {(transcript.path, transcript.part) for transcript in work.transcripts}
-    return {entry.id for key, entry in desk.index.known().items() if key in files}
+    return {entry.id for key, entry in desk.index.transcripts().items() if key in files}
 
 
 def _tokens(desk: Desk, work: Work) -> Tokens:

@@ -79,7 +79,7 @@ def listing(desk: Desk, wanted: Wanted, progress: refresh.Progress = refresh.in_
         raise BadInput(what="There is no word in that text.", next="segue transcripts --text 'some words'")
     passes = [Pass.SPENDS, Pass.ENTRIES] + ([Pass.WORDS] if words else [])
     refreshed = refresh.refresh(desk, passes, progress)
-    known = {entry.id: entry for entry in desk.index.known().values() if entry.transcript}
+    known = {entry.id: entry for entry in desk.index.transcripts().values() if entry.transcript}
     hits = desk.index.search(words) if words else None
     tokens = _tokens(desk)
     children = _children(known)
@@ -152,7 +152,7 @@ def find(desk: Desk, name: str) -> Shown:
     if os.sep in name or path.is_file():
         return Shown(recognise(path), None)
     refresh.refresh(desk, [Pass.ENTRIES])
-    entries = [entry for entry in desk.index.known().values() if entry.transcript]
+    entries = [entry for entry in desk.index.transcripts().values() if entry.transcript]
     matches = [entry for entry in entries if name and _name(entry).startswith(name)]
     exact = [entry for entry in matches if _name(entry) == name] or matches
     if not exact:

@@ -214,7 +214,7 @@ def _blocks(desk: Desk, purse: Purse, since: int, until: int) -> list[Line]:
 
 def _by_source(desk: Desk, purse: Purse, since: int, until: int) -> list[tuple[Transcript, list[Used]]]:
     """What each transcript used, priced as of its last day."""
-    known = {entry.id: entry.transcript for entry in desk.index.known().values()}
+    known = {entry.id: entry.transcript for entry in desk.index.transcripts().values()}
     groups: dict[int, list[Used]] = {}
     for sum in desk.index.sums("source", since, until):
         transcript = known.get(sum.period)

@@ -11,8 +11,8 @@ import os
 import sqlite3
 from array import array
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import cache, cached_property
+from collections.abc import Callable, Iterable, Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -43,51 +43,34 @@ Stamp = tuple[int, int]
 
 
 class Known:
-    """What the index knows of a source: how far each pass came, and the transcript after the full one. Taken out of
-    the row only when it is asked for: mostly nothing has changed."""
+    """What the index knows of a source: how far each pass came, and the transcript after the full one. Marks are looked
+    up when they are asked for: mostly nothing has changed."""
 
-    def __init__(self, row: Mapping[str, Any]) -> None:
-        self._row = row
-        self.id: int = row["id"]
-        self.read: Stamp = (row["size"], row["stamp"])
-        self.spent: Stamp = (row["spent_size"], row["spent_stamp"])
-        self.told: Stamp = (row["told_size"], row["told_stamp"])
+    __slots__ = ("_index", "_transcript", "agent", "id", "part", "path", "read", "spent", "told")
+
+    def __init__(self, index: Index, row: tuple[Any, ...], transcript: str | None = None) -> None:
+        self._index = index
+        self._transcript = transcript
+        self.id: int = row[0]
+        self.agent: str = row[1]
+        self.path: str = row[2]
+        self.part: str = row[3]
+        self.read: Stamp = row[4:6]
+        self.spent: Stamp = row[6:8]
+        self.told: Stamp = row[8:10]
 
     @property
     def source(self) -> Source:
-        row = self._row
-        return Source(
-            agent=row["agent"], path=row["path"], part=row["part"], size=row["size"], stamp=row["stamp"]
-        )
+        size, stamp = self.read
+        return Source(agent=self.agent, path=self.path, part=self.part, size=size, stamp=stamp)
 
     @property
-    def mark(self) -> Mark:
-        return msgspec.json.decode(self._row["mark"], type=Mark)
-
-    @property
-    def spent_mark(self) -> Mark:
-        return msgspec.json.decode(self._row["spent_mark"], type=Mark)
-
-    @property
-    def told_mark(self) -> Mark:
-        return msgspec.json.decode(self._row["told_mark"], type=Mark)
-
-    @cached_property
     def transcript(self) -> Transcript | None:
-        kept = self._row["transcript"]
-        return msgspec.json.decode(kept, type=Transcript) if kept else None
+        """Only where it was asked for with all the others."""
+        return msgspec.json.decode(self._transcript, type=Transcript) if self._transcript else None
 
-
-NEVER = -1
-UNKNOWN = Known(
-    {
-        "id": 0,
-        **dict.fromkeys(("size", "stamp", "spent_size", "spent_stamp", "told_size", "told_stamp"), NEVER),
-        **dict.fromkeys(("mark", "spent_mark", "told_mark"), "{}"),
-        "transcript": None,
-    }
-)
-"""A source that was never seen."""
+    def mark(self, of: str = "mark") -> Mark:
+        return self._index.mark(self.id, of)
 
 
 class Sum(Struct, frozen=True):
@@ -181,6 +164,7 @@ class Index:
         self.path = path or Path(os.devnull)
         self.busy_seconds = busy_seconds
         self.is_in_memory = False
+        self._kept: tuple[int, dict[int, int]] | None = None
         if path is None:
             self._connection = self._in_memory()
             return
@@ -256,6 +240,7 @@ class Index:
             yield
             self._connection.execute("commit")
         except BaseException:
+            self._kept = None
             if self._connection.in_transaction:
                 self._connection.execute("rollback")
             raise
@@ -266,7 +251,21 @@ class Index:
     # Sources
 
     def known(self) -> dict[tuple[str, str], Known]:
-        return {(row["path"], row["part"]): Known(row) for row in self._run("sources")}
+        """Every source, by its place, without what is in it."""
+        return {row[2:4]: Known(self, row) for row in map(tuple, self._run("sources"))}
+
+    def transcripts(self) -> dict[tuple[str, str], Known]:
+        """Every source that was read in full, with its transcript."""
+        rows = map(tuple, self._run("sources_read"))
+        return {row[2:4]: Known(self, row[:-1], row[-1]) for row in rows}
+
+    def transcript(self, id: int) -> Transcript | None:
+        kept = self._run("source_transcript", id=id).fetchone()["transcript"]
+        return msgspec.json.decode(kept, type=Transcript) if kept else None
+
+    def mark(self, id: int, of: str) -> Mark:
+        """Where a pass ended: the full one's 'mark', 'spent_mark' or 'told_mark'."""
+        return msgspec.json.decode(self._run("source_marks", id=id).fetchone()[of], type=Mark)
 
     def projects(self) -> list[str]:
         """The folders that are known to have been worked in."""
@@ -327,8 +326,12 @@ class Index:
             )
 
     def _counted(self) -> dict[int, int]:
-        """Every answer that is counted, and the source it is counted in."""
-        return {key: row["id"] for row in self._run("keys") for key in _keys(row["keys"])}
+        """Every answer that is counted, and the source it is counted in; kept as long as no other process writes."""
+        (version,) = self._connection.execute("pragma data_version").fetchone()
+        if self._kept is None or self._kept[0] != version:
+            keys = self._run("keys")
+            self._kept = (version, {key: row["id"] for row in keys for key in _keys(row["keys"])})
+        return self._kept[1]
 
     def _ledger(self, id: int) -> tuple[set[int], list[Row]]:
         row = self._run("spends_of", id=id).fetchone()
@@ -345,7 +348,7 @@ class Index:
                 if row[0] not in merged or sum(row[4:8]) >= sum(merged[row[0]][4:8]):
                     merged[row[0]] = row
             ledger = pack(list(merged.values()), lambda key: counted.get(key, id) == id)
-        elif any(counted.get(key, id) != id for key in keys):
+        elif not counted.keys().isdisjoint(keys) and any(counted.get(key, id) != id for key in keys):
             ledger = pack(_rows(ledger.spends), lambda key: counted.get(key, id) == id)
         counted.update(dict.fromkeys(_keys(ledger.keys), id))
         self._run("buckets_drop", source=id)

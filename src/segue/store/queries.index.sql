@@ -1,9 +1,21 @@
 -- The statements of the index.
 
 -- name: sources
--- Every source with its marks.
-select id, agent, path, part, size, stamp, mark, spent_size, spent_stamp, spent_mark, told_size, told_stamp,
-  told_mark, transcript from source;
+-- Every source, and how it was when each pass last read it.
+select id, agent, path, part, size, stamp, spent_size, spent_stamp, told_size, told_stamp from source;
+
+-- name: sources_read
+-- Those that were read in full, with the transcript.
+select id, agent, path, part, size, stamp, spent_size, spent_stamp, told_size, told_stamp, transcript
+from source where transcript is not null;
+
+-- name: source_marks
+-- Where each pass ended in one of them.
+select mark, spent_mark, told_mark from source where id = :id;
+
+-- name: source_transcript
+-- What the full pass found in one of them.
+select transcript from source where id = :id;
 
 -- name: projects
 -- The folders that transcripts began in.

@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Any
 
 from segue import clock
-from segue.agents.opencode.limits import limit_of
+from segue.agents.limit_text import LONGEST, limit_in, tells_of_limit
 from segue.agents.reading import INTERRUPT, text_of
 from segue.clock import Moment
 from segue.model import Ending, Entry, EntryKind, Origin, Spend, Tokens
@@ -173,11 +173,11 @@ class Told:
         return _note("output", origin=Origin.TOOL)
 
     def _failure(self, text: str) -> dict[str, Any]:
-        limit = limit_of({"data": {"message": text}}, None, self.model)
-        if limit is None:
+        if not tells_of_limit(text[:LONGEST]):
             return _note("output", origin=Origin.TOOL, is_error=True)
         self.ending = Ending.LIMIT.value
-        return {**_note("output", is_error=True, limits=(limit,)), "kind": EntryKind.LIMIT}
+        limits = (limit_in(text, None, self.model),)
+        return {**_note("output", is_error=True, limits=limits), "kind": EntryKind.LIMIT}
 
     def _spend(self, found: re.Match[str], text: str) -> Spend:
         """Of what was sent, some may have come from a cache or gone into one."""

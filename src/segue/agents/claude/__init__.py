@@ -7,18 +7,15 @@ apart in `text`, limits in `limits`, what was typed meanwhile in `queue`.
 
 from __future__ import annotations
 
-import copy
 import os
 import re
-import stat
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
 from segue.agents.claude.figures import spends
-from segue.agents.reading import Reading, decode, dict_of, records as json_records, text_of
+from segue.agents.reading import Reading, decode, dict_of, items_in, source_of, text_of
+from segue.agents.reading import records as json_records
 from segue.clock import Moment
 from segue.model import Agent, Entry, EntryKind, Limit, Mark, Source
 
@@ -40,12 +37,13 @@ _DEPTH = 4
 
 def find(env: Mapping[str, str], projects: Iterable[Path]) -> Iterator[Source]:
     for root in _roots(env):
-        for project in _items(root / "projects"):
+        for project in items_in(root / "projects"):
             if not _is_folder(project, follow_symlinks=True):
                 continue
-            for item in _items(project.path):
+            for item in items_in(project):
                 if item.name.endswith(".jsonl"):
-                    yield from _source(item)
+                    if source := source_of(AGENT.name, item):
+                        yield source
                 elif _is_folder(item):
                     yield from _subagents(f"{item.path}/subagents", _DEPTH)
 
@@ -63,20 +61,12 @@ def _roots(env: Mapping[str, str]) -> list[Path]:
 
 
 def _subagents(folder: str, depth: int) -> Iterator[Source]:
-    for item in _items(folder):
+    for item in items_in(folder):
         if item.name.startswith("agent-") and item.name.endswith(".jsonl"):
-            yield from _source(item)
+            if source := source_of(AGENT.name, item):
+                yield source
         elif depth and _is_folder(item):
             yield from _subagents(item.path, depth - 1)
-
-
-def _items(folder: str | Path) -> list[os.DirEntry[str]]:
-    """What is in a folder, by name; nothing where it is missing or closed."""
-    try:
-        with os.scandir(folder) as items:
-            return sorted(items, key=lambda item: item.name)
-    except OSError:
-        return []
 
 
 def _is_folder(item: os.DirEntry[str], follow_symlinks: bool = False) -> bool:
@@ -84,16 +74,6 @@ def _is_folder(item: os.DirEntry[str], follow_symlinks: bool = False) -> bool:
         return item.is_dir(follow_symlinks=follow_symlinks)
     except OSError:
         return False
-
-
-def _source(item: os.DirEntry[str]) -> Iterator[Source]:
-    try:
-        item.path.encode()
-        found = item.stat()
-    except (OSError, UnicodeEncodeError):
-        return
-    if stat.S_ISREG(found.st_mode):
-        yield Source(agent=AGENT.name, path=item.path, size=found.st_size, stamp=found.st_mtime_ns)
 
 
 # Whether a file is one
@@ -160,8 +140,6 @@ def read(source: Source, mark: Mark | None = None) -> Reading:
 def _entries(reading: Reading) -> Iterator[Entry]:
     from segue.agents.claude.records import entries_of  # lazy: totals are told without it
 
-    # What a mark remembers belongs to whoever kept it: it may be read from again.
-    reading.mark = msgspec.structs.replace(reading.mark, state=copy.deepcopy(reading.mark.state))
     for record in json_records(reading):
         yield from entries_of(record, reading, reading.mark.state)
 

@@ -7,6 +7,7 @@ apart, and of an answer that was written in several lines decodes only the last.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from typing import Annotated, Any, BinaryIO
 
@@ -15,6 +16,7 @@ from msgspec import Meta, Struct, field
 
 from segue.agents import reading
 from segue.agents.reading import Spends, count_of, dict_of, moment_of, text_of
+from segue.clock import Moment
 from segue.model import Mark, Source, Spend, Tokens
 
 CHUNK = 1 << 20
@@ -23,7 +25,8 @@ FIGURES = b'"input_tokens":'
 ID = b'"id":"msg_'
 ID_LENGTH = 48
 REPORT = b'"type":"progress"'
-HEAD = 1000
+HEAD = 700
+"""How much of a line is looked at for its kind."""
 SYNTHETIC = "<synthetic>"
 """The model that Claude Code names where it speaks itself."""
 
@@ -66,29 +69,30 @@ def spends_in(record: dict[str, Any]) -> list[Spend]:
         record = dict_of(dict_of(record.get("data")).get("message"))
     message = dict_of(record.get("message"))
     usage = message.get("usage")
-    model = text_of(message.get("model"))
-    if not isinstance(usage, dict) or model == SYNTHETIC:
+    if not isinstance(usage, dict):
         return []
-    key = _key(text_of(message.get("id")), text_of(record.get("requestId")), text_of(record.get("uuid")))
+    written = count_of(usage.get("cache_creation_input_tokens"))
     kept = count_of(dict_of(usage.get("cache_creation")).get("ephemeral_1h_input_tokens"))
     tokens = Tokens(
         input=count_of(usage.get("input_tokens")),
         output=count_of(usage.get("output_tokens")),
         cache_read=count_of(usage.get("cache_read_input_tokens")),
-        cache_write=count_of(usage.get("cache_creation_input_tokens")),
-        cache_write_long=kept,
+        cache_write=written,
+        cache_write_long=min(kept, written),
     )
-    return (
-        [Spend(key=key, model=model, tokens=tokens, at=moment_of(record.get("timestamp")))]
-        if tokens.total
-        else []
-    )
+    key = _key(text_of(message.get("id")), text_of(record.get("requestId")), text_of(record.get("uuid")))
+    return _spend(key, text_of(message.get("model")), tokens, moment_of(record.get("timestamp")))
 
 
-def _key(message: str, request: str, uuid: str) -> str:
-    if not message:
-        return uuid
-    return f"{message}:{request}" if request else message
+def _key(message: str | None, request: str | None, uuid: str | None) -> str:
+    """What makes an answer one, wherever it stands."""
+    return f"{message}:{request}" if message and request else message or request or uuid or ""
+
+
+def _spend(key: str, model: str, tokens: Tokens, at: Moment | None) -> list[Spend]:
+    if not key or not tokens.total or model == SYNTHETIC:
+        return []
+    return [Spend(key=key, model=model, tokens=tokens, at=at)]
 
 
 def spends(source: Source, mark: Mark | None = None) -> Spends:
@@ -116,7 +120,8 @@ def _blocks(file: BinaryIO, offset: int) -> Iterator[tuple[bytearray, int]]:
     """The file from an offset on, in pieces: a buffer, always the same, and how much of it is whole lines. A last
     line without an end is only given if it is a whole record."""
     file.seek(offset)
-    buffer = bytearray(CHUNK)
+    left = os.fstat(file.fileno()).st_size - offset
+    buffer = bytearray(min(CHUNK, max(left, 1)))
     kept = 0
     while got := file.readinto(memoryview(buffer)[kept:]):  # type: ignore[attr-defined]
         filled = kept + got
@@ -126,32 +131,36 @@ def _blocks(file: BinaryIO, offset: int) -> Iterator[tuple[bytearray, int]]:
             buffer[: filled - end] = buffer[end:filled]
         kept = filled - end
         if kept == len(buffer):
-            buffer.extend(bytes(len(buffer)))
+            buffer.extend(bytes(CHUNK))
     if kept and reading.decode(bytes(buffer[:kept])) is not None:
         yield buffer, kept
 
 
 def _lines_with_figures(block: bytearray, size: int) -> Iterator[bytearray]:
     """Lines with figures; of several in a row for one answer, the last."""
+    find, rfind = block.find, block.rfind
     start = end = 0
-    before_id = b""
-    at = block.find(FIGURES, 0, size)
+    before = None
+    at = find(FIGURES, 0, size)
     while at >= 0:
-        next_start = block.rfind(b"\n", end, at) + 1 or end
-        next_end = block.find(b"\n", at, size)
+        next_start = rfind(b"\n", end, at) + 1 or end
+        next_end = find(b"\n", at, size)
         if next_end < 0:
             next_end = size
-        id = b""
+        named = find(ID, next_start, next_end)
+        id = block[named : named + ID_LENGTH] if named >= 0 else None
         # A report of a sub-agent may hold an answer's figures again, where they are not its own.
-        if block.find(REPORT, next_start, min(next_start + HEAD, next_end)) < 0:
-            named = block.find(ID, next_start, next_end)
-            id = bytes(block[named : named + ID_LENGTH]) if named >= 0 else b""
-        if end and (not id or id != before_id):
+        is_same = id is not None and id == before
+        if end and (not is_same or _is_report(block, start) or _is_report(block, next_start)):
             yield block[start:end]
-        start, end, before_id = next_start, next_end, id
-        at = block.find(FIGURES, end, size)
+        start, end, before = next_start, next_end, id
+        at = find(FIGURES, end, size)
     if end:
         yield block[start:end]
+
+
+def _is_report(block: bytearray, start: int) -> bool:
+    return block.find(REPORT, start, start + HEAD) >= 0
 
 
 def _spends_of(line: bytearray) -> list[Spend]:
@@ -163,17 +172,16 @@ def _spends_of(line: bytearray) -> list[Spend]:
     if record.type == "progress":
         return spends_in(reading.decode(bytes(line)) or {})
     message = record.message
-    if message is None or message.usage is None or message.model == SYNTHETIC:
+    if message is None or message.usage is None:
         return []
     usage = message.usage
-    kept = usage.cache_creation
+    written, kept = usage.cache_creation_input_tokens, usage.cache_creation
     tokens = Tokens(
         input=usage.input_tokens,
         output=usage.output_tokens,
         cache_read=usage.cache_read_input_tokens,
-        cache_write=usage.cache_creation_input_tokens,
-        cache_write_long=kept.ephemeral_1h_input_tokens if kept else 0,
+        cache_write=written,
+        cache_write_long=min(kept.ephemeral_1h_input_tokens, written) if kept else 0,
     )
-    key = _key(message.id or "", record.request or "", record.uuid or "")
-    found = Spend(key=key, model=message.model or "", tokens=tokens, at=moment_of(record.timestamp))
-    return [found] if tokens.total else []
+    key = _key(message.id, record.request, record.uuid)
+    return _spend(key, message.model or "", tokens, moment_of(record.timestamp))

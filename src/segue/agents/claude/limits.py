@@ -60,9 +60,14 @@ def limits_of_event(record: dict[str, Any], at: Moment | None) -> tuple[Limit, .
 
 def limits_of_quota(quota: dict[str, Any], at: Moment | None) -> tuple[Limit, ...]:
     """Every window that it names. The one that it is about comes last: its figures are the surer ones."""
-    found = {name: _limit(name, told, at) for name, told in dict_of(quota.get("unifiedWindows")).items()}
+    windows = dict_of(quota.get("unifiedWindows"))
+    found = {name: _limit(name, told, at) for name, told in windows.items()}
     name = text_of(quota.get("rateLimitType")) or text_of(quota.get("type"))
-    if about := _limit(name, quota, at):
+    # The share may stand with the window alone; that nothing is left may be told by the refusal alone.
+    told = {**dict_of(windows.get(name)), **{key: value for key, value in quota.items() if value is not None}}
+    if quota.get("status") == "rejected" and _share(told) is None:
+        told["used_percentage"] = 100
+    if about := _limit(name, told, at):
         found.pop(name, None)
         found[name] = about
     return tuple(limit for limit in found.values() if limit)
@@ -124,9 +129,7 @@ def _window_until(resets_at: Moment | None, at: Moment | None) -> tuple[str, boo
 
 def _limit(name: str, told: Any, at: Moment | None) -> Limit | None:
     told = dict_of(told)
-    used = _number(told.get("used_percentage"))
-    if used is None and (share := _number(told.get("utilization"))) is not None:
-        used = round(share * 100 if share <= 1.5 else share, 2)
+    used = _share(told)
     resets = told.get("resets_at", told.get("resetsAt"))
     resets_at = moment_of(resets)
     if used is None and resets_at is None:
@@ -144,6 +147,14 @@ def _limit(name: str, told: Any, at: Moment | None) -> Limit | None:
         model=found[2] or "",
         at=at,
     )
+
+
+def _share(told: dict[str, Any]) -> float | None:
+    """How much is used, in percent."""
+    used = _number(told.get("used_percentage"))
+    if used is None and (share := _number(told.get("utilization"))) is not None:
+        used = round(share * 100 if share <= 1.5 else share, 2)
+    return used
 
 
 def _number(value: Any) -> float | None:

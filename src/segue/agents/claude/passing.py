@@ -6,17 +6,17 @@ bounded however long the file is.
 
 from __future__ import annotations
 
-import hashlib
 import re
 from typing import Any
 
+from segue.agents.linking import remember, short
 from segue.agents.reading import Reading, dict_of, moment_of, text_of
 from segue.agents.scanning import title_of
 from segue.clock import Moment
 from segue.model import Relation, Spend
 
-_REMEMBERED = 128
-"""How many ids and calls are remembered at least: a result follows its call closely, a copy its original."""
+_LINES = 128
+"""How many of the last records of sub-agents are remembered at least."""
 
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$")
 
@@ -96,7 +96,7 @@ def subagent_of(record: Record, state: State) -> str | None:
     own, parent = text_of(record.get("uuid")), text_of(record.get("parentUuid"))
     lines: dict[str, str] = state.setdefault("lines", {})
     line = lines.get(short(parent)) or (parent or own)[:8] or "sidechain"
-    remember(lines, short(own), line)
+    remember(lines, short(own), line, _LINES)
     return line
 
 
@@ -105,22 +105,3 @@ def call_of(call: str | None, state: State) -> tuple[str | None, str | None]:
     known = dict_of(state.get("calls")).get(call or "")
     return (known[0], known[1]) if known else (None, None)
 
-
-def unique(id: str, state: State) -> str:
-    """The id, or another where it was used shortly before."""
-    seen: dict[str, int] = state.setdefault("seen", {})
-    used = seen.get(short(id), 0)
-    remember(seen, short(id), used + 1)
-    return unique(f"{id}~{used + 1}", state) if used else id
-
-
-def short(id: str) -> str:
-    return hashlib.blake2b(id.encode(), digest_size=6).hexdigest()
-
-
-def remember(known: dict[str, Any], key: str, value: Any) -> None:
-    """Keep it, and forget the oldest from time to time."""
-    known[key] = value
-    if len(known) > 2 * _REMEMBERED:
-        for old in list(known)[:_REMEMBERED]:
-            del known[old]

@@ -19,12 +19,10 @@ from segue.agents.claude.passing import (
     call_of,
     learn,
     learn_title,
-    remember,
-    short,
     subagent_of,
-    unique,
 )
 from segue.agents.claude.text import Piece, gist, is_typed, note, pieces_of
+from segue.agents.linking import arrived, is_known, link, remember, unringed, unused
 from segue.agents.reading import INTERRUPT, Reading, count_of, dict_of, text_of
 from segue.model import Entry, EntryKind, Origin
 
@@ -34,6 +32,12 @@ _BOOKKEEPING = frozenset(
      "api-request-shape", "api-request-blob", "cost-state", "worktree-state", "content-replacement", "started",
      "stream_event", "tool_progress", "auth_status", "tool_use_summary", "keep_alive")
 )  # fmt: skip
+
+_IDS = 512
+"""How many of the last records' ids are remembered at least: only among so many is an id sure to be one entry's
+alone. A copy follows its original closely, unless a whole file was written twice over."""
+_CALLS = 128
+"""How many calls that wait for their results are remembered at least."""
 
 _COPIES = ("api-request", "prompt_snapshot")
 """Copies of what was sent to the model: kept as they are, and nobody's words."""
@@ -119,7 +123,7 @@ def _queue_operation(way: Pass, record: Record) -> list[Piece]:
 
 def _summary(way: Pass, record: Record) -> list[Piece]:
     """A title that the model gave to a conversation: this one, or another that was listed beside it."""
-    if short(text_of(record.get("leafUuid"))) in way.state.get("seen", {}):
+    if is_known(way.state, text_of(record.get("leafUuid"))):
         learn_title(way, text_of(record.get("summary")))
     return []
 
@@ -168,7 +172,7 @@ _HANDLERS: dict[str, Callable[[Pass, Record], list[Piece]]] = {
 
 def _finished(found: list[Piece], way: Pass) -> list[Entry]:
     record, state = way.record, way.state
-    own = unique(_id(record.get("uuid")) or f"record-{state['n']}", state)
+    own = unused(state, _id(record.get("uuid")) or f"record-{state['n']}", _IDS)
     parent = _parent(found, way, own)
     cwd, branch = text_of(record.get("cwd")) or None, text_of(record.get("gitBranch")) or None
     entries = []
@@ -176,7 +180,8 @@ def _finished(found: list[Piece], way: Pass) -> list[Entry]:
         is_last = number == len(found)
         id = own if is_last else f"{own}#{number}"
         if piece.kind is EntryKind.CALL and piece.call:
-            remember(state.setdefault("calls", {}), piece.call, [id, piece.tool])
+            remember(state.setdefault("calls", {}), piece.call, [id, piece.tool], _CALLS)
+        link(state, id, parent)
         entries.append(
             Entry(
                 id=id,
@@ -202,6 +207,7 @@ def _finished(found: list[Piece], way: Pass) -> list[Entry]:
     for piece in found:
         if piece.kind is EntryKind.RESULT:
             state.get("calls", {}).pop(piece.call, None)
+    arrived(state, own)
     return entries
 
 
@@ -215,7 +221,7 @@ def _parent(found: list[Piece], way: Pass, own: str) -> str | None:
         named = named or text_of(state.get("tip"))
     if found[0].kind is EntryKind.RESULT and found[0].call:
         named = call_of(found[0].call, state)[0] or named
-    return named if named and named != own else None
+    return unringed(state, own, named)
 
 
 def _id(value: Any) -> str:

@@ -23,7 +23,8 @@ from pathlib import Path
 import msgspec
 
 from segue.agents.codex.rollout import Rollout
-from segue.agents.reading import Reading, records as json_records
+from segue.agents.reading import Reading
+from segue.agents.reading import records as json_records
 from segue.model import Agent, Entry, Mark, Source
 
 AGENT = Agent(

@@ -1,4 +1,5 @@
-"""What Gemini CLI prints when a quota is used up. It writes nothing of that into its transcript.
+"""What Gemini CLI prints when a quota is used up, and what Qwen Code, which came from it, writes down. Gemini CLI
+itself writes nothing of that into its transcript any more.
 
 The words are Google's, passed on with additions: on standard error, and with `--output-format stream-json` in
 the result on standard output. Seen with version 0.61; the sentences with "Access resets" are the interactive
@@ -21,44 +22,58 @@ SENTENCE = 2000
 """How far from where a limit is first spoken of the rest is looked for."""
 
 _SPENT = re.compile(
-    r"exhausted your (?:daily quota|capacity)|exceeded your current quota|quota exceeded|check quota"
-    r"|quota will reset|usage limit reached|QUOTA_EXHAUSTED",
+    r"exhausted your (?:daily quota|capacity)|exceeded your (?:current |daily )?quota|quota exceeded|check quota"
+    r"|quota will reset|usage limit reached|QUOTA_EXHAUSTED|quota has been reached|insufficient_quota"
+    r"|reached your (?:daily )?(?P<model>[a-z][\w.-]* )?quota limit|rate.?limit (?:exceeded|reached|hit)",
     re.IGNORECASE,
 )
+"""What this and older versions say, and what the services that Qwen Code talks to do."""
 _REFUSED = re.compile(
-    r"RESOURCE_EXHAUSTED|\b(?:status|code)\b\W{1,4}429\b|RetryableQuotaError", re.IGNORECASE
+    r"RESOURCE_EXHAUSTED|resource (?:has been )?exhausted|\b(?:status|code)\b\W{1,4}429\b|RetryableQuotaError",
+    re.IGNORECASE,
 )
 _OTHERS_FAULT = re.compile(r"no capacity available|MODEL_CAPACITY_EX", re.IGNORECASE)
 
-_DAY = re.compile(r"daily quota|per ?day|requests per day", re.IGNORECASE)
+_DAY = re.compile(r"daily|per.?day", re.IGNORECASE)
 _MINUTE = re.compile(r"per ?minute", re.IGNORECASE)
 _END = re.compile(r"quota will reset|access resets", re.IGNORECASE)
+_FAMILY = re.compile(r"\ball (\w+) models\b|quota metric '(gemini [\d.]+ [\w-]+)", re.IGNORECASE)
 _MODEL = re.compile(
-    r"\bmodel[\"']?\s*[:=]\s*[\"']?(?P<a>[a-z][\w.-]*\w)|limit reached for (?P<b>[a-z][\w.-]*\w)",
-    re.IGNORECASE,
+    r"\bmodel[\"']?\s*[:=]\s*[\"']?([a-z][\w.-]*\w)|limit reached for ([a-z][\w.-]*\w)", re.IGNORECASE
 )
 _ONE_MODEL = re.compile(r"\bon this model\b|PerModel\b", re.IGNORECASE)
 
 
 def limit_of_error(text: str, at: Moment | None, model: str = "") -> Limit | None:
-    """The limit that the output of a run tells of that failed or hangs (of one that went well it may be what
-    the model talked about). None where it tells of none, or of a server that had no room. `model` is the one
-    that was asked, where the caller knows it."""
+    """The limit that an error tells of, or the output of a run that failed or hangs (of one that went well it may
+    be what the model talked about). None where it tells of none, or of a server that had no room. `model` is the
+    one that was asked, where the caller knows it."""
     text = text[-LONGEST:]
-    spent = _SPENT.search(text) or (None if _OTHERS_FAULT.search(text) else _REFUSED.search(text))
-    if spent is None:
+    spent = _SPENT.search(text)
+    found = spent or (None if _OTHERS_FAULT.search(text) else _REFUSED.search(text))
+    if found is None:
         return None
-    said = text[spent.start() :][:SENTENCE]
-    named = _MODEL.search(said)
-    is_for_one = named is not None or _ONE_MODEL.search(said) is not None
+    said = text[found.start() :][:SENTENCE]
+    named = (spent["model"] or "").strip() if spent else ""
+    named = named or _model_in(said) or (model if _ONE_MODEL.search(said) else "")
+    is_for_one = bool(named) or _ONE_MODEL.search(said) is not None
+    window = _window(said)
     return Limit(
-        window=_window(said),
+        window=window,
         scope=Scope.MODEL if is_for_one else Scope.ACCOUNT,
         used_percent=100,
-        resets_at=_end(said, at),
-        model=(named["a"] or named["b"] if named else model) if is_for_one else "",
+        resets_at=_end(said, at, window),
+        model=named,
         at=at,
     )
+
+
+def _model_in(said: str) -> str:
+    """The model that is spent, as it is called in requests; or a family of them, as 'pro'."""
+    if family := _FAMILY.search(said):
+        return (family[1] or family[2]).lower().replace(" ", "-")
+    found = _MODEL.search(said)
+    return found[1] or found[2] if found else ""
 
 
 def _window(said: str) -> str:
@@ -67,9 +82,6 @@ def _window(said: str) -> str:
     return "1m" if _MINUTE.search(said) else ""
 
 
-def _end(said: str, at: Moment | None) -> Moment | None:
-    """When it ends. With a quota of a day Google also tells seconds to wait, after which it is still spent."""
+def _end(said: str, at: Moment | None, window: str) -> Moment | None:
     told = _END.search(said)
-    if told:
-        return limit_text.reset_in(said[told.start() :], at)
-    return None if _DAY.search(said) else limit_text.reset_in(said, at)
+    return limit_text.end_of(said[told.start() :] if told else said, at, window)

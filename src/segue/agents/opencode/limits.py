@@ -12,6 +12,7 @@ from datetime import UTC
 from typing import Any
 
 from segue import clock
+from segue.agents import limit_text
 from segue.agents.reading import decode_any, dict_of, list_of, moment_of, text_of
 from segue.clock import Moment
 from segue.model import Limit, Scope
@@ -21,24 +22,6 @@ OVERFLOW = "ContextOverflowError"
 LONGEST_WAIT_S = 366 * 86_400
 LOOKED_AT = 8_000
 
-WORDS = re.compile(
-    r"insufficient[ _]quota|usage[ _]?limit|rate[ _-]?limit|too[ _]many[ _]requests|resource[ _]exhausted"
-    r"|quota[ _](?:exceeded|exhausted)|(?:exceeded|exhausted) your (?:\w+ )?quota"
-    r"|credit balance is too low|billing[ _](?:error|limit|hard)|spending (?:cap|limit)|payment required",
-    re.IGNORECASE,
-)
-MONEY = re.compile(
-    r"insufficient[ _](?:quota|balance|credit|funds)|credit balance|billing|spend|payment|out of credits",
-    re.IGNORECASE,
-)
-WINDOWS = (
-    ("5h", re.compile(r"\b5[ -]?h(?:ou)?rs?\b|five[ _-]?hour", re.IGNORECASE)),
-    ("day", re.compile(r"per[ _-]?day|\bdaily\b|free usage exceeded", re.IGNORECASE)),
-    ("week", re.compile(r"per[ _-]?week|\bweekly\b|seven[ _-]?day|\b7[ -]?days?\b", re.IGNORECASE)),
-    ("month", re.compile(r"per[ _-]?month|\bmonthly\b", re.IGNORECASE)),
-    ("1m", re.compile(r"per[ _-]?minute|\b[rt]pm\b", re.IGNORECASE)),
-)
-ONE_MODEL = re.compile(r"per[ _-]?model|(?:on|for|of) this model", re.IGNORECASE)
 DELAY = re.compile(r"(\d+(?:\.\d+)?)s")
 
 
@@ -49,18 +32,13 @@ def limit_of(error: dict[str, Any], at: Moment | None, model: str) -> Limit | No
         return Limit(window="context", scope=Scope.MODEL, used_percent=100, model=model, at=at)
     said = f"{text_of(data.get('message'))}\n{text_of(data.get('responseBody'))}"[:LOOKED_AT]
     status = data.get("statusCode")
-    if status not in (PAYMENT_REQUIRED, TOO_MANY_REQUESTS) and (_is_fault(status) or not WORDS.search(said)):
+    is_refused = status in (PAYMENT_REQUIRED, TOO_MANY_REQUESTS)
+    if not is_refused and (_is_fault(status) or not limit_text.tells_of_limit(said)):
         return None
     headers = {name.lower(): value for name, value in dict_of(data.get("responseHeaders")).items()}
-    is_one_model = bool(model and ONE_MODEL.search(said))
-    return Limit(
-        window=_window(status, said, headers),
-        scope=Scope.MODEL if is_one_model else Scope.ACCOUNT,
-        used_percent=100,
-        resets_at=_reset(headers, text_of(data.get("responseBody")), at),
-        model=model if is_one_model else "",
-        at=at,
-    )
+    window = _window(status, said, headers)
+    resets_at = _reset(headers, text_of(data.get("responseBody")), at, window)
+    return limit_text.limit_reached(said, at, model, window, resets_at)
 
 
 def _is_fault(status: Any) -> bool:
@@ -70,16 +48,15 @@ def _is_fault(status: Any) -> bool:
 
 def _window(status: Any, said: str, headers: dict[str, Any]) -> str:
     claim = text_of(headers.get("anthropic-ratelimit-unified-representative-claim"))
-    for window, words in WINDOWS:
-        if words.search(claim) or words.search(said):
-            return window
+    if window := limit_text.window_in(f"{claim}\n{said}"):
+        return window
     minutes = _number(headers.get("x-codex-primary-window-minutes"))
     if minutes:
         return {300: "5h", 1440: "day", 10080: "week"}.get(int(minutes), f"{int(minutes)}m")
-    return "spend" if status == PAYMENT_REQUIRED or MONEY.search(said) else ""
+    return "spend" if status == PAYMENT_REQUIRED or limit_text.is_about_money(said) else ""
 
 
-def _reset(headers: dict[str, Any], body: str, at: Moment | None) -> Moment | None:
+def _reset(headers: dict[str, Any], body: str, at: Moment | None, window: str) -> Moment | None:
     """When it ends: told as a time, or as how long to wait from then on."""
     error = dict_of(dict_of(decode_any(body.encode(errors="replace")) if body else None).get("error"))
     unified = _number(headers.get("anthropic-ratelimit-unified-reset"))
@@ -91,7 +68,7 @@ def _reset(headers: dict[str, Any], body: str, at: Moment | None) -> Moment | No
         wait = milliseconds / 1000
     if wait is None:
         wait = _number(headers.get("retry-after"))
-    if wait is None:
+    if wait is None and window != "day":  # of a day's quota it is not the end
         wait = _delay(error)
     return clock.later(at, wait) if at and wait is not None and 0 <= wait <= LONGEST_WAIT_S else None
 

@@ -7,80 +7,27 @@ first version: answers are told apart by their time and their figures.
 
 from __future__ import annotations
 
-import copy
-import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
 
-import msgspec
-
-from segue.agents import reading
-from segue.agents.pi import content
-from segue.agents.reading import (
-    INTERRUPT,
-    Reading,
-    compact,
-    count_of,
-    dict_of,
-    list_of,
-    moment_of,
-    text_of,
-)
-from segue.clock import Moment
-from segue.model import (
-    Agent,
-    Entry,
-    EntryKind,
-    Mark,
-    Origin,
-    Relation,
-    Source,
-    Spend,
-    Tokens,
-)
+from segue.agents.reading import Reading, sources_like
+from segue.model import Agent, Entry, Mark, Source
 
 AGENT = Agent(name="pi", title="pi", vendor="pi", program="pi", tested="")
 
 PATTERNS = ("*/*.jsonl", "*.jsonl")
-NOTES = ("model_change", "thinking_level_change", "custom", "label", "session_info", "session")
-DEAREST_USD = 1e6
-"""A price above this is no price."""
 
 _HEADER = re.compile(rb'\s*\{[^{}]*"type"\s*:\s*"session"[,}\s]')
-_SKILL = re.compile(r'<skill name="([^"]+)" location="[^"]*">\n.*?\n</skill>', re.DOTALL)
-_FILES = re.compile(r'(?:<file name="[^"\n]*">.*?</file>\n)+', re.DOTALL)
-_ID = re.compile(r"_([\w-]+)\.jsonl$")
 
 
 def find(env: Mapping[str, str], projects: Iterable[Path]) -> Iterator[Source]:
     home, named = env.get("HOME", ""), env.get("PI_CODING_AGENT_DIR", "")
     if named.startswith("~"):
         named = home + named[1:]
-    if not named and not home:
-        return
-    sessions = Path(named or Path(home) / ".pi" / "agent") / "sessions"
-    for pattern in PATTERNS:
-        try:
-            found = sorted(sessions.glob(pattern))
-        except OSError:  # a folder that was there a moment ago
-            continue
-        for path in found:
-            source = _source(path)
-            if source:
-                yield source
-
-
-def _source(path: Path) -> Source | None:
-    try:
-        str(path).encode()
-        seen = path.stat()
-    except (OSError, UnicodeEncodeError):
-        return None
-    if not path.is_file():
-        return None
-    return Source(agent=AGENT.name, path=str(path), size=seen.st_size, stamp=seen.st_mtime_ns)
+    if named or home:
+        folder = Path(named or Path(home) / ".pi" / "agent") / "sessions"
+        yield from sources_like(AGENT.name, folder, PATTERNS)
 
 
 def recognise(start: bytes) -> bool:
@@ -88,236 +35,10 @@ def recognise(start: bytes) -> bool:
 
 
 def read(source: Source, mark: Mark | None = None) -> Reading:
-    kept = msgspec.structs.replace(mark, state=copy.deepcopy(mark.state)) if mark else None
-    return Reading(source, kept, _entries)
+    return Reading(source, mark, _entries)
 
 
-def _entries(reading_: Reading) -> Iterator[Entry]:
-    for record in reading.records(reading_):
-        state = reading_.mark.state
-        _describe(reading_, record)
-        yield from _place(state, record, _pieces(reading_, record))
+def _entries(reading: Reading) -> Iterator[Entry]:
+    from segue.agents.pi import records  # lazy: finding and recognising need none of it
 
-
-def _describe(reading_: Reading, record: dict[str, Any]) -> None:
-    """Take over what a record says of the transcript."""
-    told: dict[str, Any] = {}
-    if record.get("type") == "session":
-        told["id"] = text_of(record.get("id"))
-        told["project"] = text_of(record.get("cwd"))
-        origin = text_of(record.get("parentSession")) or text_of(record.get("branchedFrom"))
-        found = _ID.search(origin)
-        if found:
-            told |= {"parent": found.group(1), "relation": Relation.FORK}
-    elif record.get("type") == "session_info":
-        told["title"] = text_of(record.get("name"))
-    reading_.learn(**{key: value for key, value in told.items() if value})
-
-
-def _place(state: dict[str, Any], record: dict[str, Any], pieces: list[Entry]) -> Iterator[Entry]:
-    """Give a record's pieces their ids: the last one has the record's own, the others come before it."""
-    state["records"] = state.get("records", 0) + 1
-    native = text_of(record.get("id")) if record.get("type") != "session" else "session"
-    name = native or f"record:{state['records']}"
-    is_linked = "parentId" in record
-    parent = text_of(record.get("parentId")) or None if is_linked else state.get("last")
-    calls: dict[str, str] = state.setdefault("calls", {})
-    for number, piece in enumerate(pieces, 1):
-        id = _unused(state, name if number == len(pieces) else f"{name}#{number}")
-        answered = calls.pop(piece.call, None) if piece.call and piece.kind is EntryKind.RESULT else None
-        if piece.call and piece.kind is EntryKind.CALL:
-            calls[piece.call] = id
-        yield msgspec.structs.replace(
-            piece,
-            id=id,
-            parent=answered or parent,
-            at=moment_of(record.get("timestamp")),
-            cwd=text_of(record.get("cwd")) or None,
-            native=record,
-        )
-        parent = id
-    state["last"] = parent
-
-
-def _unused(state: dict[str, Any], id: str) -> str:
-    """An id that no entry has: a record may be written twice."""
-    used: dict[str, int] = state.setdefault("used", {})
-    unique, count = id, 1
-    while unique in used:
-        count += 1
-        unique = f"{id}~{count}"
-    used[unique] = 1
-    return unique
-
-
-# Records
-
-
-def _pieces(reading_: Reading, record: dict[str, Any]) -> list[Entry]:
-    kind = text_of(record.get("type"))
-    if kind == "message":
-        return _message(reading_, record)
-    if kind in ("compaction", "branch_summary"):
-        return [content.bare(EntryKind.SUMMARY, Origin.ASSISTANT, text_of(record.get("summary")), tool=kind)]
-    if kind == "custom_message":
-        return _injected(text_of(record.get("customType")) or kind, record.get("content"))
-    if kind not in NOTES:
-        reading_.unknown[kind or "record"] += 1
-    text = next(
-        (text_of(record[key]) for key in ("modelId", "thinkingLevel", "label", "name") if key in record), ""
-    )
-    return [content.note(kind or "record", text)]
-
-
-def _message(reading_: Reading, record: dict[str, Any]) -> list[Entry]:
-    message = dict_of(record.get("message"))
-    match message.get("role"):
-        case "user":
-            return _user(message.get("content"))
-        case "assistant":
-            return _answer(record, message)
-        case "toolResult":
-            return _result(message)
-        case "bashExecution":
-            return _bash(message, len(reading_.mark.state.get("used", ())))
-        case "custom" | "hookMessage":
-            return _injected(text_of(message.get("customType")) or "custom", message.get("content"))
-        case "branchSummary" | "compactionSummary":
-            return [content.bare(EntryKind.SUMMARY, Origin.ASSISTANT, text_of(message.get("summary")))]
-        case role:
-            name = text_of(role) or "message"
-            reading_.unknown[name] += 1
-            return [content.note(name, content.text(message.get("content")))]
-
-
-def _user(found: Any) -> list[Entry]:
-    """What a person typed, apart from the files and skills that the program put before it."""
-    text = content.text(found)
-    pieces = list(content.images(found, Origin.HUMAN))
-    files = _FILES.match(text)
-    if files:
-        pieces.append(content.note("file", files.group()))
-        text = text[files.end() :]
-    skill = _SKILL.match(text)
-    if skill:
-        pieces.append(content.note("skill", skill.group()))
-        text = f"/skill:{skill.group(1)} {text[skill.end() :].strip()}".strip()
-    if text.strip():
-        pieces.append(content.bare(EntryKind.PROMPT, Origin.HUMAN, text))
-    return pieces or [content.note("user")]
-
-
-def _injected(tool: str, found: Any) -> list[Entry]:
-    return [*content.images(found, Origin.SYSTEM), content.note(tool, content.text(found))]
-
-
-def _answer(record: dict[str, Any], message: dict[str, Any]) -> list[Entry]:
-    at, model = moment_of(record.get("timestamp")), text_of(message.get("model"))
-    pieces = [piece for block in list_of(message.get("content")) if (piece := _block(dict_of(block)))]
-    spend = _spend(message, at, model)
-    end = _end(message, at, model)
-    if end:
-        pieces.append(end)
-    if not pieces:
-        pieces = [content.note("answer")]
-    # The words and calls bear what was spent; what ended them only where there is nothing else.
-    bearer = len(pieces) - (2 if end and len(pieces) > 1 else 1)
-    pieces[bearer] = msgspec.structs.replace(pieces[bearer], spend=spend)
-    return [msgspec.structs.replace(piece, model=model or None) for piece in pieces]
-
-
-def _block(block: dict[str, Any]) -> Entry | None:
-    match block.get("type"):
-        case "text":
-            text = text_of(block.get("text"))
-            return content.bare(EntryKind.REPLY, Origin.ASSISTANT, text) if text.strip() else None
-        case "thinking":
-            text = text_of(block.get("thinking"))
-            return content.bare(EntryKind.THOUGHT, Origin.ASSISTANT, text) if text.strip() else None
-        case "toolCall":
-            return content.bare(
-                EntryKind.CALL,
-                Origin.ASSISTANT,
-                compact(block.get("arguments") if "arguments" in block else {}),
-                tool=text_of(block.get("name")) or None,
-                call=text_of(block.get("id")) or None,
-            )
-        case "image":
-            return content.bare(EntryKind.IMAGE, Origin.ASSISTANT, content.reference(block))
-        case kind:
-            return content.note(text_of(kind) or "block")
-
-
-def _end(message: dict[str, Any], at: Moment | None, model: str) -> Entry | None:
-    """Why an answer ended before it was whole."""
-    text = text_of(message.get("errorMessage"))
-    match message.get("stopReason"):
-        case "aborted":
-            return content.bare(EntryKind.NOTE, Origin.HUMAN, text, tool=INTERRUPT)
-        case "error":
-            limit = content.limit(text, at)
-            if limit:
-                return content.bare(EntryKind.LIMIT, Origin.SYSTEM, text, limits=(limit,))
-            return content.note("error", text)
-    return None
-
-
-def _spend(message: dict[str, Any], at: Moment | None, model: str) -> Spend | None:
-    usage = dict_of(message.get("usage"))
-    written = count_of(usage.get("cacheWrite"))
-    tokens = Tokens(
-        input=count_of(usage.get("input")),
-        output=count_of(usage.get("output")),
-        cache_read=count_of(usage.get("cacheRead")),
-        cache_write=written,
-    )
-    if tokens == Tokens():
-        return None
-    figures = (tokens.input, tokens.output, tokens.cache_read, tokens.cache_write)
-    when = message.get("timestamp") if isinstance(message.get("timestamp"), int) else at
-    key = ":".join(str(part) for part in (AGENT.name, when, model, *figures))
-    return Spend(key=key, model=model, tokens=tokens, at=at, cost_usd=_price(usage))
-
-
-def _price(usage: dict[str, Any]) -> float | None:
-    price = dict_of(usage.get("cost")).get("total")
-    if isinstance(price, bool) or not isinstance(price, int | float):
-        return None
-    return float(price) if 0 <= price < DEAREST_USD else None
-
-
-# What tools give back
-
-
-def _result(message: dict[str, Any]) -> list[Entry]:
-    found = message.get("content")
-    result = content.bare(
-        EntryKind.RESULT,
-        Origin.TOOL,
-        content.text(found),
-        tool=text_of(message.get("toolName")) or None,
-        call=text_of(message.get("toolCallId")) or None,
-        status=content.exit_status(text_of(message.get("toolName")), content.text(found)),
-        is_error=message.get("isError") is True,
-    )
-    return [*content.images(found, Origin.TOOL), result]
-
-
-def _bash(message: dict[str, Any], number: int) -> list[Entry]:
-    """A command that the person ran themselves, with a `!` before it."""
-    call = f"bash:{number}"
-    command = json.dumps(
-        {"command": text_of(message.get("command"))}, ensure_ascii=False, separators=(",", ":")
-    )
-    status = message.get("exitCode")
-    is_number = isinstance(status, int) and not isinstance(status, bool)
-    result = content.bare(
-        EntryKind.RESULT,
-        Origin.TOOL,
-        text_of(message.get("output")),
-        tool="bash",
-        call=call,
-        status=status if is_number else None,
-        is_error=bool(is_number and status) or message.get("cancelled") is True,
-    )
-    return [content.bare(EntryKind.CALL, Origin.HUMAN, command, tool="bash", call=call), result]
+    return records.entries(reading)

@@ -12,8 +12,6 @@ from segue.ops.sessions import Change
 from segue.ops.status import Check
 
 RULE = "=" * 70
-DUE = 10
-"""The exit code that says that a handoff is due: none that an error has."""
 
 
 def check_screen(found: Check) -> str:
@@ -40,7 +38,7 @@ def check_screen(found: Check) -> str:
 @click.option(
     "--warning-only", is_flag=True, help="Say NO up to the urgent threshold, and only name the reason."
 )
-@answers(check_screen, exit_code=lambda found: DUE if found.should_handoff else 0)
+@answers(check_screen, exit_code=lambda found: found.exit_code)
 def check(frame: Frame, warning_only: bool) -> Check:
     """Say whether this folder's session should be handed over; exit code 10 if it should, 0 if not."""
     return status.check(frame.desk, warning_only)

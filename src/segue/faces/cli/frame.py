@@ -18,11 +18,11 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import click
-import msgspec
 
 from segue import clock as clocks
 from segue.clock import Clock
 from segue.errors import CannotPrint
+from segue.faces.encode import to_json as to_json
 from segue.ops import desk as desks
 from segue.ops.desk import Desk, NewId
 from segue.text import printable
@@ -127,27 +127,6 @@ class Frame:
                 f"note: {where} is left out: an untrusted project may only narrow "
                 "(segue trust, once you have read the file)"
             )
-
-
-def to_json(value: Any, indent: int = 2) -> str:
-    """A value for programs, on one line without indent. A name that is no UTF-8 is shown as well as it can
-    be."""
-    try:
-        encoded = msgspec.json.encode(value, enc_hook=str)
-    except RecursionError:
-        # Nested as deeply as nothing that anyone wrote.
-        encoded = msgspec.json.encode({"error": "nested too deeply to be shown"})
-    except UnicodeEncodeError:
-        encoded = msgspec.json.encode(_encodable(msgspec.to_builtins(value, enc_hook=str)))
-    return msgspec.json.format(encoded, indent=indent or -1).decode()
-
-
-def _encodable(value: Any) -> Any:
-    if isinstance(value, str):
-        return value.encode(errors="replace").decode()
-    if isinstance(value, dict):
-        return {_encodable(key): _encodable(inner) for key, inner in value.items()}
-    return [_encodable(inner) for inner in value] if isinstance(value, list | tuple) else value
 
 
 def _where() -> Path:

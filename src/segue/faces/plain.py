@@ -1,0 +1,68 @@
+"""What programs ask for most often, in its plainest form, answered without loading the command line: that takes longer
+than the answer.
+
+    segue usage [BY] --json
+    segue check --json
+
+Whatever is not exactly one of these, or does not go well, goes the usual way, which gives the same answer.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from segue.errors import SegueError
+from segue.faces.encode import to_json
+from segue.ops import desk as desks
+from segue.ops.desk import Desk
+
+
+def answer(argv: Sequence[str]) -> int | None:
+    """The exit code; None for what is not answered here."""
+    asked = _asked(argv)
+    if asked is None:
+        return None
+    try:
+        desk = desks.open_desk(env=os.environ, cwd=Path.cwd())
+        if desk.resolved.ignored or (desk.project_file and desk.project_file.problem):
+            return None
+        try:
+            value, code = asked(desk)
+        finally:
+            desk.close()
+        text = to_json(value) + "\n"
+    except (SegueError, OSError):
+        return None
+    sys.stdout.write(text)
+    sys.stdout.flush()
+    return code
+
+
+def _asked(argv: Sequence[str]) -> Callable[[Desk], tuple[Any, int]] | None:
+    match argv:
+        case ["usage", "--json"]:
+            return lambda desk: _usage(desk, "daily")
+        case ["usage", by, "--json"] if by.isalpha():
+            return lambda desk: _usage(desk, by)
+        case ["check", "--json"]:
+            return _check
+    return None
+
+
+def _usage(desk: Desk, by: str) -> tuple[Any, int]:
+    from segue.ops import usage  # lazy: each answer loads only its own
+
+    if by not in list(usage.By):
+        raise SegueError(what=f"there is no '{by}'")
+    return usage.report(desk, usage.By(by)), 0
+
+
+def _check(desk: Desk) -> tuple[Any, int]:
+    from segue.ops import status  # lazy: as above
+
+    found = status.check(desk)
+    return found, found.exit_code

@@ -1,0 +1,78 @@
+"""What is answered without the command line is what the command line answers."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from tests.conftest import CommandLine
+from tests.world import Conversation
+
+
+def both(cli: CommandLine, *arguments: str) -> tuple[tuple[int, str, str], tuple[int, str, str]]:
+    """The same asked of the front door, and of the command line behind it."""
+    env = {**cli.env, "PYTHONPATH": os.pathsep.join(filter(None, sys.path)), "TZ": "UTC"}
+    codes = (
+        "from segue.__main__ import main; main()",
+        "import sys; from segue.faces.cli import main; sys.exit(main())",
+    )
+    found = []
+    for code in codes:
+        done = subprocess.run(
+            [sys.executable, "-c", code, *arguments], capture_output=True, text=True, cwd=cli.cwd, env=env
+        )
+        found.append((done.returncode, done.stdout, done.stderr))
+    return found[0], found[1]
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("usage", "--json"),
+        ("usage", "models", "--json"),
+        ("usage", "sessions", "--json"),
+        ("usage", "nonsense", "--json"),
+        ("usage", "--since", "3d", "--json"),
+        ("check", "--json"),
+        ("check", "--warning-only", "--json"),
+        ("chek", "--json"),
+        ("--json",),
+    ],
+    ids=" ".join,
+)
+def test_both_ways_give_the_same_answer(cli: CommandLine, arguments: tuple[str, ...]) -> None:
+    talk = Conversation(cli.folder, cli.cwd, "aaaa")
+    talk.prompt("Mend the invoices")
+    talk.reply("On it", cache_read_input_tokens=190_000)
+    quick, usual = both(cli, *arguments)
+    assert quick[0] == usual[0] and quick[2] == usual[2]
+    if arguments != ("--json",):  # that one tells the time
+        assert quick[1] == usual[1]
+
+
+def test_a_strangers_settings_are_spoken_of_all_the_same(cli: CommandLine) -> None:
+    (cli.cwd / ".segue.toml").write_text("[limits]\nrecommend = 1\n")
+    quick, usual = both(cli, "usage", "--json")
+    assert quick == usual and "left out" in quick[2]
+
+
+def test_totals_are_told_without_loading_the_command_line(cli: CommandLine) -> None:
+    Conversation(cli.folder, cli.cwd, "aaaa").reply("Done")
+    code = (
+        "import sys; sys.argv = ['segue', 'usage', '--json']; import segue.__main__ as m\n"
+        "try: m.main()\nexcept SystemExit: print(*sys.modules, file=sys.stderr)"
+    )
+    env = {**cli.env, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=cli.cwd, env=env)
+    loaded = set(done.stderr.split())
+    assert "segue.ops.usage" in loaded
+    assert not loaded & {
+        "click",
+        "segue.store.opening",
+        "segue.agents.claude.records",
+        "segue.facts",
+        "subprocess",
+    }
