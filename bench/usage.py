@@ -43,6 +43,18 @@ def peer() -> Path:
     return folder / "node_modules" / ".bin" / "ccusage"
 
 
+def installed(folder: Path) -> Path:
+    """Segue as a user has it: with what it needs to run, and nothing else that could slow it down or speed it up."""
+    subprocess.run([sys.executable, "-m", "venv", folder], check=True)
+    python = folder / "bin" / "python"
+    pip = [python, "-m", "pip", "install", "-qq", "--disable-pip-version-check"]
+    subprocess.run(
+        [*pip, "--no-deps", "--require-hashes", "-r", tree.ROOT / "requirements" / "run.txt"], check=True
+    )
+    subprocess.run([*pip, "--no-deps", "--no-build-isolation", tree.ROOT], check=True)
+    return folder / "bin" / "segue"
+
+
 def timed(argv: list[str | Path], env: dict[str, str]) -> tuple[float, dict[str, Any]]:
     started = time.perf_counter()
     done = subprocess.run(argv, env=env, capture_output=True, check=True)
@@ -67,7 +79,7 @@ def append(projects: Path, number: int) -> None:
         file.write(tree.IDS.sub(rb'"\1":"\g<2>w%02d' % number, whole))
 
 
-def compare(folder: Path, program: Path, rounds: int) -> bool:
+def compare(folder: Path, segue: Path, program: Path, rounds: int) -> bool:
     home = folder / "home"
     env = {
         "PATH": os.environ["PATH"],
@@ -76,7 +88,7 @@ def compare(folder: Path, program: Path, rounds: int) -> bool:
         "SEGUE_HOME": str(home),
         "TZ": "UTC",
     }
-    ours: list[str | Path] = [Path(sys.executable).with_name("segue"), "usage", "daily", "--json"]
+    ours: list[str | Path] = [segue, "usage", "daily", "--json"]
     theirs: list[str | Path] = [program, "daily", "--json", "--offline"]
     for path in (folder / "tree").rglob("*.jsonl"):
         path.read_bytes()
@@ -118,7 +130,7 @@ def main() -> int:
         folder = Path(name)
         files = tree.build(tree.unpacked(folder), folder / "tree", arguments.size * 1_000_000)
         print(f"{arguments.size} MB in {files} transcripts, {arguments.rounds} rounds, medians")
-        return 0 if compare(folder, program, arguments.rounds) else 1
+        return 0 if compare(folder, installed(folder / "venv"), program, arguments.rounds) else 1
 
 
 if __name__ == "__main__":

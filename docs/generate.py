@@ -18,6 +18,7 @@ from pathlib import Path
 
 import click
 
+from docs import prices
 from segue import agents, errors
 from segue.errors import Bug, SegueError
 from segue.faces import cli
@@ -187,8 +188,12 @@ def readme() -> str:
 
 def _filled(text: str, name: str, made: str) -> str:
     """A page with what stands between a pair of its marks made anew."""
-    marks = rf"(<!-- {name}: [^\n]*? -->\n).*?(\n<!-- end -->)"
-    return re.sub(marks, lambda match: match.group(1) + made + match.group(2), text, flags=re.DOTALL)
+    marks = rf"(<!-- {name}: [^\n]*-->\n)(?:(?!<!-- end).)*(<!-- end -->)"
+    text, count = re.subn(
+        marks, lambda match: f"{match.group(1)}{made}\n{match.group(2)}", text, flags=re.DOTALL
+    )
+    assert count == 1, f"the page has no place for {name}"
+    return text
 
 
 def pages() -> dict[Path, str]:
@@ -196,6 +201,7 @@ def pages() -> dict[Path, str]:
         ROOT / "docs" / "commands.md": commands_page(),
         ROOT / "docs" / "settings.md": settings_page(),
         ROOT / "README.md": readme(),
+        prices.PATH: prices.snapshot(),
     }
 
 

@@ -380,7 +380,7 @@ def test_an_image_is_a_reference_never_its_data(tmp_path: Path) -> None:
     image = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "aGVsbG8="}}
     entries = read(tmp_path, user([{"type": "text", "text": "see"}, image]), user([result([image])], "u2"))
     images = [entry for entry in entries if entry.kind is EntryKind.IMAGE]
-    assert [entry.text for entry in images] == ["image/png, 5 bytes, sha256:2cf24dba5fb0a30e"] * 2
+    assert [entry.text for entry in images] == ["image/png, 5 bytes, sha256:2cf24dba5fb0a30e…"] * 2
     assert [entry.origin for entry in images] == [Origin.HUMAN, Origin.TOOL]
 
 

@@ -173,7 +173,7 @@ def test_an_image_is_named_and_not_kept(tmp_path: Path) -> None:
     found = read(
         tmp_path, item("message", role="user", content=[picture, {"type": "input_text", "text": "See"}])
     )
-    assert texts(EntryKind.IMAGE, found) == ["image/png, 5 bytes, sha256:2cf24dba5fb0a30e"]
+    assert texts(EntryKind.IMAGE, found) == ["image/png, 5 bytes, sha256:2cf24dba5fb0a30e…"]
     assert [entry.id for entry in found] == ["0#1", "0"]
     assert found[1].parent == "0#1"
 

@@ -276,7 +276,7 @@ def test_a_daily_quota_is_a_limit_of_the_model() -> None:
 @pytest.mark.parametrize(
     ("text", "window", "model", "resets_at"),
     [
-        ("Usage limit reached for all Pro models.", "", "Pro", None),
+        ("Usage limit reached for all Pro models.", "", "pro", None),
         (
             "[API Error: You have exhausted your capacity on this model. Your quota will reset after 1h30m.]",
             "",
@@ -284,7 +284,7 @@ def test_a_daily_quota_is_a_limit_of_the_model() -> None:
             "2026-05-04T11:30:01.000000Z",
         ),
         ("[API Error: Resource exhausted]", "", "", None),
-        ("Quota exceeded for quota metric 'Gemini 2.5 Pro Requests' per day", "day", "Gemini 2.5 Pro", None),
+        ("Quota exceeded for quota metric 'Gemini 2.5 Pro Requests' per day", "day", "gemini-2.5-pro", None),
         ("You have reached your daily gemini-2.5-pro quota limit.", "day", "gemini-2.5-pro", None),
     ],
 )

@@ -257,6 +257,7 @@ def test_the_doctor_on_an_empty_home(cli: CommandLine) -> None:
 ✓ settings      read from defaults alone
 ✓ folders       /ada/home/data: not made yet
 ✓ local store   not made yet
+✓ index         not made yet: segue transcripts makes it
 ✓ shared store  not made yet: the first thing to be kept makes it
 · agents        Claude Code is not on PATH
                 → install it if you use it (claude)
@@ -297,6 +298,7 @@ def test_the_doctor_with_a_store_and_agents(cli: CommandLine) -> None:
 ✓ settings      read from defaults alone
 ✓ folders       /ada/home/data: closed to others
 ✓ local store   not made yet
+✓ index         not made yet: segue transcripts makes it
 ✓ shared store  /ada/home/data/shared/store.db: schema 4
 ✓ shared store  SQLite X with the Y journal
 ✓ log           every chain verifies (1)

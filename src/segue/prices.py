@@ -297,7 +297,7 @@ def _lists(provider: Provider) -> list[Provider]:
 
 def _find_among(lists: list[Provider], name: str) -> Listed | None:
     """The first model that fits: the name as it is or, where none does, with the date in it written with dashes."""
-    for spelling in dict.fromkeys((name, COMPACT_DATE.sub(_with_dashes, name))):
+    for spelling in dict.fromkeys((name, re.sub(COMPACT_DATE, _with_dashes, name))):
         for provider in lists:
             for listed in provider.models:
                 if listed.match.fits(spelling):
@@ -305,7 +305,7 @@ def _find_among(lists: list[Provider], name: str) -> Listed | None:
     return None
 
 
-COMPACT_DATE = re.compile(r"-(20\d{2})(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])(?=-|:|$)")
+COMPACT_DATE = r"-(20\d{2})(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])(?=-|:|$)"
 
 
 def _with_dashes(found: re.Match[str]) -> str:
@@ -320,7 +320,7 @@ def _with_dashes(found: re.Match[str]) -> str:
 
 
 def _periods(listed: Listed) -> Iterator[tuple[str, Period]]:
-    """The days on which a model's price changed, and the price from then on."""
+    """The days on which a model's price changed, and the price from then on; by the hour only since the last."""
     days = {"": listed.prices[0]}
     for period in listed.prices:
         if period.start_date:

@@ -260,6 +260,14 @@ def end_of(said: str, at: Moment | None, window: str) -> Moment | None:
     return reset_in(_PAUSE.sub(" ", said[:LONGEST]) if window == "day" else said, at)
 
 
+def after(at: Moment, seconds: float) -> Moment | None:
+    """A moment so much later; None where the calendar has none."""
+    try:
+        return clock.later(at, seconds)
+    except (ValueError, OverflowError):
+        return None
+
+
 def limit_reached(said: str, at: Moment | None, model: str, window: str, resets_at: Moment | None) -> Limit:
     """The limit that a provider says was reached, of the model at work or of the whole account."""
     is_one_model = bool(model and _ONE_MODEL.search(said))

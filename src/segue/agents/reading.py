@@ -21,7 +21,7 @@ from segue import clock
 from segue.clock import Moment
 from segue.digest import short_hash
 from segue.errors import AgentError
-from segue.model import Entry, Mark, Source, Spend, Value
+from segue.model import Entry, Mark, Source, Spend, Tokens, Value
 
 CHUNK = 1 << 20
 LONGEST_LINE = 32 << 20
@@ -288,6 +288,19 @@ def list_of(value: Any) -> list[Any]:
 def count_of(value: Any) -> int:
     """A number of tokens: never negative, never absurd."""
     return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < ABSURD else 0
+
+
+def tokens_within(total: int, read: int, written: int, output: int) -> Tokens:
+    """Tokens of an agent that counts what came from a cache, or went into one, within all that was sent."""
+    read = min(read, total)
+    written = min(written, total - read)
+    return Tokens(input=total - read - written, output=output, cache_read=read, cache_write=written)
+
+
+def status_of(value: Any) -> int | None:
+    """An exit status, if it is one."""
+    is_status = isinstance(value, int) and not isinstance(value, bool) and abs(value) < 1 << 32
+    return value if is_status else None
 
 
 def compact(value: Any) -> str:

@@ -153,7 +153,9 @@ def find_transcript(desk: Desk, id: str) -> str:
     if not matches:
         raise NotFound(noun="transcript", name=id, next="segue transcripts --subagents")
     if len(matches) > 1:
-        raise BadInput(what=f"More than one transcript starts with '{id}'.", next="segue transcripts --subagents")
+        raise BadInput(
+            what=f"More than one transcript starts with '{id}'.", next="segue transcripts --subagents"
+        )
     return matches[0]
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 from dataclasses import dataclass
 from datetime import datetime
@@ -12,6 +11,7 @@ from segue import clock
 from segue.agents.limit_text import LONGEST, limit_in, tells_of_limit
 from segue.agents.reading import INTERRUPT, text_of
 from segue.clock import Moment
+from segue.digest import short_hash
 from segue.model import Ending, Entry, EntryKind, Origin, Spend, Tokens
 
 START, PROMPT, OUTPUT, REPLY, EMPTY = "start", "prompt", "output", "reply", "empty"
@@ -125,7 +125,7 @@ class Told:
         """What a block says."""
         text = block.text
         content = f"{self.chain}\n{block.kind}\n{text}".encode(errors="replace")
-        self.chain = hashlib.blake2b(content, digest_size=8).hexdigest()
+        self.chain = short_hash(content).hex()
         match block.kind:
             case "start":
                 said = self._start(text)

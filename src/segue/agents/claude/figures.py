@@ -52,12 +52,26 @@ class _Message(Struct, gc=False):
     usage: _Usage | None = None
 
 
+class _Reported(Struct, gc=False):
+    """What a record of a sub-agent's doing holds of the sub-agent's own record."""
+
+    message: _Message | None = None
+    request: str | None = field(default=None, name="requestId")
+    timestamp: str | None = None
+    uuid: str | None = None
+
+
+class _Data(Struct, gc=False):
+    message: _Reported | None = None
+
+
 class _Record(Struct, gc=False):
     type: str
     message: _Message | None = None
     request: str | None = field(default=None, name="requestId")
     timestamp: str | None = None
     uuid: str | None = None
+    data: _Data | None = None
 
 
 _DECODER = msgspec.json.Decoder(_Record)
@@ -169,10 +183,11 @@ def _spends_of(line: bytearray) -> list[Spend]:
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         whole = reading.decode(bytes(line)) if len(line) <= reading.LONGEST_LINE else None
         return spends_in(whole) if whole else []
+    own: _Record | _Reported | None = record
     if record.type == "progress":
-        return spends_in(reading.decode(bytes(line)) or {})
-    message = record.message
-    if message is None or message.usage is None:
+        own = record.data.message if record.data else None
+    message = own.message if own else None
+    if own is None or message is None or message.usage is None:
         return []
     usage = message.usage
     written, kept = usage.cache_creation_input_tokens, usage.cache_creation
@@ -183,5 +198,5 @@ def _spends_of(line: bytearray) -> list[Spend]:
         cache_write=written,
         cache_write_long=min(kept.ephemeral_1h_input_tokens, written) if kept else 0,
     )
-    key = _key(message.id, record.request, record.uuid)
-    return _spend(key, message.model or "", tokens, moment_of(record.timestamp))
+    key = _key(message.id, own.request, own.uuid)
+    return _spend(key, message.model or "", tokens, moment_of(own.timestamp))

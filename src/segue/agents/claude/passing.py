@@ -104,4 +104,3 @@ def call_of(call: str | None, state: State) -> tuple[str | None, str | None]:
     """The entry of a call that waits for its result, and its tool."""
     known = dict_of(state.get("calls")).get(call or "")
     return (known[0], known[1]) if known else (None, None)
-

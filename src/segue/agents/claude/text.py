@@ -7,13 +7,11 @@ phrases, and so does this file: what a person typed becomes a prompt, all else a
 
 from __future__ import annotations
 
-import base64
-import binascii
-import hashlib
 import re
 from typing import Any
 
-from segue.agents.reading import INTERRUPT, compact, dict_of, list_of, text_of
+from segue.agents.picture import reference
+from segue.agents.reading import INTERRUPT, compact, dict_of, list_of, status_of, text_of
 from segue.model import EntryKind, Limit, Origin, Value
 
 
@@ -256,8 +254,8 @@ def _text_in(block: Any) -> str:
 
 
 def _status_of(text: str, outcome: Any, is_error: bool) -> int | None:
-    told = dict_of(outcome).get("exitCode")
-    if isinstance(told, int) and not isinstance(told, bool) and abs(told) < 1 << 32:
+    told = status_of(dict_of(outcome).get("exitCode"))
+    if told is not None:
         return told
     found = _EXIT.match(text) if is_error else None
     return int(found[1]) if found else None
@@ -283,11 +281,7 @@ def _reference(block: dict[str, Any]) -> str:
     media = text_of(source.get("media_type"))[:100] or text_of(block.get("type"))
     if not data:
         return media
-    try:
-        content = base64.b64decode(data, validate=True)
-    except (binascii.Error, ValueError):
-        content = data.encode()
-    return f"{media}, {len(content):,} bytes, sha256:{hashlib.sha256(content).hexdigest()[:16]}"
+    return reference(media, data)
 
 
 # Attachments and other notes

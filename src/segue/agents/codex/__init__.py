@@ -13,17 +13,12 @@ window, or a full window with nothing used, is all that tells of it.
 
 from __future__ import annotations
 
-import copy
 import os
 import re
-import stat
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
-import msgspec
-
-from segue.agents.codex.rollout import Rollout
-from segue.agents.reading import Reading
+from segue.agents.reading import Reading, source_of
 from segue.agents.reading import records as json_records
 from segue.model import Agent, Entry, Mark, Source
 
@@ -56,18 +51,9 @@ def find(env: Mapping[str, str], projects: Iterable[Path]) -> Iterator[Source]:
         for path, folders, names in os.walk(Path(root, folder)):
             folders.sort()
             for name in sorted(names):
-                if name.startswith("rollout-") and name.endswith(".jsonl"):
-                    yield from _source(Path(path, name))
-
-
-def _source(path: Path) -> Iterator[Source]:
-    try:
-        str(path).encode()
-        found = path.stat()
-    except (OSError, UnicodeEncodeError):
-        return
-    if stat.S_ISREG(found.st_mode):
-        yield Source(agent=AGENT.name, path=str(path), size=found.st_size, stamp=found.st_mtime_ns)
+                is_rollout = name.startswith("rollout-") and name.endswith(".jsonl")
+                if is_rollout and (source := source_of(AGENT.name, f"{path}/{name}")):
+                    yield source
 
 
 def recognise(start: bytes) -> bool:
@@ -75,11 +61,12 @@ def recognise(start: bytes) -> bool:
 
 
 def read(source: Source, mark: Mark | None = None) -> Reading:
-    own = msgspec.structs.replace(mark, state=copy.deepcopy(mark.state)) if mark else None
-    return Reading(source, own, _entries)
+    return Reading(source, mark, _entries)
 
 
 def _entries(reading: Reading) -> Iterator[Entry]:
+    from segue.agents.codex.rollout import Rollout  # lazy: finding and recognising need none of it
+
     rollout: Rollout | None = None
     for record in json_records(reading):
         # Only now is it known whether the mark holds: a file that was replaced starts with an empty state.

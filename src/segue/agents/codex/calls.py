@@ -6,7 +6,7 @@ from typing import Any
 
 from segue.agents.codex import parts as codex_parts
 from segue.agents.codex.records import Part, part
-from segue.agents.reading import compact, dict_of, list_of, text_of
+from segue.agents.reading import compact, dict_of, list_of, status_of, text_of
 from segue.model import EntryKind, Origin
 
 _NAMES = {
@@ -74,7 +74,7 @@ def done_parts(kind: str, item: dict[str, Any], model: str | None) -> list[Part]
     """Something that was done in code mode: the call and its result in one."""
     call = text_of(item.get("id")) or None
     name = _DONE_NAMES.get(kind) or _tool_of(item)
-    status = codex_parts.status_of(item.get("exit_code"))
+    status = status_of(item.get("exit_code"))
     is_error = bool(status) or item.get("status") in _BAD or item.get("success") is False
     result = part(EntryKind.RESULT, Origin.TOOL, _outcome(item), call=call, tool=name, status=status)
     return [_call(name, call, _asked(kind, item), model), {**result, "is_error": is_error}]

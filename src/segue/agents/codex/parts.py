@@ -5,14 +5,12 @@ All of it is pure: a piece of a record in, plain values out.
 
 from __future__ import annotations
 
-import base64
-import binascii
-import hashlib
 import json
 import re
 from typing import Any, NamedTuple
 
-from segue.agents.reading import dict_of, list_of, text_of
+from segue.agents.picture import reference
+from segue.agents.reading import dict_of, list_of, status_of, text_of
 
 LONGEST_ADDRESS = 2048
 
@@ -129,11 +127,7 @@ def image_reference(source: str) -> str:
         return source[:LONGEST_ADDRESS]
     head, _, data = source.partition(",")
     kind = head.removeprefix("data:").partition(";")[0] or "image"
-    try:
-        content = base64.b64decode(data)
-    except (binascii.Error, ValueError):
-        return f"{kind[:80]}, not readable"
-    return f"{kind[:80]}, {len(content):,} bytes, sha256:{hashlib.sha256(content).hexdigest()[:16]}"
+    return reference(kind, data)
 
 
 def output_of(value: Any) -> Output:
@@ -183,9 +177,3 @@ def answer_in(output: str) -> str:
     given = dict_of(dict_of(value).get("answers")).values()
     said = [text_of(one) for answer in given for one in list_of(dict_of(answer).get("answers"))]
     return "\n".join(filter(None, said))
-
-
-def status_of(value: Any) -> int | None:
-    """An exit status, if it is one."""
-    is_status = isinstance(value, int) and not isinstance(value, bool) and abs(value) < 1 << 32
-    return value if is_status else None

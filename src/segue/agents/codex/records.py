@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import hashlib
 from typing import Any
 
 from segue.agents.reading import text_of
+from segue.digest import short_hash
 from segue.model import EntryKind, Origin
 
 Part = dict[str, Any]
@@ -107,5 +107,5 @@ def is_later(turn: str, session: str) -> bool:
     return is_timed and turn[:13] >= session[:13]
 
 
-def short_hash(text: str) -> str:
-    return hashlib.blake2b(text.strip().encode(), digest_size=8).hexdigest()
+def hash_of(text: str) -> str:
+    return short_hash(text.strip().encode()).hex()

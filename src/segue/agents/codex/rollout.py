@@ -10,7 +10,6 @@ from collections.abc import Iterator
 from typing import Any
 
 from segue.agents.codex import parts as codex_parts
-from segue.agents.codex import usage as codex_usage
 from segue.agents.codex.calls import done_parts, ended, item_call, item_result
 from segue.agents.codex.meter import Meter
 from segue.agents.codex.records import (
@@ -20,19 +19,21 @@ from segue.agents.codex.records import (
     RESULTS,
     Part,
     envelope,
+    hash_of,
     image_parts,
     is_later,
     note,
     part,
     replayed,
-    short_hash,
 )
-from segue.agents.reading import INTERRUPT, Reading, count_of, dict_of, list_of, moment_of, text_of
+from segue.agents.limit_text import after
+from segue.agents.linking import remember
+from segue.agents.reading import INTERRUPT, Reading, count_of, dict_of, list_of, moment_of, status_of, text_of
 from segue.clock import Moment
 from segue.model import Entry, EntryKind, Origin, Relation
 
 _KNOWN_CALLS = 128
-"""How many of the last calls are kept in mind."""
+"""How many of the last calls are kept in mind at least."""
 _NEAR = 8
 """How many records apart the two tellings of the same words are at most."""
 _BATCH_S = 1.0
@@ -130,7 +131,7 @@ class Rollout:
         else:
             is_turn = kind == "turn_context" or payload.get("type") in ("task_started", "turn_started")
             is_own = is_turn and is_later(text_of(payload.get("turn_id")), state["id"])
-            written = codex_usage.after(state["began"], _BATCH_S) if state["began"] else None
+            written = after(state["began"], _BATCH_S) if state["began"] else None
             is_own |= bool(self.at and written and self.at > written)
         if is_own:
             state["replay"] = False
@@ -194,7 +195,7 @@ class Rollout:
         return what in self.state.get("told", ())
 
     def _show(self, what: str, text: str) -> None:
-        self.state.setdefault("shown", {})[what] = [short_hash(text), self.number]
+        self.state.setdefault("shown", {})[what] = [hash_of(text), self.number]
 
     def _is_double(self, what: str, text: str) -> bool:
         """Whether an event repeats what an item just said, before it was known that there are events."""
@@ -205,7 +206,7 @@ class Rollout:
         distance = self.number - number
         if distance == 1 and what == "prompt":
             return True
-        return bool(distance <= _NEAR and known == short_hash(text))
+        return bool(distance <= _NEAR and known == hash_of(text))
 
     # Response items
 
@@ -231,11 +232,8 @@ class Rollout:
         return [self._other(kind)]
 
     def _know(self, call: str, tool: str, id: str = "") -> None:
-        calls: dict[str, list[str]] = self.state.setdefault("calls", {})
-        calls.pop(call, None)
-        calls[call] = [id or str(self.number), tool]
-        if len(calls) > _KNOWN_CALLS:
-            del calls[next(iter(calls))]
+        known = self.state.setdefault("calls", {})
+        remember(known, call, [id or str(self.number), tool], _KNOWN_CALLS)
 
     def _result(self, kind: str, payload: dict[str, Any]) -> list[Part]:
         parent, tool = self.state.get("calls", {}).get(text_of(payload.get("call_id")), (None, None))
@@ -319,5 +317,5 @@ class Rollout:
         """Something was done: told of the result of a call already, or news from within code mode."""
         call = text_of(item.get("id"))
         if call in self.state.get("calls", {}):
-            return [note(native, call=call, status=codex_parts.status_of(item.get("exit_code")))]
+            return [note(native, call=call, status=status_of(item.get("exit_code")))]
         return done_parts(kind, item, self.state.get("model"))

@@ -11,9 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from segue import clock
 from segue.agents import limit_text
-from segue.agents.reading import count_of, dict_of, moment_of, text_of
+from segue.agents.reading import count_of, dict_of, moment_of, text_of, tokens_within
 from segue.clock import Moment
 from segue.model import Limit, Scope, Tokens
 
@@ -36,10 +35,7 @@ def figures(usage: Any) -> list[int]:
 
 def tokens(counted: list[int]) -> Tokens:
     """The same, each token in one field only. Output includes what was thought."""
-    total, cached, written, output = counted
-    cached = min(cached, total)
-    written = min(written, total - cached)
-    return Tokens(input=total - cached - written, output=output, cache_read=cached, cache_write=written)
+    return tokens_within(*counted)
 
 
 def answer(state: dict[str, Any], info: dict[str, Any]) -> list[int] | None:
@@ -117,15 +113,7 @@ def _reset(window: dict[str, Any], at: Moment | None) -> Moment | None:
     seconds = window.get("resets_in_seconds")
     if told or at is None or isinstance(seconds, bool) or not isinstance(seconds, int | float):
         return told
-    return after(at, seconds)
-
-
-def after(at: Moment, seconds: float) -> Moment | None:
-    """A moment so much later; None where the calendar has none."""
-    try:
-        return clock.later(at, seconds)
-    except (ValueError, OverflowError):
-        return None
+    return limit_text.after(at, seconds)
 
 
 def pay_goes_on(rates: dict[str, Any]) -> bool:
@@ -172,7 +160,7 @@ def hit(state: dict[str, Any], error: dict[str, Any], at: Moment | None) -> tupl
 
 def _untold(reset: Moment | None, at: Moment | None, *, is_usage: bool) -> Limit:
     """A limit whose window nothing tells: a plan has two, and requests are counted by the minute."""
-    is_long = bool(reset and at and reset > (after(at, _FIVE_HOURS_S) or reset))
+    is_long = bool(reset and at and reset > (limit_text.after(at, _FIVE_HOURS_S) or reset))
     window = ("week" if is_long else "5h") if is_usage else "1m"
     return Limit(
         window=window, scope=Scope.ACCOUNT, used_percent=FULL, resets_at=reset, is_estimate=True, at=at

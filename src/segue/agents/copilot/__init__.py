@@ -11,17 +11,11 @@ tells in units of its own, never in dollars.
 
 from __future__ import annotations
 
-import copy
-import os
 import re
-import stat
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
-import msgspec
-
-from segue.agents.copilot.events import Events
-from segue.agents.reading import Reading, records
+from segue.agents.reading import Reading, items_in, records, source_of
 from segue.model import Agent, Entry, Mark, Source
 
 AGENT = Agent(name="copilot", title="Copilot CLI", vendor="github", program="copilot", tested="")
@@ -36,11 +30,10 @@ _IN_ORDER = re.compile(rb'\s*\{[^\n]{0,4000}?"type"\s*:\s*"session\.start"[^\n]*
 def find(env: Mapping[str, str], projects: Iterable[Path]) -> Iterator[Source]:
     for root in _roots(env):
         for folder in FOLDERS:
-            for item in _items(Path(root, folder)):
-                if item.name.endswith(".jsonl"):
-                    yield from _source(Path(item.path))
-                else:
-                    yield from _source(Path(item.path, EVENTS))
+            for item in items_in(Path(root, folder)):
+                path = item.path if item.name.endswith(".jsonl") else f"{item.path}/{EVENTS}"
+                if source := source_of(AGENT.name, path):
+                    yield source
 
 
 def _roots(env: Mapping[str, str]) -> list[str]:
@@ -53,34 +46,17 @@ def _roots(env: Mapping[str, str]) -> list[str]:
     return [root for root in dict.fromkeys(found) if "\0" not in root]
 
 
-def _items(folder: Path) -> list[os.DirEntry[str]]:
-    try:
-        with os.scandir(folder) as found:
-            return sorted(found, key=lambda item: item.name)
-    except OSError:
-        return []
-
-
-def _source(path: Path) -> Iterator[Source]:
-    try:
-        str(path).encode()
-        found = path.stat()
-    except (OSError, UnicodeEncodeError):
-        return
-    if stat.S_ISREG(found.st_mode):
-        yield Source(agent=AGENT.name, path=str(path), size=found.st_size, stamp=found.st_mtime_ns)
-
-
 def recognise(start: bytes) -> bool:
     return bool(_START.match(start) or _IN_ORDER.match(start))
 
 
 def read(source: Source, mark: Mark | None = None) -> Reading:
-    own = msgspec.structs.replace(mark, state=copy.deepcopy(mark.state)) if mark else None
-    return Reading(source, own, _entries)
+    return Reading(source, mark, _entries)
 
 
 def _entries(reading: Reading) -> Iterator[Entry]:
+    from segue.agents.copilot.events import Events  # lazy: finding and recognising need none of it
+
     events: Events | None = None
     for record in records(reading):
         # Only now is it known whether the mark holds: a file that was replaced starts with an empty state.

@@ -8,7 +8,18 @@ from collections.abc import Iterator
 from typing import Any
 
 from segue.agents.copilot import usage as copilot_usage
-from segue.agents.reading import INTERRUPT, Reading, compact, count_of, dict_of, list_of, moment_of, text_of
+from segue.agents.linking import is_known, remember, unused
+from segue.agents.reading import (
+    INTERRUPT,
+    Reading,
+    compact,
+    count_of,
+    dict_of,
+    list_of,
+    moment_of,
+    status_of,
+    text_of,
+)
 from segue.clock import Moment
 from segue.model import Entry, EntryKind, Limit, Origin, Relation
 
@@ -60,7 +71,7 @@ _BY_PERSON = ("user_initiated", "user_abort", "remote_command", "")
 _ANSWER = re.compile(r"User (?:responded|selected): (.+)\Z", re.DOTALL)
 _STATUS = re.compile(r"<(?:shellId: [^<>\n]{1,80} completed|exited) with exit code (-?\d{1,9})>\s*\Z")
 _KNOWN_CALLS = 128
-"""How many of the last calls are kept in mind."""
+"""How many of the last calls are kept in mind at least."""
 
 
 class Events:
@@ -69,7 +80,6 @@ class Events:
     def __init__(self, reading: Reading) -> None:
         self.reading = reading
         self.state = reading.mark.state
-        self.seen = set(self.state.setdefault("seen", []))
         self.at: Moment | None = None
         self.id = ""
 
@@ -77,8 +87,8 @@ class Events:
         state, data = self.state, dict_of(record.get("data"))
         self.at = moment_of(record.get("timestamp"))
         native = text_of(record.get("parentId"))
-        parent = native if native and _short_hash(native) in self.seen else state.get("last")
-        self.id = self._unique(text_of(record.get("id")))
+        parent = native if native and is_known(state, native) else state.get("last")
+        self.id = unused(state, text_of(record.get("id")).replace("#", "_") or "event")
         subagent = text_of(record.get("agentId")) or text_of(data.get("parentToolCallId")) or None
         parts = self._parts(text_of(record.get("type")), data, subagent)
         for position, part in enumerate(parts, 1):
@@ -89,16 +99,6 @@ class Events:
             state["last"] = id
             yield Entry(id=id, parent=parent, at=self.at, **entry)
             parent = id
-
-    def _unique(self, native: str) -> str:
-        """An event's id, and something else if it is not its own alone."""
-        found, copies = native or "event", 1
-        while (mark := _short_hash(found)) in self.seen:
-            copies += 1
-            found = f"{native or 'event'}~{copies}"
-        self.seen.add(mark)
-        self.state["seen"].append(mark)
-        return found
 
     def _parts(self, kind: str, data: dict[str, Any], subagent: str | None) -> list[Part]:
         match kind:
@@ -146,7 +146,7 @@ class Events:
         )
         if limit := count_of(data.get("tokenLimit")):
             self.reading.learn(context_window=limit)
-        return note(kind, text, status=_status(dict_of(data.get("kind")).get("exitCode")))
+        return note(kind, text, status=status_of(dict_of(data.get("kind")).get("exitCode")))
 
     def _begin(self, kind: str, data: dict[str, Any]) -> None:
         learn, state = self.reading.learn, self.state
@@ -206,11 +206,7 @@ class Events:
     # What was done
 
     def _know(self, id: str | None, tool: str, entry: str) -> None:
-        calls: dict[str, list[str]] = self.state.setdefault("calls", {})
-        calls.pop(id or "", None)
-        calls[id or ""] = [entry, tool]
-        if len(calls) > _KNOWN_CALLS:
-            del calls[next(iter(calls))]
+        remember(self.state.setdefault("calls", {}), id or "", [entry, tool], _KNOWN_CALLS)
 
     def _start(self, kind: str, data: dict[str, Any]) -> Part:
         """That a call is under way: news only if no answer asked for it."""
@@ -332,16 +328,7 @@ def _reference(kind: str, one: dict[str, Any]) -> str:
 def _told_status(data: dict[str, Any], result: dict[str, Any], text: str) -> int | None:
     places = (dict_of(data.get("shellExecution")), *map(dict_of, list_of(result.get("contents"))))
     for place in places:
-        if (status := _status(place.get("exitCode"))) is not None:
+        if (status := status_of(place.get("exitCode"))) is not None:
             return status
     told = _STATUS.search(text, max(0, len(text) - 200))
     return int(told[1]) if told else None
-
-
-def _status(value: Any) -> int | None:
-    is_status = isinstance(value, int) and not isinstance(value, bool) and abs(value) < 1 << 32
-    return value if is_status else None
-
-
-def _short_hash(text: str) -> int:
-    return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=6).digest())

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from segue import clock
+import msgspec
+
 from segue.agents import limit_text
-from segue.agents.reading import count_of, dict_of, moment_of, text_of
+from segue.agents.reading import count_of, dict_of, moment_of, text_of, tokens_within
 from segue.clock import Moment
 from segue.model import Limit, Scope, Spend, Tokens
 
@@ -103,10 +104,7 @@ def _figures(usage: Any) -> list[int]:
 
 def _tokens(figures: list[int]) -> Tokens:
     """Input includes what was cached."""
-    total, read, written, output = figures
-    read = min(read, total)
-    written = min(written, total - read)
-    return Tokens(input=total - read - written, output=output, cache_read=read, cache_write=written)
+    return tokens_within(*figures)
 
 
 # Limits
@@ -148,20 +146,7 @@ def wait(data: dict[str, Any], at: Moment | None) -> tuple[Limit, ...]:
     if at is None or isinstance(seconds, bool) or not isinstance(seconds, int | float):
         return ()
     found = hit({"errorType": "rate_limit", "errorCode": data.get("errorCode")}, "", at)[0]
-    try:
-        reset = clock.later(at, seconds)
-    except (ValueError, OverflowError):  # the calendar ends
-        reset = None
-    return (
-        Limit(
-            window=found.window,
-            scope=found.scope,
-            used_percent=FULL,
-            resets_at=reset,
-            is_estimate=found.is_estimate,
-            at=at,
-        ),
-    )
+    return (msgspec.structs.replace(found, resets_at=limit_text.after(at, seconds)),)
 
 
 def quotas(data: dict[str, Any], at: Moment | None) -> tuple[Limit, ...]:

@@ -9,11 +9,11 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 
-from segue.agents import reading
+from segue.agents import linking, reading
 from segue.agents.reading import Reading
 from segue.errors import AgentError
 from segue.model import Agent, Entry, EntryKind, Mark, Origin, Source, Usage
@@ -21,18 +21,21 @@ from segue.model import Agent, Entry, EntryKind, Mark, Origin, Source, Usage
 AGENT = Agent(name="demo", title="Demonstration agent", vendor="none", program="", tested="1")
 
 PATTERN = "*.demo.jsonl"
+ORIGINS = {
+    EntryKind.REPLY: (Origin.ASSISTANT,),
+    EntryKind.THOUGHT: (Origin.ASSISTANT,),
+    EntryKind.CALL: (Origin.ASSISTANT, Origin.HUMAN),
+    EntryKind.RESULT: (Origin.TOOL,),
+    EntryKind.PROMPT: (Origin.HUMAN, Origin.ASSISTANT, Origin.SYSTEM),
+}
+"""Whose words an entry of a kind can be."""
 
 T = TypeVar("T")
 
 
 def find(env: Mapping[str, str], projects: Iterable[Path]) -> Iterator[Source]:
     for project in projects:
-        for path in sorted(project.glob(PATTERN)):
-            try:
-                found = path.stat()
-            except OSError:
-                continue
-            yield Source(agent=AGENT.name, path=str(path), size=found.st_size, stamp=found.st_mtime_ns)
+        yield from reading.sources_like(AGENT.name, project, [PATTERN])
 
 
 def recognise(start: bytes) -> bool:
@@ -45,21 +48,26 @@ def read(source: Source, mark: Mark | None = None) -> Reading:
 
 def _entries(reading_: Reading) -> Iterator[Entry]:
     reading_.learn(id=Path(reading_.source.path).name.split(".")[0])
-    seen: dict[str, int] = {}
     for record in reading.records(reading_):
-        if "kind" in record:
-            try:
-                entry = msgspec.convert({**record, "native": record}, Entry)
-            except msgspec.ValidationError:
-                reading_.broken += 1
-                continue
-            number = seen[entry.id] = seen.get(entry.id, 0) + 1
-            yield entry if number == 1 else msgspec.structs.replace(entry, id=f"{entry.id}~{number}")
-        else:
-            id = f"note-{reading_.lines}"
-            yield Entry(
-                id=id, kind=EntryKind.NOTE, origin=Origin.SYSTEM, text="", tool="usage", native=record
-            )
+        state = reading_.mark.state
+        state["records"] = state.get("records", 0) + 1
+        entry = _entry(record)
+        if entry is None and "usage" not in record:
+            reading_.unknown["record"] += 1
+        piece = entry or linking.note("usage" if "usage" in record else "record")
+        name = piece.id or f"note-{state['records']}"
+        yield from linking.chained(state, name, piece.parent, [piece], native=record)
+
+
+def _entry(record: dict[str, Any]) -> Entry | None:
+    """A record is an entry as it is, if all that it says is sound."""
+    try:
+        entry = msgspec.convert(record, Entry)
+    except msgspec.ValidationError:
+        return None
+    is_limited = bool(entry.limits) or entry.kind is not EntryKind.LIMIT
+    is_sound = entry.origin in ORIGINS.get(entry.kind, Origin) and is_limited
+    return linking.placed(entry, at=reading.moment_of(entry.at)) if is_sound else None
 
 
 def usage(source: Source) -> Usage | None:

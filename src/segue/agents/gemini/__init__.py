@@ -7,21 +7,12 @@ message before which the person went back. Which folder it was about stands besi
 
 from __future__ import annotations
 
-import copy
-import hashlib
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
 
-import msgspec
-
-from segue.agents import reading
-from segue.agents.gemini import parts
-from segue.agents.gemini.messages import Conversation
-from segue.agents.reading import Reading, dict_of, list_of, moment_of, text_of
-from segue.errors import AgentError
-from segue.model import Agent, Entry, Mark, Origin, Relation, Source
+from segue.agents.reading import Reading, sources_like
+from segue.model import Agent, Entry, Mark, Source
 
 AGENT = Agent(
     name="gemini",
@@ -36,10 +27,6 @@ AGENT = Agent(
 FOLDER = ".gemini"
 LINES = ("tmp/*/chats/*.jsonl", "tmp/*/chats/*/*.jsonl")
 DOCUMENTS = ("tmp/*/chats/*.json",)
-KEPT = ("sessionId", "projectHash", "kind", "summary")
-"""What is remembered of a session's description."""
-SMALL = 1 << 20
-LONGEST_BRACE = 16
 FORK = re.compile(rb'"type"\s*:\s*"qwen"')
 """What tells an old transcript of Qwen Code, which is of the same form, from ours."""
 
@@ -51,10 +38,10 @@ def find(env: Mapping[str, str], projects: Iterable[Path]) -> Iterator[Source]:
 
 
 def find_chats(agent: str, root: Path) -> Iterator[Source]:
-    lines = list(parts.sources(agent, root, LINES))
+    lines = list(sources_like(agent, root, LINES))
     yield from lines
     copied = {source.path for source in lines}
-    for source in parts.sources(agent, root, DOCUMENTS):
+    for source in sources_like(agent, root, DOCUMENTS):
         if source.path + "l" not in copied:  # a resumed document goes on as lines, and stays behind
             yield source
 
@@ -69,140 +56,10 @@ def is_ours(start: bytes) -> bool:
 
 
 def read(source: Source, mark: Mark | None = None) -> Reading:
-    kept = msgspec.structs.replace(mark, state=copy.deepcopy(mark.state)) if mark else None
-    return Reading(source, kept, _entries)
+    return Reading(source, mark, _entries)
 
 
-def _entries(reading_: Reading) -> Iterator[Entry]:
-    return _document(reading_) if _is_document(reading_.source) else _lines(reading_)
+def _entries(reading: Reading) -> Iterator[Entry]:
+    from segue.agents.gemini import session  # lazy: finding and recognising need none of it
 
-
-def _is_document(source: Source) -> bool:
-    """By its name, or by its first line, where somebody kept one under another name."""
-    if source.path.endswith(".json"):
-        return True
-    with reading.open_file(source) as file:
-        return file.readline(LONGEST_BRACE).strip() == b"{"
-
-
-# Lines
-
-
-def _lines(reading_: Reading) -> Iterator[Entry]:
-    conversation: Conversation | None = None
-    _describe(reading_)
-    for record in reading.records(reading_):
-        if conversation is None:  # only now it is known whether the file is still the same
-            _describe(reading_)
-            conversation = _conversation(reading_, is_appended=True)
-        yield from _record(reading_, conversation, record)
-
-
-def _record(reading_: Reading, conversation: Conversation, record: dict[str, Any]) -> Iterator[Entry]:
-    if "$rewindTo" in record:
-        yield conversation.note("$rewindTo", record, text_of(record["$rewindTo"]))
-        conversation.rewind(text_of(record["$rewindTo"]))
-    elif isinstance(record.get("$set"), dict):
-        changes = record["$set"]
-        yield conversation.note("$set", record, at=moment_of(changes.get("lastUpdated")))
-        _update(reading_, conversation, changes)
-        yield from conversation.history(list_of(changes.get("messages")))
-    elif "sessionId" in record and "id" not in record:
-        yield conversation.note("session", record, at=moment_of(record.get("startTime")))
-        _update(reading_, conversation, record)
-        yield from conversation.history(list_of(record.get("messages")))
-    elif "content" in record or "type" in record:
-        added = False
-        for entry in conversation.message(record):
-            added = True
-            yield entry
-        if not added:
-            yield conversation.note("repeated", record, at=moment_of(record.get("timestamp")))
-    else:
-        reading_.unknown["record"] += 1
-        yield conversation.note("record", record)
-
-
-def _conversation(reading_: Reading, *, is_appended: bool) -> Conversation:
-    is_subagent = dict_of(reading_.mark.state.get("session")).get("kind") == "subagent"
-    writer = Origin.ASSISTANT if is_subagent else Origin.HUMAN
-    return Conversation(reading_, is_appended=is_appended, writer=writer)
-
-
-def _update(reading_: Reading, conversation: Conversation, changes: dict[str, Any]) -> None:
-    """Take over what a line says of the session."""
-    session = reading_.mark.state.setdefault("session", {})
-    session.update({key: changes[key] for key in KEPT if isinstance(changes.get(key), str)})
-    folders = parts.texts_of(changes.get("directories"))
-    if folders:
-        session["directory"] = folders[0]
-    if session.get("kind") == "subagent":
-        conversation.writer = Origin.ASSISTANT
-    _describe(reading_)
-
-
-# One object
-
-
-def _document(reading_: Reading) -> Iterator[Entry]:
-    found = reading.document(reading_)
-    if not isinstance(found, dict):
-        return
-    session = dict_of(reading_.mark.state.get("session"))
-    if session.get("sessionId") != found.get("sessionId"):
-        reading_.start_over()
-    else:
-        reading_.is_anew = False
-    reading_.mark.state.update(tail=None, stopped=False, typed=None)
-    conversation = _conversation(reading_, is_appended=False)
-    if reading_.is_anew:
-        described = {key: value for key, value in found.items() if key != "messages"}
-        yield conversation.note("session", described, at=moment_of(found.get("startTime")))
-    _update(reading_, conversation, found)
-    for number, message in enumerate(list_of(found.get("messages")), 1):
-        if isinstance(message, dict):
-            yield from conversation.message(message, f"message.{number}")
-
-
-# The session as a whole
-
-
-def _describe(reading_: Reading) -> None:
-    session = dict_of(reading_.mark.state.get("session"))
-    if not session:
-        return
-    learned = {"id": session.get("sessionId"), "title": session.get("summary")}
-    folder = Path(reading_.source.path).parent
-    if session.get("kind") == "subagent":
-        learned["relation"] = Relation.SUBAGENT
-        if folder.parent.name == "chats":
-            learned["parent"], folder = folder.name, folder.parent
-    if "project" not in session:
-        session["project"] = _project(folder.parent, session) if folder.name == "chats" else ""
-    learned["project"] = session["project"] or session.get("directory")
-    reading_.learn(**{key: value for key, value in learned.items() if value})
-
-
-def _project(place: Path, session: dict[str, Any]) -> str:
-    """The folder that a session was about: told beside it, or in a list of all, by its name or its hash."""
-    told = _small_file(place / ".project_root").decode("utf-8", "replace").strip()
-    if told:
-        return told
-    listed = dict_of(
-        dict_of(reading.decode_any(_small_file(place.parents[1] / "projects.json"))).get("projects")
-    )
-    for project, name in listed.items():
-        if name == place.name or hashlib.sha256(project.encode()).hexdigest() in (
-            place.name,
-            session.get("projectHash"),
-        ):
-            return project
-    return ""
-
-
-def _small_file(path: Path) -> bytes:
-    try:
-        with reading.open_file(Source(agent=AGENT.name, path=str(path))) as file:
-            return file.read(SMALL)
-    except (AgentError, OSError):
-        return b""
+    return session.entries(reading)

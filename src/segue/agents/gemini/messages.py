@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from segue.agents.gemini import parts
+from segue.agents.linking import bare, note, placed
 from segue.agents.reading import Reading, dict_of, list_of, moment_of, text_of
 from segue.clock import Moment
 from segue.model import Entry, EntryKind, Origin, Spend, Tokens
@@ -52,8 +53,8 @@ class Conversation:
 
     def note(self, tool: str, record: dict[str, Any], text: str = "", at: Moment | None = None) -> Entry:
         """A record that is no message. It stands beside the conversation, not in it."""
-        entry = parts.note(tool, text)
-        return parts.placed(entry, id=self.fresh(), parent=self.state.get("tail"), at=at, native=record)
+        entry = note(tool, text)
+        return placed(entry, id=self.fresh(), parent=self.state.get("tail"), at=at, native=record)
 
     def fresh(self) -> str:
         self.state["records"] = self.state.get("records", 0) + 1
@@ -113,7 +114,7 @@ class Conversation:
             place, is_new = self._free(key, suffix, piece, parent)
             if is_new:
                 answered = self.calls.get(piece.call or "") if piece.kind is EntryKind.RESULT else None
-                entry = parts.placed(
+                entry = placed(
                     piece,
                     id=key + place,
                     parent=answered or parent,
@@ -169,7 +170,7 @@ class Conversation:
         if prompt is not None:
             self.state["stopped"] = False
             self.state["typed"] = [parts.short(prompt), parts.short(parts.text_in(content))]
-        return numbered(pieces or [parts.note("functionResponse" if found else "user")])
+        return numbered(pieces or [note("functionResponse" if found else "user")])
 
     def _typed(self, message: dict[str, Any], text: str) -> str | None:
         """What the program says was typed. With what it says to the model itself, to make it go on, it repeats
@@ -199,17 +200,17 @@ class Conversation:
         spoken = [part for part in content if not is_call(part) and not (thoughts and part.get("thought"))]
         said = [*thoughts, *parts.answer_parts(spoken)]
         if parts.text_in(content).strip() in ACKNOWLEDGED:
-            said = [parts.note("acknowledgement", parts.text_in(content))]
-        words = numbered(said or [parts.note("answer")])
+            said = [note("acknowledgement", parts.text_in(content))]
+        words = numbered(said or [note("answer")])
         suffix, main = words[-1]
         spend = self._spend(key, message, at)
         given = self.known[key][2] if key in self.known else {}
         if spend is None or (self.is_appended and suffix in given):
             pieces = words
         else:
-            pieces = [*words[:-1], (suffix, parts.placed(main, spend=spend))]
+            pieces = [*words[:-1], (suffix, placed(main, spend=spend))]
         if spend and pieces is words and given.get(SPENT) != parts.short(spend):
-            pieces = [*words, ("#tokens", parts.placed(parts.note(LATE_TOKENS), spend=spend))]
+            pieces = [*words, ("#tokens", placed(note(LATE_TOKENS), spend=spend))]
         calls = [part["functionCall"] for part in content if is_call(part)]
         return [*pieces, *self._calls(key, calls, list_of(message.get("toolCalls")))]
 
@@ -244,9 +245,9 @@ class Conversation:
         cancelled = ""
         for number, call in enumerate(done, 1):
             at, name = moment_of(call.get("timestamp")), plain_id(text_of(call.get("id"))) or str(number)
-            yield f"#call:{name}", parts.placed(parts.call_entry(call), at=at)
+            yield f"#call:{name}", placed(parts.call_entry(call), at=at)
             for index, piece in enumerate(tool_results(call), 1):
-                yield f"#result:{name}" + (f".{index}" if index > 1 else ""), parts.placed(piece, at=at)
+                yield f"#result:{name}" + (f".{index}" if index > 1 else ""), placed(piece, at=at)
             if call.get("status") == parts.CANCELLED:
                 cancelled = text_of(call.get("resultDisplay")) or "A tool call was cancelled."
         if cancelled:
@@ -259,12 +260,12 @@ class Conversation:
         others = list(parts.other_parts(content, Origin.SYSTEM))
         if kind not in REPORTS:
             self.reading.unknown[kind or "message"] += 1
-            return numbered([*others, parts.note(kind or "message", text)])
+            return numbered([*others, note(kind or "message", text)])
         if text.strip() == CANCELLED_TEXT and not self.state.get("stopped"):
             self.state["stopped"] = True
             return numbered([*others, parts.interruption(text)])
         limit = parts.limit_entry(text, at, text_of(self.state.get("model")))
-        return numbered([*others, limit or parts.note(kind, text)])
+        return numbered([*others, limit or note(kind, text)])
 
 
 def plain_id(name: str) -> str:
@@ -286,7 +287,7 @@ def thought_entry(thought: Any) -> Entry | None:
     said = [text_of(found.get("subject")), text_of(found.get("description"))]
     text = "\n".join(filter(None, said)) or text_of(thought)
     at = moment_of(found.get("timestamp"))
-    return parts.bare(EntryKind.THOUGHT, Origin.ASSISTANT, text, at=at) if text else None
+    return bare(EntryKind.THOUGHT, Origin.ASSISTANT, text, at=at) if text else None
 
 
 def tool_results(call: dict[str, Any]) -> Iterator[Entry]:
@@ -304,4 +305,4 @@ def tool_results(call: dict[str, Any]) -> Iterator[Entry]:
     yield parts.result(name, text_of(call.get("id")), text, failed=failed)
     for part in pieces:
         if isinstance(part.get("inlineData"), dict) or isinstance(part.get("fileData"), dict):
-            yield parts.bare(EntryKind.IMAGE, Origin.TOOL, parts.picture(part))
+            yield bare(EntryKind.IMAGE, Origin.TOOL, parts.picture(part))

@@ -6,20 +6,17 @@ A part becomes an entry without an id: whoever knows the record around it gives 
 
 from __future__ import annotations
 
-import binascii
-import hashlib
 import re
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import Any
 
-import msgspec
-
 from segue.agents.gemini.limits import limit_of_error
-from segue.agents.limit_text import reset_in
+from segue.agents.linking import bare, note
+from segue.agents.picture import reference
 from segue.agents.reading import INTERRUPT, compact, count_of, dict_of, list_of, text_of
 from segue.clock import Moment
-from segue.model import Entry, EntryKind, Limit, Origin, Scope, Source, Tokens
+from segue.digest import short_hash
+from segue.model import Entry, EntryKind, Origin, Tokens
 
 SHELL = ("run_shell_command", "shell")
 CANCELLED = "cancelled"
@@ -46,34 +43,6 @@ _INJECTED = (
 _SUMMARY = "<state_snapshot>"
 _EXIT = re.compile(r"^Exit Code: (-?\d{1,9})\s*$", re.MULTILINE)
 
-_REACHED = re.compile(
-    r"reached your (?:daily )?(?P<model>[a-z][\w.-]* )?quota limit|quota has been reached|insufficient_quota"
-    r"|exceeded your (?:daily )?quota|rate.?limit (?:exceeded|reached|hit)|resource (?:has been )?exhausted",
-    re.IGNORECASE,
-)
-"""What older versions say, and what Qwen's services do."""
-_DAY = re.compile(r"daily|per.?day", re.IGNORECASE)
-_FAMILY = re.compile(r"\ball (\w+) models\b|quota metric '(gemini [\d.]+ [\w-]+)", re.IGNORECASE)
-SENTENCE = 4096
-
-
-def sources(agent: str, root: Path, patterns: Sequence[str]) -> Iterator[Source]:
-    """The files under a folder whose names fit, with what tells whether they have changed."""
-    for pattern in patterns:
-        try:
-            found = sorted(root.glob(pattern))
-        except OSError:  # a folder that was there a moment ago
-            continue
-        for path in found:
-            try:
-                str(path).encode()
-                seen = path.stat()
-            except (OSError, UnicodeEncodeError):
-                continue
-            if path.is_file():
-                yield Source(agent=agent, path=str(path), size=seen.st_size, stamp=seen.st_mtime_ns)
-
-
 # Parts
 
 
@@ -86,15 +55,6 @@ def part_list(content: Any) -> list[dict[str, Any]]:
 
 def text_in(parts: Sequence[dict[str, Any]]) -> str:
     return "".join(text_of(part.get("text")) for part in parts if not part.get("thought"))
-
-
-def bare(kind: EntryKind, origin: Origin, text: str, **fields: Any) -> Entry:
-    """An entry that has no place yet."""
-    return Entry(id="", kind=kind, origin=origin, text=text, **fields)
-
-
-def note(tool: str, text: str = "", origin: Origin = Origin.SYSTEM) -> Entry:
-    return bare(EntryKind.NOTE, origin, text, tool=tool)
 
 
 def interruption(text: str) -> Entry:
@@ -235,16 +195,7 @@ def picture(part: dict[str, Any]) -> str:
     inline, file = dict_of(part.get("inlineData")), dict_of(part.get("fileData"))
     if not inline:
         return text_of(file.get("fileUri")) or "a file without a name"
-    return data_reference(text_of(inline.get("mimeType")), text_of(inline.get("data")))
-
-
-def data_reference(kind: str, data: str) -> str:
-    try:
-        content = binascii.a2b_base64(data)
-    except (binascii.Error, ValueError):
-        content = data.encode()
-    digest = hashlib.sha256(content).hexdigest()
-    return f"{kind or 'data'}, {len(content):,} bytes, sha256:{digest[:16]}…"
+    return reference(text_of(inline.get("mimeType")) or "data", text_of(inline.get("data")))
 
 
 # Figures
@@ -264,45 +215,15 @@ def tokens_of(*, prompt: Any, answer: Any, cached: Any, thoughts: Any, tool: Any
     )
 
 
-def limit_in(text: str, at: Moment | None, model: str) -> Limit | None:
-    """The limit that a message says was hit. `model` is the one at work."""
-    text = text[:SENTENCE]
-    limit = limit_of_error(text, at, model) or _older_limit(text, at)
-    family = _FAMILY.search(text)
-    if limit and family:
-        named = family[1] or family[2]
-        return msgspec.structs.replace(limit, scope=Scope.MODEL, model=named)
-    return limit
-
-
-def _older_limit(text: str, at: Moment | None) -> Limit | None:
-    found = _REACHED.search(text)
-    if not found:
-        return None
-    limited = (found["model"] or "").strip()
-    return Limit(
-        window="day" if _DAY.search(text) else "",
-        scope=Scope.MODEL if limited else Scope.ACCOUNT,
-        used_percent=100,
-        resets_at=reset_in(text, at),
-        model=limited,
-        at=at,
-    )
-
-
 def limit_entry(text: str, at: Moment | None, model: str) -> Entry | None:
-    limit = limit_in(text, at, model)
+    limit = limit_of_error(text, at, model)
     return bare(EntryKind.LIMIT, Origin.SYSTEM, text, limits=(limit,)) if limit else None
 
 
 def short(*values: Any) -> str:
     """A name for some content, short enough to be remembered by the thousand."""
     joined = "\0".join(str(value) for value in values)
-    return hashlib.blake2b(joined.encode("utf-8", "replace"), digest_size=6).hexdigest()
-
-
-def placed(entry: Entry, **fields: Any) -> Entry:
-    return msgspec.structs.replace(entry, **fields)
+    return short_hash(joined.encode("utf-8", "replace")).hex()[:12]
 
 
 def texts_of(values: Any) -> list[str]:

@@ -15,24 +15,14 @@ a sub-agent's session are taken for the main agent's.
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
 
-from segue.agents.opencode import store
-from segue.agents.opencode.parts import Conversation, entries_of
-from segue.agents.reading import Reading, text_of
-from segue.model import Agent, Entry, Mark, Relation, Source
+from segue.agents.reading import Reading
+from segue.model import Agent, Entry, Mark, Source
 
 AGENT = Agent(name="opencode", title="OpenCode", vendor="opencode", program="opencode", tested="1.18.33")
-
-SEEN = "seen"
-"""In a mark's state: every entry that was given, with a short hash of what it said."""
-
-UNTITLED = re.compile(r"(New|Child) session - \d{4}-")
-FORK = re.compile(r"(.*) \(fork #(\d+)\)", re.DOTALL)
 
 EXPORT = re.compile(rb'\s*\{\s*"info"\s*:\s*\{[^{}]{0,400}"id"\s*:\s*"ses_')
 SESSION = re.compile(rb'\s*\{\s*"id"\s*:\s*"ses_')
@@ -42,6 +32,8 @@ def find(env: Mapping[str, str], projects: Iterable[Path]) -> Iterator[Source]:
     folder = _data(env)
     if folder is None:
         return
+    from segue.agents.opencode import store  # lazy: it brings SQLite
+
     found = set()
     for source in store.in_databases(AGENT.name, folder, env.get("OPENCODE_DB", "")):
         found.add(source.part)
@@ -66,61 +58,6 @@ def read(source: Source, mark: Mark | None = None) -> Reading:
 
 
 def _entries(reading: Reading) -> Iterator[Entry]:
-    with store.opened(reading) as kept:
-        session = kept.session
-        _learn(reading, kept)
-        seen = _seen(reading, kept)
-        conversation = Conversation(
-            id=text_of(session.get("id")),
-            directory=text_of(session.get("directory")),
-            is_subagent=bool(text_of(session.get("parentID"))),
-            unknown=reading.unknown,
-        )
-        for entry in entries_of(conversation, session, kept.messages()):
-            short = _hash(entry)
-            if seen.get(entry.id) != short:
-                seen[entry.id] = short
-                yield entry
-        reading.is_cut = reading.is_cut or conversation.is_unfinished
-        reading.mark = Mark(state={SEEN: seen})
+    from segue.agents.opencode import session  # lazy: finding and recognising need none of it
 
-
-def _seen(reading: Reading, kept: store.Kept) -> dict[str, str]:
-    """What was given before; nothing if some of it is no longer there."""
-    before = reading.mark.state.get(SEEN)
-    seen: dict[str, str] = dict(before) if isinstance(before, dict) else {}
-    records = {id.partition("#")[0].partition("~")[0] for id in seen}
-    if not seen or not records <= kept.ids():
-        reading.start_over()
-        return {}
-    reading.is_anew = False
-    return seen
-
-
-def _hash(entry: Entry) -> str:
-    """Of what an entry says. Its record may change in other ways: a running call's record ends as its result's."""
-    said = (entry.kind, entry.text, entry.tool, entry.status, entry.is_error, entry.spend, entry.limits)
-    return hashlib.blake2b(repr(said).encode(errors="replace"), digest_size=4).hexdigest()
-
-
-def _learn(reading: Reading, kept: store.Kept) -> None:
-    session = kept.session
-    told: dict[str, Any] = {
-        "id": text_of(session.get("id")),
-        "version": text_of(session.get("version")),
-        "project": text_of(session.get("directory")),
-    }
-    title = text_of(session.get("title"))
-    if not UNTITLED.match(title):
-        told["title"] = title
-    if parent := text_of(session.get("parentID")):
-        told |= {"parent": parent, "relation": Relation.SUBAGENT}
-    elif (fork := FORK.fullmatch(title)) and (origin := kept.origin(_title_before(fork))):
-        told |= {"parent": origin, "relation": Relation.FORK}
-    reading.learn(**{name: value for name, value in told.items() if value})
-
-
-def _title_before(fork: re.Match[str]) -> str:
-    """The title of a fork's origin: forks of forks count on."""
-    name, number = fork.group(1), int(fork.group(2)[:9])
-    return f"{name} (fork #{number - 1})" if number > 1 else name
+    return session.entries(reading)

@@ -9,7 +9,6 @@ it also where it does not know the price.
 from __future__ import annotations
 
 import binascii
-import hashlib
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -17,8 +16,10 @@ from typing import Any
 from urllib.parse import unquote, unquote_to_bytes
 
 from segue.agents.opencode.limits import OVERFLOW, limit_of
-from segue.agents.reading import INTERRUPT, compact, count_of, dict_of, list_of, moment_of, text_of
+from segue.agents.picture import reference_to
+from segue.agents.reading import INTERRUPT, compact, count_of, dict_of, list_of, moment_of, status_of, text_of
 from segue.clock import Moment
+from segue.digest import short_hash
 from segue.model import Entry, EntryKind, Origin, Spend, Tokens
 
 Record = dict[str, Any]
@@ -115,7 +116,7 @@ def _message(info: Record, id: str, *, is_last: bool) -> Message:
 
 def _began(message: Message, parts: list[Record]) -> str:
     words = [text_of(part.get("text")) for part in parts]
-    return hashlib.blake2b(repr((message.created, words)).encode(errors="replace"), digest_size=8).hexdigest()
+    return short_hash(repr((message.created, words)).encode(errors="replace")).hex()
 
 
 def _message_entries(conversation: Conversation, message: Message, parts: list[Record]) -> Iterator[Entry]:
@@ -296,11 +297,10 @@ def _tool(conversation: Conversation, message: Message, part: Record) -> list[Sa
 
 
 def _result(state: Record, shared: dict[str, Any], at: Moment | None) -> Said:
-    exit = dict_of(state.get("metadata")).get("exit")
+    status = status_of(dict_of(state.get("metadata")).get("exit"))
     is_error = state.get("status") == "error"
     text = text_of(state.get("error")) if is_error else text_of(state.get("output"))
-    is_status = isinstance(exit, int) and not isinstance(exit, bool) and abs(exit) < 1 << 31
-    more = {**shared, "status": exit if is_status else None, "is_error": is_error}
+    more = {**shared, "status": status, "is_error": is_error}
     return Said(EntryKind.RESULT, Origin.TOOL, text, at, more)
 
 
@@ -321,9 +321,8 @@ def _file(part: Record, origin: Origin) -> Said:
 def _reference(part: Record, mime: str) -> str:
     url = text_of(part.get("url"))
     if url.startswith("data:"):
-        name, content = text_of(part.get("filename")), _content(url)
-        digest = hashlib.sha256(content).hexdigest()[:12]
-        return f"{name + ', ' if name else ''}{mime}, {len(content):,} bytes, sha256:{digest}…"
+        name = text_of(part.get("filename"))
+        return f"{name + ', ' if name else ''}{reference_to(mime, _content(url))}"
     if url.startswith("file://"):
         return unquote(url.removeprefix("file://").partition("?")[0])
     path = text_of(dict_of(part.get("source")).get("path"))

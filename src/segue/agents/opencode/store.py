@@ -1,7 +1,7 @@
 """Where OpenCode's records are: a database, a folder of small files, or one exported document.
 
-The database is opened to be read only, and read in one transaction, so that a session which is being worked on
-is seen as it was at one moment.
+The database is opened to be read only, leaves nothing behind, and is read in one transaction, so that a session
+which is being worked on is seen as it was at one moment.
 """
 
 from __future__ import annotations
@@ -20,6 +20,8 @@ from segue.model import Source
 
 BUSY_SECONDS = 1.0
 MAGIC = b"SQLite format 3\0"
+LOGGED = slice(18, 20)
+"""Where a database says whether its changes go to a log first: two bytes, each 2 if so."""
 LARGEST_FILE = 64 << 20
 NS_PER_MS = 1_000_000
 
@@ -165,10 +167,22 @@ def opened(reading: Reading) -> Iterator[Kept]:
 
 
 def _connect(path: Path) -> sqlite3.Connection:
-    address = f"file:{quote(os.fsencode(path.absolute()))}?mode=ro"
+    """A database that is kept with a log, and has none beside it, nobody has open: it is read as a file that does
+    not change. Otherwise SQLite would leave a log behind, even though it only reads."""
+    how = "mode=ro&immutable=1" if _is_at_rest(path) else "mode=ro"
+    address = f"file:{quote(os.fsencode(path.absolute()))}?{how}"
     database = sqlite3.connect(address, uri=True, timeout=BUSY_SECONDS, isolation_level=None)
     database.text_factory = lambda content: content.decode("utf-8", "replace")
     return database
+
+
+def _is_at_rest(path: Path) -> bool:
+    try:
+        with path.open("rb") as file:
+            is_logged = file.read(LOGGED.stop)[LOGGED] == b"\x02\x02"
+    except OSError:
+        return False
+    return is_logged and not path.with_name(f"{path.name}-wal").exists()
 
 
 class Database:

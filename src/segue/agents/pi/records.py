@@ -9,7 +9,7 @@ from typing import Any
 
 from segue.agents import reading
 from segue.agents.linking import bare, chained, note, placed
-from segue.agents.pi import content
+from segue.agents.pi import AGENT, content
 from segue.agents.reading import (
     INTERRUPT,
     Reading,
@@ -18,6 +18,7 @@ from segue.agents.reading import (
     dict_of,
     list_of,
     moment_of,
+    status_of,
     text_of,
 )
 from segue.clock import Moment
@@ -194,7 +195,7 @@ def _spend(message: dict[str, Any], at: Moment | None, model: str) -> Spend | No
         return None
     figures = (tokens.input, tokens.output, tokens.cache_read, tokens.cache_write)
     when = message.get("timestamp") if isinstance(message.get("timestamp"), int) else at
-    key = ":".join(str(part) for part in ("pi", when, model, *figures))
+    key = ":".join(str(part) for part in (AGENT.name, when, model, *figures))
     return Spend(key=key, model=model, tokens=tokens, at=at, cost_usd=_price(usage))
 
 
@@ -228,15 +229,14 @@ def _bash(message: dict[str, Any], number: int) -> list[Entry]:
     command = json.dumps(
         {"command": text_of(message.get("command"))}, ensure_ascii=False, separators=(",", ":")
     )
-    status = message.get("exitCode")
-    is_number = isinstance(status, int) and not isinstance(status, bool)
+    status = status_of(message.get("exitCode"))
     result = bare(
         EntryKind.RESULT,
         Origin.TOOL,
         text_of(message.get("output")),
         tool="bash",
         call=call,
-        status=status if is_number else None,
-        is_error=bool(is_number and status) or message.get("cancelled") is True,
+        status=status,
+        is_error=bool(status) or message.get("cancelled") is True,
     )
     return [bare(EntryKind.CALL, Origin.HUMAN, command, tool="bash", call=call), result]

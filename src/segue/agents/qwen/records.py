@@ -1,30 +1,21 @@
-"""Qwen Code: a log of records that name their parents, with messages made of Gemini's parts.
-
-Older versions wrote what Gemini CLI wrote; those transcripts are read as Gemini's are. A background sub-agent
-has a file of its own, in a folder named for the session that started it.
-"""
+"""What each record of Qwen Code becomes."""
 
 from __future__ import annotations
 
-import copy
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
 from segue import clock
-from segue.agents import gemini, reading
+from segue.agents import reading
 from segue.agents.gemini import parts
+from segue.agents.linking import bare, chained, note, placed
+from segue.agents.qwen import AGENT
 from segue.agents.reading import Reading, count_of, dict_of, list_of, moment_of, text_of
 from segue.clock import Moment
-from segue.model import Agent, Entry, EntryKind, Mark, Origin, Relation, Source, Spend, Tokens
+from segue.model import Entry, EntryKind, Origin, Relation, Spend, Tokens
 
-AGENT = Agent(name="qwen", title="Qwen Code", vendor="alibaba", program="qwen", tested="", families=("qwen",))
-
-FOLDER = ".qwen"
-LINES = ("projects/*/chats/*.jsonl", "projects/*/subagents/*/*.jsonl")
 TYPED = ("", "mid_turn_user_message")
 """Kinds of user records that hold what a person typed."""
 KNOWN = re.compile(
@@ -36,34 +27,8 @@ KNOWN = re.compile(
 EXPANDED_WITHIN_S = 1.0
 """How soon a command's own prompt follows it: sooner than a person types."""
 
-_START = re.compile(rb'\s*\{\s*"uuid"\s*:')
-_CONTENT = re.compile(rb'"parts"\s*:\s*\[|"systemPayload"\s*:')
 
-
-def find(env: Mapping[str, str], projects: Iterable[Path]) -> Iterator[Source]:
-    home = env.get("HOME")
-    named = env.get("QWEN_RUNTIME_DIR") or env.get("QWEN_HOME")
-    root = Path(named) if named else Path(home) / FOLDER if home else None
-    if root:
-        yield from parts.sources(AGENT.name, root, LINES)
-        yield from gemini.find_chats(AGENT.name, root)
-
-
-def recognise(start: bytes) -> bool:
-    if _START.match(start):
-        return bool(_CONTENT.search(start))
-    return gemini.is_ours(start) and bool(gemini.FORK.search(start))
-
-
-def read(source: Source, mark: Mark | None = None) -> Reading:
-    name = Path(source.path).name
-    if name.startswith("session-") or name.endswith(".json"):
-        return gemini.read(source, mark)
-    kept = msgspec.structs.replace(mark, state=copy.deepcopy(mark.state)) if mark else None
-    return Reading(source, kept, _entries)
-
-
-def _entries(reading_: Reading) -> Iterator[Entry]:
+def entries(reading_: Reading) -> Iterator[Entry]:
     path = Path(reading_.source.path)
     is_subagent = path.name.startswith("agent-")
     if is_subagent:
@@ -96,7 +61,6 @@ def _describe(reading_: Reading, record: dict[str, Any], is_subagent: bool) -> N
 def _place(
     state: dict[str, Any], record: dict[str, Any], pieces: list[Entry], is_subagent: bool
 ) -> Iterator[Entry]:
-    """Give a record's pieces their ids: the last one has the record's own, the others come before it."""
     state["records"] = state.get("records", 0) + 1
     name = text_of(record.get("uuid")) or f"record:{state['records']}"
     shared = {
@@ -107,27 +71,8 @@ def _place(
         "native": record,
     }
     subagent = None if is_subagent else text_of(record.get("agentId")) or None
-    calls: dict[str, str] = state.setdefault("calls", {})
-    parent = text_of(record.get("parentUuid")) or None
-    for number, piece in enumerate(pieces, 1):
-        id = _unused(state, name if number == len(pieces) else f"{name}#{number}")
-        answered = calls.pop(piece.call, None) if piece.call and piece.kind is EntryKind.RESULT else None
-        if piece.call and piece.kind is EntryKind.CALL:
-            calls[piece.call] = id
-        whose = piece.subagent or subagent
-        yield parts.placed(piece, id=id, parent=answered or parent, subagent=whose, **shared)
-        parent = id
-
-
-def _unused(state: dict[str, Any], id: str) -> str:
-    """An id that no entry has: a record may be written twice."""
-    used: dict[str, int] = state.setdefault("used", {})
-    unique, count = id, 1
-    while (key := parts.short(unique)) in used:
-        count += 1
-        unique = f"{id}~{count}"
-    used[key] = 1
-    return unique
+    whose = [placed(piece, subagent=piece.subagent or subagent) for piece in pieces]
+    return chained(state, name, text_of(record.get("parentUuid")) or None, whose, **shared)
 
 
 # Records
@@ -151,8 +96,8 @@ def _pieces(reading_: Reading, record: dict[str, Any], is_subagent: bool) -> lis
         case other:
             name = text_of(other) or "record"
             reading_.unknown[name] += 1
-            pieces = [parts.note(name, parts.text_in(content))]
-    return pieces or [parts.note(text_of(record.get("subtype")) or text_of(record.get("type")))]
+            pieces = [note(name, parts.text_in(content))]
+    return pieces or [note(text_of(record.get("subtype")) or text_of(record.get("type")))]
 
 
 def _user(
@@ -163,7 +108,7 @@ def _user(
     if kind not in TYPED or origin not in ("", "real_user") or _is_expansion(state, record):
         return [
             *parts.other_parts(content, Origin.SYSTEM),
-            parts.note(kind or "user", parts.text_in(content)),
+            note(kind or "user", parts.text_in(content)),
         ]
     is_written = is_subagent or bool(record.get("isSidechain"))
     writer = Origin.ASSISTANT if is_written else Origin.HUMAN
@@ -190,8 +135,8 @@ def _is_expansion(state: dict[str, Any], record: dict[str, Any]) -> bool:
 def _answer(content: list[dict[str, Any]], spend: Spend | None) -> list[Entry]:
     pieces = list(parts.answer_parts(content))
     if spend:
-        last = pieces[-1] if pieces else parts.note("answer")
-        pieces[-1:] = [parts.placed(last, spend=spend)]
+        last = pieces[-1] if pieces else note("answer")
+        pieces[-1:] = [placed(last, spend=spend)]
     return pieces
 
 
@@ -216,7 +161,7 @@ def _result(state: dict[str, Any], record: dict[str, Any], content: list[dict[st
     pieces = []
     for piece in parts.other_parts(content, Origin.TOOL):
         failed = piece.kind is EntryKind.RESULT and status in parts.FAILED
-        pieces.append(parts.placed(piece, is_error=True) if failed else piece)
+        pieces.append(placed(piece, is_error=True) if failed else piece)
     if not any(piece.kind is EntryKind.RESULT for piece in pieces):
         text = parts.text_in(content) or text_of(told.get("resultDisplay"))
         pieces.append(parts.result("", text_of(told.get("callId")), text, failed=status in parts.FAILED))
@@ -237,12 +182,12 @@ def _system(reading_: Reading, record: dict[str, Any], at: Moment | None) -> lis
     if kind == "slash_command":
         return _command(reading_.mark.state, payload, at)
     if kind == "chat_compression":
-        return [parts.bare(EntryKind.SUMMARY, Origin.ASSISTANT, _summary(payload))]
+        return [bare(EntryKind.SUMMARY, Origin.ASSISTANT, _summary(payload))]
     if kind == "turn_result" and payload.get("state") == parts.CANCELLED:
         return [parts.interruption("The turn was cancelled.")]
     if not KNOWN.fullmatch(kind):
         reading_.unknown[kind or "system"] += 1
-    return [parts.note(kind or "system")]
+    return [note(kind or "system")]
 
 
 def _event(event: dict[str, Any], at: Moment | None) -> Entry:
@@ -252,10 +197,10 @@ def _event(event: dict[str, Any], at: Moment | None) -> Entry:
     text = text_of(event.get("error_message")) or text_of(event.get("error"))
     if name.endswith("api_error"):
         limit = parts.limit_entry(text, at, text_of(event.get("model")))
-        return limit or parts.note(name, text)
+        return limit or note(name, text)
     subagent = text_of(event.get("subagent_name"))
     spend = _subagent_spend(event, at) if subagent and name.endswith("api_response") else None
-    return parts.placed(parts.note(name or "ui_telemetry"), spend=spend, subagent=subagent or None)
+    return placed(note(name or "ui_telemetry"), spend=spend, subagent=subagent or None)
 
 
 def _subagent_spend(event: dict[str, Any], at: Moment | None) -> Spend | None:
@@ -279,12 +224,12 @@ def _command(state: dict[str, Any], payload: dict[str, Any], at: Moment | None) 
     if payload.get("phase") == "invocation":
         sends = payload.get("sentToModel")
         state["command"] = {"sends": sends if isinstance(sends, bool) else "maybe", "at": at}
-        return [parts.bare(EntryKind.PROMPT, Origin.HUMAN, raw)] if raw else []
+        return [bare(EntryKind.PROMPT, Origin.HUMAN, raw)] if raw else []
     shown = list_of(payload.get("outputHistoryItems"))
     if shown and dict_of(state.get("command")).get("sends") is not True:
         state["command"] = None
     texts = [text_of(dict_of(item).get("text")) for item in shown]
-    return [parts.note("slash_command", "\n".join(filter(None, texts)))]
+    return [note("slash_command", "\n".join(filter(None, texts)))]
 
 
 def _summary(payload: dict[str, Any]) -> str:
