@@ -21,7 +21,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from bench import tree
+from bench import _tree as tree
 
 PEER = "ccusage@20.0.24"
 COLD_BAR, WARM_BAR = 2.0, 25.0
@@ -47,7 +47,7 @@ def installed(folder: Path) -> Path:
     """Segue as a user has it: with what it needs to run, and nothing else that could slow it down or speed it up."""
     subprocess.run([sys.executable, "-m", "venv", folder], check=True)
     python = folder / "bin" / "python"
-    pip = [python, "-m", "pip", "install", "-qq", "--disable-pip-version-check"]
+    pip: list[str | Path] = [python, "-m", "pip", "install", "-qq", "--disable-pip-version-check"]
     subprocess.run(
         [*pip, "--no-deps", "--require-hashes", "-r", tree.ROOT / "requirements" / "run.txt"], check=True
     )

@@ -9,6 +9,7 @@ import itertools
 import os
 import secrets
 import sys
+import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -94,6 +95,8 @@ def clean_environment(monkeypatch: pytest.MonkeyPatch) -> None:
         if name.startswith("SEGUE_") or name == "NO_COLOR":
             monkeypatch.delenv(name)
     monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setenv("TZ", "UTC")
+    time.tzset()
     monkeypatch.setattr(places, "policy_file", lambda: Path("/etc/segue/policy-of-the-tests.toml"))
 
 

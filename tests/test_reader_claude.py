@@ -426,6 +426,39 @@ def test_a_spend_without_a_request_or_an_answer_id_still_has_a_key(tmp_path: Pat
     assert scanned(tmp_path, assistant(call(), message={**usage, "id": None})).spends[0].key == "r1"
 
 
+@pytest.mark.parametrize("id", ["", None])
+def test_an_answer_without_an_id_is_known_by_its_request_or_its_record(
+    tmp_path: Path, id: str | None
+) -> None:
+    message = {"id": id, "usage": {"input_tokens": 3, "output_tokens": 2}}
+    for fields, keys in (
+        ({"requestId": "req_1"}, ["req_1"]),
+        ({"requestId": ""}, ["r1"]),
+        ({"uuid": ""}, []),
+    ):
+        found = write(tmp_path, [assistant(call(), message=message, **fields)])
+        assert [spend.key for spend in scan(claude.read(found)).spends] == keys
+        assert [spend.key for spend in claude.spends(found).spends] == keys
+
+
+def test_no_more_is_kept_long_than_is_kept_at_all(tmp_path: Path) -> None:
+    usage = {
+        "input_tokens": 1,
+        "cache_creation_input_tokens": 5,
+        "cache_creation": {"ephemeral_1h_input_tokens": 9},
+    }
+    found = write(tmp_path, [assistant(call(), message={"usage": usage})])
+    for spends in (scan(claude.read(found)).spends, claude.spends(found).spends):
+        assert [spend.tokens for spend in spends] == [Tokens(input=1, cache_write=5, cache_write_long=5)]
+
+
+def test_a_file_that_was_written_twice_over_has_no_id_twice(tmp_path: Path) -> None:
+    records = [assistant(call(f"toolu_{n}"), id=f"r{n}", parent=f"r{n - 1}") for n in range(500)]
+    ids = [entry.id for entry in read(tmp_path, *records, *records)]
+    assert len(ids) == len(set(ids)) == 1000
+    assert ids[500:502] == ["r0~2", "r1~2"]
+
+
 def test_what_the_program_wrote_itself_spends_nothing(tmp_path: Path) -> None:
     assert scanned(tmp_path, refused("No response requested.")).spends == ()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -142,6 +143,25 @@ def test_the_status_line_tells_limits() -> None:
         ("context", "model", "claude-opus-4-6", 42),
     ]
     assert found[0].resets_at == "2026-03-02T13:00:00.000000Z"
+
+
+@pytest.mark.parametrize(
+    ("quota", "told"),
+    [
+        (
+            {"unifiedWindows": {"five_hour": {"utilization": 1}, "seven_day": {"utilization": 0.4}}},
+            [("week", 40), ("5h", 100)],
+        ),
+        ({"unifiedWindows": {"five_hour": {"utilization": None}}}, [("5h", 100)]),
+        ({}, [("5h", 100)]),
+        ({"utilization": 0.99}, [("5h", 99)]),
+    ],
+)
+def test_a_refusal_tells_that_all_is_used(quota: dict[str, Any], told: list[tuple[str, float]]) -> None:
+    info = {"status": "rejected", "resetsAt": 1772456400, "rateLimitType": "five_hour", **quota}
+    found = claude.limits_of_event({"type": "rate_limit_event", "rate_limit_info": info}, None)
+    assert [(limit.window, limit.used_percent) for limit in found] == told
+    assert found[-1].resets_at == "2026-03-02T13:00:00.000000Z"
 
 
 def test_the_programs_output_is_read_too(tmp_path: Path) -> None:

@@ -286,6 +286,14 @@ def test_a_daily_quota_is_a_limit_of_the_model() -> None:
         ("[API Error: Resource exhausted]", "", "", None),
         ("Quota exceeded for quota metric 'Gemini 2.5 Pro Requests' per day", "day", "gemini-2.5-pro", None),
         ("You have reached your daily gemini-2.5-pro quota limit.", "day", "gemini-2.5-pro", None),
+        ("You exceeded your daily quota. Please retry in 1.5s.", "day", "", None),
+        ("Rate limit exceeded. Please retry in 90s.", "", "", "2026-05-04T10:01:31.000000Z"),
+        (
+            "Daily quota exceeded, resets in ~2 hours. Retry in 3.25s.",
+            "day",
+            "",
+            "2026-05-04T12:00:01.000000Z",
+        ),
     ],
 )
 def test_a_limit_is_known_by_its_words(

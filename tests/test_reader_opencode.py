@@ -530,6 +530,21 @@ def test_reading_leaves_the_database_as_it_is(
     assert database.path.read_bytes() == before
 
 
+def test_a_database_at_rest_has_nothing_beside_it_after_reading(
+    database: Database, home: dict[str, str], export: dict[str, Any]
+) -> None:
+    database.connection.execute("pragma journal_mode = wal")
+    database.fill(export)
+    while_open = [list(opencode.read(source)) for source in opencode.find(home, [])]
+    database.connection.close()
+    assert [path.name for path in database.path.parent.iterdir()] == [database.path.name]
+
+    at_rest = [list(opencode.read(source)) for source in opencode.find(home, [])]
+
+    assert at_rest == while_open != []
+    assert [path.name for path in database.path.parent.iterdir()] == [database.path.name]
+
+
 def test_a_folder_with_odd_characters_is_no_obstacle(tmp_path: Path, export: dict[str, Any]) -> None:
     data = tmp_path / "a b#c?mode=rwc&d%20é"
     made = Database(data / "opencode")

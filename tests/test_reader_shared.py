@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from segue import agents
-from segue.agents import claude, demo, linking, pi, picture, qwen
+from segue.agents import claude, demo, limit_text, linking, pi, picture, qwen
 from segue.agents.reading import (
     DEEPEST,
     Reading,
@@ -222,3 +222,61 @@ def test_finding_an_agent_loads_nothing_that_only_reading_needs(name: str) -> No
         allowed.add("opencode.store")
     assert {module.removeprefix("segue.agents.") for module in loaded} <= allowed
     assert has_sqlite == str(name == "opencode")
+
+
+# Limits
+
+AT = "2026-11-16T04:40:00.000000Z"
+
+
+@pytest.mark.parametrize(
+    ("said", "ends"),
+    [
+        ("You've hit your limit. Try again in ~30 min.", "2026-11-16T05:10:00.000000Z"),
+        ("resets in about ~2h", "2026-11-16T06:40:00.000000Z"),
+        ("Retry after ≈ 45s", "2026-11-16T04:40:45.000000Z"),
+    ],
+)
+def test_a_length_that_is_told_roughly_is_understood(said: str, ends: str) -> None:
+    assert limit_text.reset_in(said, AT) == ends
+
+
+@pytest.mark.parametrize(
+    ("said", "window", "model", "ends"),
+    [
+        ("429 Too Many Requests, retry in 20s", "", "", "2026-11-16T04:40:20.000000Z"),
+        ("Requests per day exceeded for this model. Please retry in 20s.", "day", "m1", None),
+        ('Daily quota exceeded {\\"retryDelay\\": \\"34.5s\\"}', "day", "", None),
+        ("Daily limit reached, try again in 2 hours", "day", "", "2026-11-16T06:40:00.000000Z"),
+        ("Your credit balance is too low", "spend", "", None),
+    ],
+)
+def test_a_provider_says_which_limit_it_is(said: str, window: str, model: str, ends: str | None) -> None:
+    limit = limit_text.limit_in(said, AT, "m1")
+    assert (limit.window, limit.model, limit.resets_at, limit.used_percent) == (window, model, ends, 100)
+
+
+# The demonstration agent
+
+
+def test_a_record_that_is_no_entry_is_a_note_and_keeps_its_place_across_a_break(tmp_path: Path) -> None:
+    reply = record_of("demo", "a", None)
+    odd: list[Any] = [{**reply, "kind": "none"}, {**reply, "text": 5}, {**reply, "origin": "human"}, {"x": 1}]
+    path = tmp_path / "a.demo.jsonl"
+    lines = [json.dumps(record) + "\n" for record in (reply, *odd, {"usage": {}}, reply)]
+    path.write_text("".join(lines))
+    whole = demo.read(source := Source(agent="demo", path=str(path)))
+    entries = list(whole)
+    assert [(entry.id, entry.tool) for entry in entries] == [
+        ("a", None),
+        *((f"note-{number}", "record") for number in range(2, 6)),
+        ("note-6", "usage"),
+        ("a~2", None),
+    ]
+    assert (whole.broken, whole.unknown) == (0, {"record": 4})
+    for cut in range(len(lines) + 1):
+        path.write_text("".join(lines[:cut]))
+        before = demo.read(source)
+        start = list(before)
+        path.write_text("".join(lines))
+        assert start + list(demo.read(source, before.mark)) == entries

@@ -46,7 +46,7 @@ Work
   segue transcripts show  read one transcript: ID is its id, the start of it, or a file
   segue session           the pieces of work that handoffs belong to
   segue session create    start a session for this folder
-  segue session list      show the sessions that are kept, and those found in this folder's transcripts, the last active first
+  segue session list      show sessions: those kept, and those found in this folder
   segue session info      show one session; this folder's if no ID is given
   segue session use       make a session the one of this folder
   segue session link      add transcripts to a session, whichever agent or folder they are from
@@ -89,7 +89,7 @@ Not in this version yet
   segue show  what was passed, what was not, and why
   segue init  set up the agents on this machine
 
-Every command takes --json and --help. Settings for one run: segue --set KEY=VALUE ...
+Nearly every command takes --json; all take --help. Settings for one run: segue --set KEY=VALUE ...
 """)
 
 
@@ -117,7 +117,7 @@ Agents
 This folder  /ada/project
   no agent has left anything here yet
 
-next: segue transcripts lists what the agents on this machine left behind · segue help shows the commands
+next: segue transcripts lists what agents left on this machine · segue demo shows a handoff · segue help shows the commands
 """)
     assert not cli.home.exists()
 
@@ -136,9 +136,9 @@ Agents
 
 This folder  /ada/project
   s-000000000001  Invoices a cent off
-  Nothing was read of it yet
+  no transcript belongs to it yet; segue session link adds one
 
-next: segue transcripts lists what the agents on this machine left behind · segue help shows the commands
+next: segue transcripts lists what agents left on this machine · segue demo shows a handoff · segue help shows the commands
 """)
 
 
@@ -154,8 +154,10 @@ def test_sessions(cli: CommandLine) -> None:
         "Closed. segue undo opens it again (op-000000000003).\n"
     )
     assert cli("session", "list").out == snapshot("""\
-   s-000000000002  closed  ada  2026-11-16 09:30:04Z  0 transcripts  project              /ada/project
-*  s-000000000001  open    ada  2026-11-16 09:30:00Z  0 transcripts  Invoices a cent off  /ada/project
+   id              state   owner  last active       transcripts  title                project
+   s-000000000002  closed  ada    2026-11-16 09:30  0            project              /ada/project
+*  s-000000000001  open    ada    2026-11-16 09:30  0            Invoices a cent off  /ada/project
+* this folder's session
 """)
     assert cli("session", "info", "s-000000000001").out == snapshot("""\
 Session      s-000000000001
@@ -164,7 +166,7 @@ Status       open
 Owner        ada (epoch 1)
 Project      /ada/project
 Created      2026-11-16 09:30:00Z
-Last change  2026-11-16 09:30:00Z
+Last active  2026-11-16 09:30:00Z
 Rating       not rated
 Transcripts  0
 Handoffs     0
@@ -259,22 +261,8 @@ def test_the_doctor_on_an_empty_home(cli: CommandLine) -> None:
 ✓ local store   not made yet
 ✓ index         not made yet: segue transcripts makes it
 ✓ shared store  not made yet: the first thing to be kept makes it
-· agents        Claude Code is not on PATH
-                → install it if you use it (claude)
-· agents        Codex is not on PATH
-                → install it if you use it (codex)
-· agents        Gemini CLI is not on PATH
-                → install it if you use it (gemini)
-· agents        OpenCode is not on PATH
-                → install it if you use it (opencode)
-· agents        Copilot CLI is not on PATH
-                → install it if you use it (copilot)
-· agents        Qwen Code is not on PATH
-                → install it if you use it (qwen)
-· agents        pi is not on PATH
-                → install it if you use it (pi)
-· agents        aider is not on PATH
-                → install it if you use it (aider)
+· agents        not on PATH: Claude Code (claude), Codex (codex), Gemini CLI (gemini), OpenCode (opencode), Copilot CLI (copilot), Qwen Code (qwen), pi (pi), aider (aider)
+                → install what you want to use; the others do no harm
 
 All is well.
 """)
@@ -308,16 +296,8 @@ def test_the_doctor_with_a_store_and_agents(cli: CommandLine) -> None:
                 → nothing to do unless something goes wrong
 ✗ agents        Gemini CLI at /ada/bin/gemini: '--version' ended with 3 and told none
                 → run /ada/bin/gemini --version and see
-· agents        OpenCode is not on PATH
-                → install it if you use it (opencode)
-· agents        Copilot CLI is not on PATH
-                → install it if you use it (copilot)
-· agents        Qwen Code is not on PATH
-                → install it if you use it (qwen)
-· agents        pi is not on PATH
-                → install it if you use it (pi)
-· agents        aider is not on PATH
-                → install it if you use it (aider)
+· agents        not on PATH: OpenCode (opencode), Copilot CLI (copilot), Qwen Code (qwen), pi (pi), aider (aider)
+                → install what you want to use; the others do no harm
 
 1 problem found.
 """)

@@ -41,10 +41,11 @@ Agents
 
 This folder  /ada/project
   s-8c60rhmjvbvf  Our invoices are sometimes a cent off. Find out why and fix it.
-  claude 6f0c1a52, last written 2026-11-16 09:09:00Z: 2 prompts, 295,180 tokens, $0.34
-  context claude-o ████████████████░░░░   83%  full in about 16 min at this pace
+  Claude Code 6f0c1a52, last written 2026-11-16 09:09: 2 prompts, 295,180 tokens, $0.34
+  context  ████████████████░░░░   83%  full in about 16 min at this pace
   Opus 4.5 usage: 86% - Handoff recommended
-  usage_limit, medium: 86% of the 5h limit of the account used until 2026-11-16 12:00 UTC, past the threshold of 75%; another model of the same account is no way out
+  why: 86% of the 5h limit of the account used until 2026-11-16 12:00 UTC, past the threshold of 75%
+       another model of the same account is no way out
 
 next: segue transcripts show 6f0c1a52 reads it · segue help shows the commands
 """)
@@ -102,57 +103,60 @@ def test_reading_a_transcript(machine: CommandLine) -> None:
         machine, machine("transcripts", "show", "6f0c1a52-3d0e-4b7f-9a55-0d5a9f3f9b10").out
     ) == snapshot("""\
 claude  /ada/.claude/projects/-ada-project/6f0c1a52-3d0e-4b7f-9a55-0d5a9f3f9b10.jsonl
-08:01:00 prompt
+── 2026-11-16
+08:01 prompt
   Our invoices are sometimes a cent off. Find out why and fix it.
-08:02:00 reply
+08:02 reply
   I'll look at how totals are rounded.
-08:02:00 call Bash
+08:02 call Bash
   {"command":"python -m pytest tests -q"}
-08:02:00 result Bash → 1
+08:02 result Bash → 1
   Exit code 1
   1 failed, 41 passed
-08:32:00 prompt
+08:32 prompt
   Don't touch src/ledger/legacy.py, the auditors have signed it off.
-08:33:00 reply
+08:33 reply
   Understood: legacy.py stays as it is.
-09:09:00 reply
+09:09 reply
   Each line is rounded now, and the total is their sum. tests/test_invoice.py::test_credit_note still fails.
 """)
     assert tidy(machine, machine("transcripts", "show", "c2b7").out) == snapshot("""\
 claude  /ada/.claude/projects/-ada-tool/c2b7e0d4-52a1-4b6e-8c0f-7d1e6a90b3c8.jsonl
-17:01:00 prompt
+── 2026-11-15
+17:01 prompt
   Rewrite the README of the command line.
-17:02:00 reply
+17:02 reply
   Here is a first draft.
-17:03:00 limit
+17:03 limit
   You've hit your 5-hour limit · resets 10pm (UTC)
 """)
     assert tidy(machine, machine("transcripts", "show", "019f").out) == snapshot("""\
 codex  /ada/.codex/sessions/2026/11/16/rollout-2026-11-16T08-10-00-019f36b8-7808-7a31-b5a0-1f6f3f1f9d22.jsonl
-08:12:00 prompt
+── 2026-11-16
+08:12 prompt
   Export orders as CSV.
-08:13:00 reply
+08:13 reply
   Done: shop export --csv.
-08:14:00 note token_count
+08:14 limits 5h 12% · week 33%
 """)
 
 
 def test_usage(machine: CommandLine) -> None:
     assert machine("usage").out == snapshot("""\
-day          input  output  cache read  cache write    total   cost
+day          input  output  cache read  cache write    total   cost  models
 2026-11-15      10   1,800      12,000            0   13,810  $0.05  claude-opus-4-5-20251101
 2026-11-16  17,030   9,050     318,000            0  344,080  $0.43  claude-opus-4-5-20251101, gpt-5.5, claude-haiku-4-5-20251001
 total       17,040  10,850     330,000            0  357,890  $0.48
 """)
     assert machine("usage", "blocks").out == snapshot("""\
-5-hour block               input  output  cache read  cache write    total   cost
+5-hour block               input  output  cache read  cache write    total   cost  models
 2026-11-15 17:00 - 22:00      10   1,800      12,000            0   13,810  $0.05  claude-opus-4-5-20251101
-2026-11-16 08:00 - 13:00  17,030   9,050     318,000            0  344,080  $0.43  now
+2026-11-16 08:00 - 13:00  17,030   9,050     318,000            0  344,080  $0.43  now · claude-opus-4-5-20251101, gpt-5.5, claude-haiku-4-5-20251001
 total                     17,040  10,850     330,000            0  357,890  $0.48
 """)
     assert machine("usage", "sessions").out == snapshot("""\
-session          input  output  cache read  cache write    total   cost
-s-8c60rhmjvbvf   9,030   8,150     278,000            0  295,180  $0.34  Our invoices are sometimes a cent off. Find out why and fix it.
+session          input  output  cache read  cache write    total   cost  title
+s-8c60rhmjvbvf   9,030   8,150     278,000            0  295,180  $0.34  Our invoices are sometimes a cent off. Find out why and fix…
 s-7ypqhmvsjqr3   8,000     900      40,000            0   48,900  $0.09  Export orders as CSV.
 s-1dxh3d8njdvm      10   1,800      12,000            0   13,810  $0.05  Rewrite the README of the command line.
 total           17,040  10,850     330,000            0  357,890  $0.48
@@ -161,12 +165,18 @@ total           17,040  10,850     330,000            0  357,890  $0.48
 
 def test_sessions_that_were_found(machine: CommandLine) -> None:
     assert machine("session", "list").out == snapshot(
-        "*  s-8c60rhmjvbvf  found  ada  2026-11-16 09:09:00Z  2 transcripts  Our invoices are sometimes a cent off. Find out why and fix…  /ada/project\n"
+        """\
+   id              state  owner  last active       transcripts  title                                                         project
+*  s-8c60rhmjvbvf  found  ada    2026-11-16 09:09  2            Our invoices are sometimes a cent off. Find out why and fix…  /ada/project
+* this folder's session
+"""
     )
     assert machine("session", "list", "--all").out == snapshot("""\
-*  s-8c60rhmjvbvf  found  ada  2026-11-16 09:09:00Z  2 transcripts  Our invoices are sometimes a cent off. Find out why and fix…  /ada/project
-   s-7ypqhmvsjqr3  found  ada  2026-11-16 08:14:00Z  1 transcript   Export orders as CSV.                                         /ada/shop
-   s-1dxh3d8njdvm  found  ada  2026-11-15 17:03:00Z  1 transcript   Rewrite the README of the command line.                       /ada/tool
+   id              state  owner  last active       transcripts  title                                                         project
+*  s-8c60rhmjvbvf  found  ada    2026-11-16 09:09  2            Our invoices are sometimes a cent off. Find out why and fix…  /ada/project
+   s-7ypqhmvsjqr3  found  ada    2026-11-16 08:14  1            Export orders as CSV.                                         /ada/shop
+   s-1dxh3d8njdvm  found  ada    2026-11-15 17:03  1            Rewrite the README of the command line.                       /ada/tool
+* this folder's session
 """)
     assert machine("session", "info").out == snapshot("""\
 Session      s-8c60rhmjvbvf
@@ -175,7 +185,7 @@ Status       found in transcripts, not kept yet
 Owner        ada (epoch 1)
 Project      /ada/project
 Created      2026-11-16 08:01:00Z
-Last change  2026-11-16 09:09:00Z
+Last active  2026-11-16 09:09:00Z
 Rating       not rated
 Transcripts  2
 Handoffs     0
@@ -186,10 +196,17 @@ Handoffs     0
 
 def test_rating(machine: CommandLine) -> None:
     assert machine("rate", "2").out == snapshot(
-        "Noted for s-8c60rhmjvbvf: Our invoices are sometimes a cent off. Find out why and fix it.. segue undo takes it back.\n"
+        """\
+Rated 2 of 5: s-8c60rhmjvbvf  Our invoices are sometimes a cent off. Find out why and fix…
+segue undo takes it back.
+"""
     )
     assert machine("session", "list").out == snapshot(
-        "*  s-8c60rhmjvbvf  open  ada  2026-11-16 09:30:01Z  2 transcripts  Our invoices are sometimes a cent off. Find out why and fix…  /ada/project\n"
+        """\
+   id              state  owner  last active       transcripts  title                                                         project
+*  s-8c60rhmjvbvf  open   ada    2026-11-16 09:30  2            Our invoices are sometimes a cent off. Find out why and fix…  /ada/project
+* this folder's session
+"""
     )
 
 

@@ -68,7 +68,7 @@ def examine(
             findings += _guarded("shared store", lambda: _shared(desk))
         finally:
             desk.close()
-    return findings + [_agent(agents.ask_version(agent, env)) for agent in agents.all_programs()]
+    return findings + list(_agents(env))
 
 
 def _problem(area: str, error: SegueError) -> Finding:
@@ -217,15 +217,21 @@ def _shared(desk: Desk) -> Iterator[Finding]:
         yield Finding("blobs", Level.OK, "all content matches its name")
 
 
+def _agents(env: Mapping[str, str]) -> Iterator[Finding]:
+    missing = []
+    for agent in agents.all_programs():
+        found = agents.ask_version(agent, env)
+        if found.path is None:
+            missing.append(f"{agent.title} ({agent.program})")
+        else:
+            yield _agent(found)
+    if missing:
+        text = "not on PATH: " + ", ".join(missing)
+        yield Finding("agents", Level.NOTE, text, "install what you want to use; the others do no harm")
+
+
 def _agent(found: agents.Installed) -> Finding:
     title = found.agent.title
-    if found.path is None:
-        return Finding(
-            "agents",
-            Level.NOTE,
-            f"{title} is not on PATH",
-            f"install it if you use it ({found.agent.program})",
-        )
     if found.problem:
         mend = f"run {found.path} --version and see"
         return Finding("agents", Level.PROBLEM, f"{title} at {found.path}: {found.problem}", mend)

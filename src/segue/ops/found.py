@@ -106,7 +106,8 @@ def _newest_first(family: list[Transcript]) -> tuple[Transcript, ...]:
 
 
 def _session(desk: Desk, id: str, first: Transcript, family: list[Transcript]) -> Session:
-    started = first.started_at or family[-1].updated_at or desk.clock()
+    # Nothing is known of when: then it comes last.
+    started = first.started_at or family[-1].updated_at or ""
     return Session(
         id=id,
         title=first.title or Path(first.project).name or first.id,

@@ -9,7 +9,7 @@ from msgspec import Struct
 from segue import agents, budget, clock, forecast, places, prices
 from segue.budget import Thresholds
 from segue.forecast import Forecast
-from segue.model import Handoff, Relation, Tokens, Transcript, Trigger, Usage
+from segue.model import Handoff, Tokens, Transcript, Trigger, Usage
 from segue.ops import found, limits, refresh
 from segue.ops.desk import Desk
 from segue.ops.found import Work
@@ -27,6 +27,8 @@ class Standing(Struct, frozen=True):
     work: Work
     transcript: Transcript | None
     """The one that was written last."""
+    agent: str
+    """The title of the agent that wrote it."""
     usage: Usage | None
     context: Forecast | None
     trigger: Trigger | None
@@ -93,7 +95,8 @@ def stand(desk: Desk, work: Work, known: list[AgentLimits], request: str = "") -
     transcript = work.main
     tokens = _tokens(desk, work)
     if transcript is None:
-        return Standing(work, None, None, None, None, "Nothing was read of it yet", tokens)
+        nothing = "no transcript belongs to it yet; segue session link adds one"
+        return Standing(work, None, "", None, None, None, nothing, tokens)
     purse = Purse(desk.index)
     history = purse.history(transcript.model) if transcript.model else ()
     price = history[-1] if history else None
@@ -102,16 +105,17 @@ def stand(desk: Desk, work: Work, known: list[AgentLimits], request: str = "") -
     trigger = budget.trigger_for(
         usage, thresholds, transcript.model, request, is_small=prices.is_small(price)
     )
-    name = agents.model_title(transcript.model) or agents.get(transcript.agent).title
+    title = agents.get(transcript.agent).title
     context = limits.context_of(desk, transcript, price.context_window if price else None)
     samples = forecast.context_samples(transcript.contexts, usage.tokens_limit)
     return Standing(
         work,
         transcript,
+        title,
         usage,
         forecast.forecast(context, samples, usage.at) if context else None,
         trigger,
-        budget.sentence(name, usage, thresholds, transcript.model),
+        budget.sentence(agents.model_title(transcript.model) or title, usage, thresholds, transcript.model),
         tokens,
     )
 
@@ -163,7 +167,7 @@ def _cost(desk: Desk, work: Work, purse: Purse) -> float | None:
 
 def _next(standing: Standing | None) -> str:
     if standing is None or standing.transcript is None:
-        return "segue transcripts lists what the agents on this machine left behind"
+        return "segue transcripts lists what agents left on this machine · segue demo shows a handoff"
     return f"segue transcripts show {shlex.quote(standing.transcript.id[:8])} reads it"
 
 
@@ -187,7 +191,3 @@ def check(desk: Desk, warning_only: bool = False) -> Check:
     figures = budget.in_words(share, thresholds) if share else "no limit was reported yet"
     is_estimate = usage.is_estimate or not usage.tokens_limit
     return Check(here[0].session.id, usage.tokens_used, limit, is_estimate, due, reason, figures)
-
-
-def main_transcripts(work: Work) -> list[Transcript]:
-    return [t for t in work.transcripts if t.relation is not Relation.SUBAGENT]

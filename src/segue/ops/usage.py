@@ -69,6 +69,8 @@ class Report(Struct, frozen=True):
     by: By
     lines: tuple[Line, ...]
     total: Line
+    is_narrowed: bool = False
+    """Whether only a stretch of time was asked for."""
     notice: str = ""
     """What the money is silent about: models without a price."""
     problems: tuple[str, ...] = ()
@@ -123,7 +125,8 @@ def report(
     span = (_quarter(since) if since else 0, _quarter(until) if until else FAR)
     lines = MAKERS[by](desk, purse, *span)
     total = _line("total", [used for line in lines for used in line.models])
-    return Report(by, tuple(lines), total, prices.notice(purse.unknown), refreshed.problems)
+    is_narrowed = since is not None or until is not None
+    return Report(by, tuple(lines), total, is_narrowed, prices.notice(purse.unknown), refreshed.problems)
 
 
 def _quarter(moment: Moment) -> int:

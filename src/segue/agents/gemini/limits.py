@@ -18,8 +18,8 @@ from segue.clock import Moment
 from segue.model import Limit, Scope
 
 LONGEST = 1 << 20
-SENTENCE = 2000
-"""How far from where a limit is first spoken of the rest is looked for."""
+LEAD, SENTENCE = 200, 2000
+"""How far before and after where a limit is first spoken of the rest is looked for."""
 
 _SPENT = re.compile(
     r"exhausted your (?:daily quota|capacity)|exceeded your (?:current |daily )?quota|quota exceeded|check quota"
@@ -53,7 +53,8 @@ def limit_of_error(text: str, at: Moment | None, model: str = "") -> Limit | Non
     found = spent or (None if _OTHERS_FAULT.search(text) else _REFUSED.search(text))
     if found is None:
         return None
-    said = text[found.start() :][:SENTENCE]
+    line = text.rfind("\n", 0, found.start()) + 1
+    said = text[max(line, found.start() - LEAD) :][:SENTENCE]
     named = (spent["model"] or "").strip() if spent else ""
     named = named or _model_in(said) or (model if _ONE_MODEL.search(said) else "")
     is_for_one = bool(named) or _ONE_MODEL.search(said) is not None

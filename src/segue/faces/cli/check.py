@@ -46,7 +46,10 @@ def check(frame: Frame, warning_only: bool) -> Check:
 
 def rated_screen(change: Change[Session]) -> str:
     session = change.kept()
-    return f"Noted for {session.id}: {render.clean(session.title)}. segue undo takes it back."
+    rated = f"Rated {1 + (session.satisfaction or 0) * 4:.0f} of 5"
+    return (
+        f"{rated}: {session.id}  {render.clean(render.short(session.title, 60))}\nsegue undo takes it back."
+    )
 
 
 @click.command()

@@ -33,7 +33,9 @@ def screen(value: Any) -> str:
     for topic in dict.fromkeys(row["topic"] for row in value):
         rows = [(row["command"], row["summary"]) for row in value if row["topic"] == topic]
         lines += [render.bold(topic), render.table(rows, indent="  "), ""]
-    lines.append("Every command takes --json and --help. Settings for one run: segue --set KEY=VALUE ...")
+    lines.append(
+        "Nearly every command takes --json; all take --help. Settings for one run: segue --set KEY=VALUE ..."
+    )
     return "\n".join(lines)
 
 

@@ -46,7 +46,8 @@ def _agents(agents: tuple[AgentLimits, ...]) -> list[str]:
 
 def _limit(each: Forecast) -> str:
     limit = each.limit
-    window = f"{limit.window} {limit.model}" if limit.scope is Scope.MODEL and limit.model else limit.window
+    is_models = limit.scope is Scope.MODEL and limit.model and limit.window != "context"
+    window = f"{limit.window} {limit.model}" if is_models else limit.window or "usage"
     label = render.clean(window)[:16].ljust(8)
     if limit.used_percent is None:
         return f"{label} {'·' * BAR}   ?   {_outlook(each)}".rstrip()
@@ -88,17 +89,20 @@ def _standing(standing: Standing) -> list[str]:
     transcript, usage = standing.transcript, standing.usage
     if transcript is None or usage is None:
         return [standing.recommendation]
-    when = render.when(transcript.updated_at) if transcript.updated_at else "at an unknown time"
+    when = render.local(transcript.updated_at) if transcript.updated_at else "at an unknown time"
     cost = f", ${usage.cost_usd:,.2f}" if usage.cost_usd is not None else ""
     used = f"{render.plural(transcript.turns, 'prompt')}, {standing.tokens.total:,} tokens{cost}"
-    lines = [f"{transcript.agent} {transcript.id[:8]}, last written {when}: {used}"]
+    lines = [f"{standing.agent} {transcript.id[:8]}, last written {when}: {used}"]
     if standing.context:
         lines.append(_limit(standing.context))
     trigger = standing.trigger
     paint = {"high": "red", "medium": "yellow"}.get(trigger.urgency.value if trigger else "")
     lines.append(click.style(standing.recommendation, fg=paint, bold=paint is not None))
     if trigger:
-        lines.append(f"{trigger.type.value}, {trigger.urgency.value}: {render.clean(trigger.reasoning)}")
+        reason, _, more = trigger.reasoning.partition("; ")
+        lines.append(f"why: {render.clean(reason)}")
+        if more:
+            lines.append(f"     {render.clean(more)}")
     return lines
 
 
@@ -111,7 +115,11 @@ def home(frame: Frame) -> Overview:
 
 @click.command()
 @click.option(
-    "--every", type=click.FloatRange(SHORTEST_WATCH, 3600), default=2.0, help="Seconds between looks."
+    "--every",
+    type=click.FloatRange(SHORTEST_WATCH, 3600),
+    default=2.0,
+    show_default=True,
+    help="Seconds between looks.",
 )
 @click.option("--count", type=click.IntRange(1), help="Stop after so many looks.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, one object for each look.")

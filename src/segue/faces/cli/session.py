@@ -24,7 +24,7 @@ def closed_screen(change: Change[Session]) -> str:
 
 
 def used_screen(session: Session) -> str:
-    return f"This folder's session is now {session.id}: {render.clean(session.title)}"
+    return f"This folder's session is now {session.id}: {render.clean(render.short(session.title, 60))}"
 
 
 def linked_screen(change: Change[Session]) -> str:
@@ -37,7 +37,11 @@ def list_screen(works: list[Work]) -> str:
         return (
             "No sessions here yet. segue session create makes one; segue session list --all looks everywhere."
         )
-    return render.table([_row(work) for work in works])
+    heads = ("", "id", "state", "owner", "last active", "transcripts", "title", "project")
+    lines = [render.table([heads, *map(_row, works)])]
+    if any(work.is_current for work in works):
+        lines.append(render.dim("* this folder's session"))
+    return "\n".join(lines)
 
 
 def _row(work: Work) -> tuple[str, ...]:
@@ -47,8 +51,8 @@ def _row(work: Work) -> tuple[str, ...]:
         session.id,
         session.status.value if work.is_kept else "found",
         session.owner,
-        render.when(work.active_at),
-        render.plural(len(work.transcripts), "transcript"),
+        render.local(work.active_at) if work.active_at else "-",
+        str(len(work.transcripts)),
         render.short(session.title, 60),
         session.project,
     )
@@ -60,12 +64,12 @@ def info_screen(info: Info) -> str:
     rated = f"{1 + session.satisfaction * 4:.0f} of 5" if session.satisfaction is not None else "not rated"
     rows = [
         ("Session", session.id),
-        ("Title", session.title),
+        ("Title", render.short(session.title, 100)),
         ("Status", session.status.value if work.is_kept else "found in transcripts, not kept yet"),
         ("Owner", f"{session.owner} (epoch {session.epoch})"),
         ("Project", session.project),
-        ("Created", render.when(session.created_at)),
-        ("Last change", render.when(work.active_at)),
+        ("Created", render.when(session.created_at) if session.created_at else "-"),
+        ("Last active", render.when(work.active_at) if work.active_at else "-"),
         ("Rating", rated),
         ("Transcripts", str(len(work.transcripts))),
         ("Handoffs", str(len(info.handoffs))),
@@ -99,7 +103,7 @@ def create(frame: Frame, title: str, key: str | None) -> Change[Session]:
 @click.option("--all", "everywhere", is_flag=True, help="Those that are found in other folders as well.")
 @answers(list_screen)
 def list_all(frame: Frame, everywhere: bool) -> list[Work]:
-    """Show the sessions that are kept, and those found in this folder's transcripts, the last active first."""
+    """Show sessions: those kept, and those found in this folder."""
     return ops.listed(frame.desk, everywhere=everywhere, progress=frame.progress("Reading transcripts"))
 
 

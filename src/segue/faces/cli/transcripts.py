@@ -20,6 +20,7 @@ COLOURS = {
     EntryKind.LIMIT: "red",
     EntryKind.SUMMARY: "magenta",
 }
+INTERRUPT = "interrupt"
 SHORT = 12
 """How many lines of a result are shown."""
 
@@ -38,7 +39,7 @@ def list_screen(listing: Listing) -> str:
             (
                 transcript.id[:13],
                 transcript.agent,
-                render.when(transcript.updated_at)[:16] if transcript.updated_at else "-",
+                render.local(transcript.updated_at) if transcript.updated_at else "-",
                 item.state.value,
                 str(transcript.turns),
                 f"{item.tokens.total:,}",
@@ -116,25 +117,46 @@ def _print(frame: Frame, shown: Shown, entries: Iterable[Entry], full: bool, *, 
 
 def _texts(shown: Shown, entries: Iterable[Entry], full: bool) -> Iterator[str]:
     yield render.dim(f"{shown.source.agent}  {render.clean(shown.source.path)}") + "\n"
+    day, told = "", ""
     for entry in entries:
         text = entry_text(entry, full)
-        if text:
-            yield text + "\n"
+        reported = _reported(entry)
+        if not text or (reported and reported == told and not full):
+            continue
+        told = reported or told
+        if entry.at and (now := render.local(entry.at)[:10]) != day:
+            day = now
+            yield render.dim(f"── {day}") + "\n"
+        yield text + "\n"
+
+
+def _reported(entry: Entry) -> str:
+    """What a note tells of limits."""
+    if entry.kind is not EntryKind.NOTE:
+        return ""
+    shares = [
+        f"{limit.window} {limit.used_percent:.0f}%"
+        for limit in entry.limits
+        if limit.used_percent is not None
+    ]
+    return " · ".join(shares)
 
 
 def entry_text(entry: Entry, full: bool = False) -> str:
     """An entry for a person; notes only in full."""
-    if entry.kind is EntryKind.NOTE and not full and not entry.limits:
+    reported = _reported(entry)
+    is_silent = entry.kind is EntryKind.NOTE or (entry.kind is EntryKind.THOUGHT and not entry.text)
+    if is_silent and not full and not reported and entry.tool != INTERRUPT:
         return ""
-    who = f"{entry.kind.value} {entry.tool or ''}".strip()
+    who = f"limits {reported}" if reported and not full else f"{entry.kind.value} {entry.tool or ''}".strip()
     status = f" → {entry.status}" if entry.status is not None else " → failed" if entry.is_error else ""
-    when = render.when(entry.at)[11:19] if entry.at else "--:--:--"
+    when = render.local(entry.at)[11:] if entry.at else "--:--"
     aside = f" [{entry.subagent[:12]}]" if entry.subagent else ""
     head = click.style(f"{when} {render.clean(who + aside + status)}", fg=COLOURS.get(entry.kind), bold=True)
     lines = entry.text.splitlines()
     is_short = entry.kind in (EntryKind.RESULT, EntryKind.THOUGHT, EntryKind.CALL, EntryKind.NOTE)
     if is_short and not full and len(lines) > SHORT:
-        lines = [*lines[:SHORT], f"… {len(lines) - SHORT:,} more lines"]
+        lines = [*lines[:SHORT], f"… {render.plural(len(lines) - SHORT, 'more line')}"]
     body = "\n".join("  " + render.clean(line if full else render.short(line, 2000)) for line in lines)
     return f"{head}\n{body}" if body else head
 

@@ -22,11 +22,26 @@ HEADINGS = {
 }
 
 
+NO_TIME = "(no time told)"
+LAST = {By.SESSIONS: "title", By.TRANSCRIPTS: "title", By.MODELS: ""}
+
+
 def screen(report: Report) -> str:
     if not report.lines:
+        if report.is_narrowed:
+            return "Nothing was used in that time. segue usage shows all there is."
         return "No agent has written down any usage here yet. segue doctor shows which agents are installed."
     rows: list[tuple[str, ...]] = [
-        (HEADINGS[report.by], "input", "output", "cache read", "cache write", "total", "cost", "")
+        (
+            HEADINGS[report.by],
+            "input",
+            "output",
+            "cache read",
+            "cache write",
+            "total",
+            "cost",
+            LAST.get(report.by, "models"),
+        )
     ]
     rows += [_row(line, report.by) for line in report.lines]
     if len(report.lines) > 1:
@@ -46,14 +61,21 @@ def _row(line: Line, by: By) -> tuple[str, ...]:
         _name(line, by),
         *(f"{count:,}" for count in counts),
         f"${line.cost_usd:,.2f}" if has_price else "-",
-        "now" if line.is_active else line.title or (_models(line) if by is not By.MODELS else ""),
+        _last(line, by),
     )
+
+
+def _last(line: Line, by: By) -> str:
+    if by in LAST:
+        return render.short(line.title, 60)
+    models = _models(line)
+    return f"now · {models}" if line.is_active else models
 
 
 def _name(line: Line, by: By) -> str:
     if by is By.BLOCKS and line.until:
         return f"{render.local(line.name)} - {render.local(line.until)[11:]}"
-    return line.name
+    return NO_TIME if line.name.startswith("1970") else line.name
 
 
 def _models(line: Line) -> str:
