@@ -134,5 +134,5 @@ def test_a_broken_line_is_counted_and_a_half_one_left(tmp_path: Path) -> None:
     path = tmp_path / "x.demo.jsonl"
     path.write_text('{"id": "1"}\n{"id":\n{"id": 7, "kind": "prompt"}\n{"id": ')
     reading = demo.read(msgspec.structs.replace(a_transcript(), path=str(path)))
-    assert [entry.kind for entry in reading] == [EntryKind.NOTE]
-    assert reading.broken == 2 and reading.is_cut
+    assert [entry.kind for entry in reading] == [EntryKind.NOTE, EntryKind.NOTE]
+    assert reading.broken == 1 and reading.is_cut

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -16,7 +17,8 @@ from tests.test_demo import prepared
 
 
 def status(cli: CommandLine) -> str:
-    return cli("session", "list").out.split()[1]
+    (work,) = json.loads(cli("session", "list", "--json").out)
+    return str(work["session"]["status"])
 
 
 def test_after_a_redo_the_redone_step_is_the_last_one(cli: CommandLine) -> None:
