@@ -95,16 +95,17 @@ def unringed(state: State, own: str, parent: str | None) -> str | None:
 
 
 def link(state: State, id: str, parent: str | None) -> None:
-    """Remember what hangs on something that is still to come."""
-    if not parent:
+    """Remember what hangs on something that is still to come. To be told of every entry, in their order."""
+    links, newest = state.get("links"), state.get("newest")
+    state["newest"] = id
+    if not parent or (not links and parent == newest):
         return
-    links: dict[str, str] = state.get("links", {})
     used, above = state.get("used", {}), short(parent)
     is_awaited = above not in used and short(parent.partition("#")[0]) not in used
     if is_awaited:
         remember(state.setdefault("awaited", {}), above, 1)
-    if is_awaited or above in links:
-        remember(state.setdefault("links", links), short(id), above)
+    if is_awaited or (links and above in links):
+        remember(state.setdefault("links", {}), short(id), above)
 
 
 def arrived(state: State, own: str) -> None:

@@ -33,6 +33,7 @@ FIRST = "1970"
 DEEPEST = 200
 """How many values may stand inside each other. No agent nests as deeply; and what can be read of more depends on how
 much room the caller left."""
+COUNTED = 4096
 WITNESS = 64
 """How many bytes before a mark tell whether a file is still the same."""
 
@@ -221,18 +222,22 @@ def decode_any(content: bytes) -> Any:
         value = _salvage(content)
     except RecursionError:
         return None
-    may_be_deep = content.count(b"{") + content.count(b"[") > DEEPEST
+    # In a short text brackets are soon counted; a long one is mostly words, and its value soon gone through.
+    may_be_deep = len(content) > COUNTED or content.count(b"{") + content.count(b"[") > DEEPEST
     return None if may_be_deep and _is_deep(value) else value
 
 
 def _is_deep(value: Any) -> bool:
-    level = [value]
-    for _ in range(DEEPEST + 1):
-        level = [one for one in level if isinstance(one, dict | list)]
-        if not level:
-            return False
-        level = [inner for one in level for inner in (one.values() if isinstance(one, dict) else one)]
-    return True
+    level, depth = [value] if isinstance(value, dict | list) else [], 0
+    while level and depth < DEEPEST:
+        below = []
+        for one in level:
+            for inner in one.values() if type(one) is dict else one:
+                kind = type(inner)
+                if kind is dict or kind is list:
+                    below.append(inner)
+        level, depth = below, depth + 1
+    return bool(level)
 
 
 def _salvage(content: bytes) -> Any:
