@@ -62,8 +62,10 @@ def test_a_strangers_settings_are_spoken_of_all_the_same(cli: CommandLine) -> No
 def test_totals_are_told_without_loading_the_command_line(cli: CommandLine) -> None:
     Conversation(cli.folder, cli.cwd, "aaaa").reply("Done")
     code = (
-        "import sys; sys.argv = ['segue', 'usage', '--json']; import segue.__main__ as m\n"
-        "try: m.main()\nexcept SystemExit: print(*sys.modules, file=sys.stderr)"
+        "import os, sys; sys.argv = ['segue', 'usage', '--json']; import segue.__main__ as m\n"
+        "end = os._exit\n"
+        "os._exit = lambda code: (print(*sys.modules, file=sys.stderr, flush=True), end(code))\n"
+        "m.main()"
     )
     env = {**cli.env, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=cli.cwd, env=env)

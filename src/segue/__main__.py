@@ -18,11 +18,17 @@ def main() -> None:
             given = b"" if sys.stdin is None or sys.stdin.isatty() else sys.stdin.buffer.read()
             sys.exit(status_line(sys.argv[2:], given, os.environ))
         if sys.argv[-1] == "--json" and len(sys.argv) <= 4:
-            from segue.faces.plain import answer  # lazy: see above
+            import gc  # lazy: see above
+
+            gc.disable()  # there is nothing worth collecting in a run this short
+            from segue.faces.plain import answer
 
             code = answer(sys.argv[1:])
             if code is not None:
-                sys.exit(code)
+                # All is written and closed: taking the interpreter down in order would only take time.
+                import os  # lazy: as all else here
+
+                os._exit(code)
         from segue.faces.cli import main as command_line  # lazy: see above
 
         sys.exit(command_line())

@@ -12,6 +12,7 @@ import stat
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -129,7 +130,7 @@ def items_in(folder: str | os.PathLike[str]) -> list[os.DirEntry[str]]:
     """What is in a folder, by name; nothing where it is missing or closed."""
     try:
         with os.scandir(folder) as items:
-            return sorted(items, key=lambda item: item.name)
+            return sorted(items, key=attrgetter("name"))
     except (OSError, ValueError):
         return []
 

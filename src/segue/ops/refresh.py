@@ -10,7 +10,9 @@ import os
 from collections.abc import Callable, Iterable, Iterator
 from enum import StrEnum
 from pathlib import Path
+from typing import TypeVar
 
+import msgspec
 from msgspec import Struct
 
 from segue import agents
@@ -23,12 +25,15 @@ from segue.store.index import Index, Known, Ledger
 
 SHARE_FROM = 64 << 20
 """From this many bytes on, reading is shared out to several processes."""
+SHARE = 8
+"""How many sources a process is given at once."""
 BATCH = 64
 """How many results go into the index at once."""
 SPOKEN = {EntryKind.PROMPT, EntryKind.REPLY, EntryKind.SUMMARY, EntryKind.CALL}
 """What is searched by text."""
 LONGEST_PASSAGE = 20_000
 
+T = TypeVar("T")
 Progress = Callable[[int, int], None]
 
 
@@ -92,7 +97,7 @@ def refresh(desk: Desk, wanted: Iterable[Pass], progress: Progress = in_silence)
                 index.drop(id)
     whole, so_far = sum(job.bytes for job in jobs), 0
     problems = []
-    for batch in _batched(_run(jobs, whole)):
+    for batch in _batched(_run(jobs, whole), BATCH):
         with index.changing():
             _keep(index, batch)
         problems += [done.problem for done in batch if done.problem]
@@ -142,7 +147,13 @@ def _run(jobs: list[Job], size: int) -> Iterator[Done]:
 
     kind = "fork" if "fork" in multiprocessing.get_all_start_methods() else "spawn"
     with multiprocessing.get_context(kind).Pool(processes, gc.disable) as pool:
-        yield from pool.imap(work, jobs, chunksize=4)
+        for packed in pool.imap(_work_packed, list(_batched(jobs, SHARE))):
+            yield from msgspec.msgpack.decode(packed, type=list[Done])
+
+
+def _work_packed(jobs: list[Job]) -> bytes:
+    """Packed, because what Python itself sends between processes takes longer than reading."""
+    return msgspec.msgpack.encode([work(job) for job in jobs])
 
 
 def work(job: Job) -> Done:
@@ -169,11 +180,11 @@ def passage_of(entry: Entry) -> str:
     return entry.text[:LONGEST_PASSAGE] if entry.kind in SPOKEN else ""
 
 
-def _batched(results: Iterable[Done]) -> Iterator[list[Done]]:
-    batch: list[Done] = []
-    for done in results:
-        batch.append(done)
-        if len(batch) == BATCH:
+def _batched(items: Iterable[T], size: int) -> Iterator[list[T]]:
+    batch: list[T] = []
+    for item in items:
+        batch.append(item)
+        if len(batch) == size:
             yield batch
             batch = []
     if batch:

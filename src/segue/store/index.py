@@ -26,7 +26,7 @@ from segue.errors import StoreBusy
 from segue.model import Limit, Mark, Source, Spend, Tokens, Transcript
 from segue.store import queries
 
-VERSION = 1
+VERSION = 2
 QUARTER = 900
 CLASSES = (32_000, 100_000, 128_000, 199_999, 200_000, 256_000, 272_000, 512_000, 524_288)
 """Where the size of a question may change its price. A spend's class is the number of these it exceeds."""
@@ -321,9 +321,8 @@ class Index:
                 size=source.size,
                 stamp=source.stamp,
                 mark=msgspec.json.encode(mark).decode(),
-                keys=ledger.keys,
-                spends=ledger.spends,
             )
+            self._run("spends_put", id=id, keys=ledger.keys, spends=ledger.spends)
 
     def _counted(self) -> dict[int, int]:
         """Every answer that is counted, and the source it is counted in; kept as long as no other process writes."""
@@ -335,7 +334,7 @@ class Index:
 
     def _ledger(self, id: int) -> tuple[set[int], list[Row]]:
         row = self._run("spends_of", id=id).fetchone()
-        return set(_keys(row["keys"])), _rows(row["spends"])
+        return (set(_keys(row["keys"])), _rows(row["spends"])) if row else (set(), [])
 
     def _settle(
         self, id: int, ledger: Ledger, before: tuple[set[int], list[Row]] | None, counted: dict[int, int]
@@ -361,10 +360,11 @@ class Index:
         free = set(_keys(row["keys"])) if row else set()
         for key in free:
             counted.pop(key, None)
+        if row:
+            self._run("spends_drop", id=id)
+            self._run("buckets_drop", source=id)
         if not free:
             return
-        self._run("spends_put", id=id, keys=b"", spends=b"")
-        self._run("buckets_drop", source=id)
         for other in self._run("spends_of_all", id=id).fetchall():
             rows = _rows(other["spends"])
             if free & {row[0] for row in rows}:

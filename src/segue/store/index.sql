@@ -5,8 +5,8 @@
 -- `spent_*` is where the quick pass for tokens ended, the others where the full pass ended, which gives
 -- the transcript as JSON.
 --
--- `spends` holds every answer of a model that a source tells of, packed; `keys` the hashes of those that are
--- counted there. An answer that stands in several files (forks, resumes) is counted where it was first found;
+-- A LEDGER holds every answer of a model that a source tells of, packed, and the hashes of those that are counted
+-- there. An answer that stands in several files (forks, resumes) is counted where it was first found;
 -- when that source goes, it passes to another. A BUCKET sums what is counted in a source over a quarter of an
 -- hour, per model and size class: any day in any time zone, any week and any 5-hour block is a sum of buckets.
 --
@@ -25,8 +25,6 @@ create table source (
   spent_size integer not null default -1,
   spent_stamp integer not null default -1,
   spent_mark text not null default '{}',
-  keys blob not null default x'',
-  spends blob not null default x'',
   told_size integer not null default -1,
   told_stamp integer not null default -1,
   told_mark text not null default '{}',
@@ -35,6 +33,12 @@ create table source (
   updated_at text,
   transcript text,
   unique (path, part)
+);
+
+create table ledger (
+  source integer primary key,
+  keys blob not null,
+  spends blob not null
 );
 
 create table bucket (

@@ -28,8 +28,7 @@ on conflict (path, part) do update set agent = excluded.agent returning id;
 
 -- name: source_spent
 -- The quick pass came this far.
-update source set spent_size = :size, spent_stamp = :stamp, spent_mark = :mark, keys = :keys, spends = :spends
-where id = :id;
+update source set spent_size = :size, spent_stamp = :stamp, spent_mark = :mark where id = :id;
 
 -- name: source_read
 -- The full pass came this far.
@@ -46,19 +45,23 @@ delete from source where id = :id;
 
 -- name: keys
 -- Every answer that is counted somewhere.
-select id, keys from source where keys <> x'';
+select source as id, keys from ledger;
 
 -- name: spends_of
 -- What a source tells of.
-select keys, spends from source where id = :id;
+select keys, spends from ledger where source = :id;
 
 -- name: spends_of_all
 -- What every source but one tells of.
-select id, keys, spends from source where id <> :id and spends <> x'' order by id;
+select source as id, keys, spends from ledger where source <> :id order by source;
 
 -- name: spends_put
 -- What a source tells of, anew.
-update source set keys = :keys, spends = :spends where id = :id;
+insert or replace into ledger (source, keys, spends) values (:id, :keys, :spends);
+
+-- name: spends_drop
+-- A source tells of nothing any more.
+delete from ledger where source = :id;
 
 -- name: buckets_drop
 -- Forget a source's sums.
