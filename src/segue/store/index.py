@@ -11,7 +11,7 @@ import os
 import sqlite3
 from array import array
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -26,7 +26,7 @@ from segue.errors import StoreBusy
 from segue.model import Limit, Mark, Source, Spend, Tokens, Transcript
 from segue.store import queries
 
-VERSION = 2
+VERSION = 3
 QUARTER = 900
 CLASSES = (32_000, 100_000, 128_000, 199_999, 200_000, 256_000, 272_000, 512_000, 524_288)
 """Where the size of a question may change its price. A spend's class is the number of these it exceeds."""
@@ -43,26 +43,38 @@ Stamp = tuple[int, int]
 
 
 class Known:
-    """What the index knows of a source: how far each pass came, and the transcript after the full one. Marks are looked
-    up when they are asked for: mostly nothing has changed."""
+    """What the index knows of a source: how far each pass came, and the transcript after the full one. Nothing is taken
+    out of the row before it is asked for: mostly nothing has changed."""
 
-    __slots__ = ("_index", "_transcript", "agent", "id", "part", "path", "read", "spent", "told")
+    __slots__ = ("_index", "_row", "_transcript")
 
     def __init__(self, index: Index, row: tuple[Any, ...], transcript: str | None = None) -> None:
-        self._index = index
-        self._transcript = transcript
-        self.id: int = row[0]
-        self.agent: str = row[1]
-        self.path: str = row[2]
-        self.part: str = row[3]
-        self.read: Stamp = row[4:6]
-        self.spent: Stamp = row[6:8]
-        self.told: Stamp = row[8:10]
+        self._index, self._row, self._transcript = index, row, transcript
+
+    @property
+    def id(self) -> int:
+        return int(self._row[0])
+
+    @property
+    def path(self) -> str:
+        return str(self._row[2])
+
+    @property
+    def read(self) -> Stamp:
+        return self._row[4:6]
+
+    @property
+    def spent(self) -> Stamp:
+        return self._row[6:8]
+
+    @property
+    def told(self) -> Stamp:
+        return self._row[8:10]
 
     @property
     def source(self) -> Source:
-        size, stamp = self.read
-        return Source(agent=self.agent, path=self.path, part=self.part, size=size, stamp=stamp)
+        _id, agent, path, part, size, stamp, *_rest = self._row
+        return Source(agent=agent, path=path, part=part, size=size, stamp=stamp)
 
     @property
     def transcript(self) -> Transcript | None:
@@ -164,7 +176,6 @@ class Index:
         self.path = path or Path(os.devnull)
         self.busy_seconds = busy_seconds
         self.is_in_memory = False
-        self._kept: tuple[int, dict[int, int]] | None = None
         if path is None:
             self._connection = self._in_memory()
             return
@@ -211,6 +222,7 @@ class Index:
         connection.row_factory = sqlite3.Row
         # What is lost with the power is found again: nothing here needs to wait for the disk.
         connection.execute("pragma synchronous = off")
+        connection.execute("pragma journal_mode = persist")
         return connection
 
     def _create(self, connection: sqlite3.Connection) -> None:
@@ -240,7 +252,6 @@ class Index:
             yield
             self._connection.execute("commit")
         except BaseException:
-            self._kept = None
             if self._connection.in_transaction:
                 self._connection.execute("rollback")
             raise
@@ -248,16 +259,21 @@ class Index:
     def _run(self, query: str, /, **values: Any) -> sqlite3.Cursor:
         return self._connection.execute(_sql()[query], values)
 
+    def _tuples(self, query: str) -> list[tuple[Any, ...]]:
+        """Rows without the names of their columns: many of them are quicker so."""
+        cursor = self._connection.cursor()
+        cursor.row_factory = None
+        return cursor.execute(_sql()[query]).fetchall()
+
     # Sources
 
     def known(self) -> dict[tuple[str, str], Known]:
         """Every source, by its place, without what is in it."""
-        return {row[2:4]: Known(self, row) for row in map(tuple, self._run("sources"))}
+        return {row[2:4]: Known(self, row) for row in self._tuples("sources")}
 
     def transcripts(self) -> dict[tuple[str, str], Known]:
         """Every source that was read in full, with its transcript."""
-        rows = map(tuple, self._run("sources_read"))
-        return {row[2:4]: Known(self, row[:-1], row[-1]) for row in rows}
+        return {row[2:4]: Known(self, row[:-1], row[-1]) for row in self._tuples("sources_read")}
 
     def transcript(self, id: int) -> Transcript | None:
         kept = self._run("source_transcript", id=id).fetchone()["transcript"]
@@ -276,7 +292,7 @@ class Index:
         return int(row["id"])
 
     def drop(self, id: int) -> None:
-        self._free(id, self._counted())
+        self._free(id)
         self._run("passages_drop", source=id)
         self._run("reports_drop", source=id)
         self._run("source_drop", id=id)
@@ -307,70 +323,65 @@ class Index:
 
     # Spends
 
-    def put_spent(self, found: Iterable[tuple[int, Source, Mark, Ledger, bool]]) -> None:
+    def put_spent(self, found: Sequence[tuple[int, Source, Mark, Ledger, bool]]) -> None:
         """Keep what sources were found to have spent since their marks, or at all (the flag)."""
-        counted = self._counted()
-        for id, source, mark, ledger, is_anew in found:
-            before = None if is_anew else self._ledger(id)
+        for id, _source, _mark, _ledger, is_anew in found:
             if is_anew:
-                self._free(id, counted)
-            ledger = self._settle(id, ledger, before, counted)
-            self._run(
-                "source_spent",
-                id=id,
-                size=source.size,
-                stamp=source.stamp,
-                mark=msgspec.json.encode(mark).decode(),
-            )
-            self._run("spends_put", id=id, keys=ledger.keys, spends=ledger.spends)
+                self._free(id)
+        owners = self._owners({key for _, _, _, ledger, _ in found for key in _keys(ledger.keys)})
+        for id, source, mark, ledger, is_anew in found:
+            self._settle(id, ledger if is_anew else self._merged(id, ledger), owners)
+            encoded = msgspec.json.encode(mark).decode()
+            self._run("source_spent", id=id, size=source.size, stamp=source.stamp, mark=encoded)
 
-    def _counted(self) -> dict[int, int]:
-        """Every answer that is counted, and the source it is counted in; kept as long as no other process writes."""
-        (version,) = self._connection.execute("pragma data_version").fetchone()
-        if self._kept is None or self._kept[0] != version:
-            keys = self._run("keys")
-            self._kept = (version, {key: row["id"] for row in keys for key in _keys(row["keys"])})
-        return self._kept[1]
+    def _owners(self, keys: set[int]) -> dict[int, int]:
+        """Of these answers, those that are counted already, and the source they are counted in."""
+        found = {}
+        for row in self._run("keys") if keys else ():
+            found.update(dict.fromkeys(keys.intersection(_keys(row["keys"])), row["id"]))
+        return found
 
-    def _ledger(self, id: int) -> tuple[set[int], list[Row]]:
+    def _merged(self, id: int, ledger: Ledger) -> Ledger:
+        """What is new with what was known of the same source."""
         row = self._run("spends_of", id=id).fetchone()
-        return (set(_keys(row["keys"])), _rows(row["spends"])) if row else (set(), [])
+        if row is None:
+            return ledger
+        counted = set(_keys(row["keys"]))
+        merged = {old[0]: old for old in _rows(row["spends"])}
+        # What was known and is not counted here is counted elsewhere.
+        elsewhere = merged.keys() - counted
+        for new in _rows(ledger.spends):
+            known = merged.get(new[0])
+            if known is None or sum(new[4:8]) >= sum(known[4:8]):
+                merged[new[0]] = new
+        return pack(list(merged.values()), lambda key: key not in elsewhere)
 
-    def _settle(
-        self, id: int, ledger: Ledger, before: tuple[set[int], list[Row]] | None, counted: dict[int, int]
-    ) -> Ledger:
-        """Count what no other source counts. Mostly that is all of it, as it was packed."""
+    def _settle(self, id: int, ledger: Ledger, owners: dict[int, int]) -> None:
+        """Keep a ledger, and count what no other source counts. Mostly that is all of it, as it was packed."""
         keys = _keys(ledger.keys)
-        if before and before[1]:
-            merged = {row[0]: row for row in before[1]}
-            for row in _rows(ledger.spends):
-                if row[0] not in merged or sum(row[4:8]) >= sum(merged[row[0]][4:8]):
-                    merged[row[0]] = row
-            ledger = pack(list(merged.values()), lambda key: counted.get(key, id) == id)
-        elif not counted.keys().isdisjoint(keys) and any(counted.get(key, id) != id for key in keys):
-            ledger = pack(_rows(ledger.spends), lambda key: counted.get(key, id) == id)
-        counted.update(dict.fromkeys(_keys(ledger.keys), id))
+        if not owners.keys().isdisjoint(keys) and any(owners.get(key, id) != id for key in keys):
+            kept = {key for key in keys if owners.get(key, id) == id}
+            ledger = pack(_rows(ledger.spends), kept.__contains__)
+        owners.update(dict.fromkeys(_keys(ledger.keys), id))
+        self._run("spends_put", id=id, keys=ledger.keys, spends=ledger.spends)
         self._run("buckets_drop", source=id)
         self._connection.executemany(_sql()["bucket_add"], [(id, *bucket) for bucket in ledger.buckets])
-        return ledger
 
-    def _free(self, id: int, counted: dict[int, int]) -> None:
+    def _free(self, id: int) -> None:
         """A source counts nothing any more: what others tell of as well is counted there."""
         row = self._run("spends_of", id=id).fetchone()
-        free = set(_keys(row["keys"])) if row else set()
-        for key in free:
-            counted.pop(key, None)
-        if row:
-            self._run("spends_drop", id=id)
-            self._run("buckets_drop", source=id)
-        if not free:
+        if row is None:
             return
-        for other in self._run("spends_of_all", id=id).fetchall():
+        self._run("spends_drop", id=id)
+        self._run("buckets_drop", source=id)
+        free = set(_keys(row["keys"]))
+        for other in self._run("spends_of_all", id=id).fetchall() if free else ():
             rows = _rows(other["spends"])
-            if free & {row[0] for row in rows}:
-                ledger = pack(rows, lambda key, here=other["id"]: counted.get(key, here) == here)  # type: ignore[misc]
-                self._settle(other["id"], ledger, None, counted)
-                self._run("spends_put", id=other["id"], keys=ledger.keys, spends=ledger.spends)
+            heirs = free.intersection(spent[0] for spent in rows)
+            if heirs:
+                free -= heirs
+                counted = heirs.union(_keys(other["keys"]))
+                self._settle(other["id"], pack(rows, counted.__contains__), {})
 
     def sums(self, by: str, since: int = 0, until: int = FAR) -> list[Sum]:
         """Tokens by 'day', 'quarter' or 'source', from one quarter up to another."""

@@ -53,8 +53,9 @@ create table bucket (
   cache_write integer not null,
   cache_write_long integer not null,
   cost real not null,
-  primary key (source, quarter, model, class)
+  primary key (quarter, model, class, source)
 ) without rowid;
+create index bucket_by_source on bucket (source);
 
 create table report (
   source integer not null,

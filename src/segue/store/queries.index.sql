@@ -74,13 +74,16 @@ insert into bucket
 values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
 
 -- name: sums_by_day
--- Tokens per day of this machine's time zone.
-select date(b.quarter * 900, 'unixepoch', 'localtime') as period, b.model as model, b.class as class,
-  sum(b.answers) as answers, sum(b.input) as input, sum(b.output) as output,
-  sum(b.cache_read) as cache_read, sum(b.cache_write) as cache_write,
-  sum(b.cache_write_long) as cache_write_long, sum(b.cost) as cost
-from bucket b
-where b.quarter >= :since and b.quarter < :until
+-- Tokens per day of this machine's time zone: first as the buckets are ordered, then by days.
+select date(quarter * 900, 'unixepoch', 'localtime') as period, model, class, sum(answers) as answers,
+  sum(input) as input, sum(output) as output, sum(cache_read) as cache_read, sum(cache_write) as cache_write,
+  sum(cache_write_long) as cache_write_long, sum(cost) as cost
+from (
+  select quarter, model, class, sum(answers) as answers, sum(input) as input, sum(output) as output,
+    sum(cache_read) as cache_read, sum(cache_write) as cache_write, sum(cache_write_long) as cache_write_long,
+    sum(cost) as cost
+  from bucket where quarter >= :since and quarter < :until group by quarter, model, class
+)
 group by 1, 2, 3 order by 1, 2;
 
 -- name: sums_by_quarter
