@@ -6,7 +6,6 @@ is complete in itself and does no harm when it is added twice, so two commands m
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable, Iterator
 from enum import StrEnum
 from pathlib import Path
@@ -19,14 +18,13 @@ from segue import agents
 from segue.agents.reading import Spends
 from segue.errors import AgentError
 from segue.model import Entry, EntryKind, Limit, Mark, Source, Transcript
+from segue.ops import sharing
 from segue.ops.desk import Desk
 from segue.store import index as indexes
 from segue.store.index import Index, Known, Ledger
 
 SHARE_FROM = 64 << 20
 """From this many bytes on, reading is shared out to several processes."""
-SHARE = 8
-"""How many sources a process is given at once."""
 BATCH = 64
 """How many results go into the index at once."""
 SPOKEN = {EntryKind.PROMPT, EntryKind.REPLY, EntryKind.SUMMARY, EntryKind.CALL}
@@ -138,22 +136,12 @@ def _mark(entry: Known | None, of: str) -> Mark | None:
 
 
 def _run(jobs: list[Job], size: int) -> Iterator[Done]:
-    processes = min(os.cpu_count() or 1, 8)
-    if size < SHARE_FROM or processes == 1:
+    processes = sharing.processes_for(len(jobs)) if size >= SHARE_FROM else 1
+    if processes == 1:
         yield from map(work, jobs)
         return
-    import gc  # lazy: only a large scan needs these
-    import multiprocessing
-
-    kind = "fork" if "fork" in multiprocessing.get_all_start_methods() else "spawn"
-    with multiprocessing.get_context(kind).Pool(processes, gc.disable) as pool:
-        for packed in pool.imap(_work_packed, list(_batched(jobs, SHARE))):
-            yield from msgspec.msgpack.decode(packed, type=list[Done])
-
-
-def _work_packed(jobs: list[Job]) -> bytes:
-    """Packed, because what Python itself sends between processes takes longer than reading."""
-    return msgspec.msgpack.encode([work(job) for job in jobs])
+    for packed in sharing.shared_out(lambda job: msgspec.msgpack.encode(work(job)), jobs, processes):
+        yield msgspec.msgpack.decode(packed, type=Done)
 
 
 def work(job: Job) -> Done:

@@ -16,7 +16,6 @@ from msgspec import Meta, Struct, field
 
 from segue.agents import reading
 from segue.agents.reading import Spends, count_of, dict_of, moment_of, text_of
-from segue.clock import Moment
 from segue.model import Mark, Source, Spend, Tokens
 
 CHUNK = 1 << 20
@@ -94,19 +93,12 @@ def spends_in(record: dict[str, Any]) -> list[Spend]:
         cache_write=written,
         cache_write_long=min(kept, written),
     )
-    key = _key(text_of(message.get("id")), text_of(record.get("requestId")), text_of(record.get("uuid")))
-    return _spend(key, text_of(message.get("model")), tokens, moment_of(record.get("timestamp")))
-
-
-def _key(message: str | None, request: str | None, uuid: str | None) -> str:
-    """What makes an answer one, wherever it stands."""
-    return f"{message}:{request}" if message and request else message or request or uuid or ""
-
-
-def _spend(key: str, model: str, tokens: Tokens, at: Moment | None) -> list[Spend]:
+    id, request = text_of(message.get("id")), text_of(record.get("requestId"))
+    key = f"{id}:{request}" if id and request else id or request or text_of(record.get("uuid"))
+    model = text_of(message.get("model"))
     if not key or not tokens.total or model == SYNTHETIC:
         return []
-    return [Spend(key=key, model=model, tokens=tokens, at=at)]
+    return [Spend(key=key, model=model, tokens=tokens, at=moment_of(record.get("timestamp")))]
 
 
 def spends(source: Source, mark: Mark | None = None) -> Spends:
@@ -120,7 +112,7 @@ def spends(source: Source, mark: Mark | None = None) -> Spends:
         for block, end in _blocks(file, offset):
             offset += end
             for line in _lines_with_figures(block, end):
-                for spend in _spends_of(line):
+                if spend := _spend_of(line):
                     found[spend.key] = spend
         return Spends(
             source=source,
@@ -177,26 +169,25 @@ def _is_report(block: bytearray, start: int) -> bool:
     return block.find(REPORT, start, start + HEAD) >= 0
 
 
-def _spends_of(line: bytearray) -> list[Spend]:
+def _spend_of(line: bytearray) -> Spend | None:
+    """The figures of a line: what `spends_in` finds, without making of the line more than is asked for."""
     try:
         record = _DECODER.decode(line)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         whole = reading.decode(bytes(line)) if len(line) <= reading.LONGEST_LINE else None
-        return spends_in(whole) if whole else []
+        return next(iter(spends_in(whole)), None) if whole else None
     own: _Record | _Reported | None = record
     if record.type == "progress":
         own = record.data.message if record.data else None
     message = own.message if own else None
     if own is None or message is None or message.usage is None:
-        return []
-    usage = message.usage
+        return None
+    usage, id, request, model = message.usage, message.id, own.request, message.model or ""
     written, kept = usage.cache_creation_input_tokens, usage.cache_creation
-    tokens = Tokens(
-        input=usage.input_tokens,
-        output=usage.output_tokens,
-        cache_read=usage.cache_read_input_tokens,
-        cache_write=written,
-        cache_write_long=min(kept.ephemeral_1h_input_tokens, written) if kept else 0,
-    )
-    key = _key(message.id, own.request, own.uuid)
-    return _spend(key, message.model or "", tokens, moment_of(own.timestamp))
+    read, output, input = usage.cache_read_input_tokens, usage.output_tokens, usage.input_tokens
+    key = f"{id}:{request}" if id and request else id or request or own.uuid
+    if not key or model == SYNTHETIC or not (input or output or read or written):
+        return None
+    long = min(kept.ephemeral_1h_input_tokens, written) if kept else 0
+    tokens = Tokens(input=input, output=output, cache_read=read, cache_write=written, cache_write_long=long)
+    return Spend(key=key, model=model, tokens=tokens, at=moment_of(own.timestamp))
