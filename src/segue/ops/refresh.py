@@ -140,7 +140,11 @@ def _run(jobs: list[Job], size: int) -> Iterator[Done]:
     if processes == 1:
         yield from map(work, jobs)
         return
-    for packed in sharing.shared_out(lambda job: msgspec.msgpack.encode(work(job)), jobs, processes):
+
+    def packed_work(job: Job) -> bytes:
+        return msgspec.msgpack.encode(work(job))
+
+    for packed in sharing.shared_out(packed_work, jobs, [job.bytes for job in jobs], processes):
         yield msgspec.msgpack.decode(packed, type=Done)
 
 

@@ -30,12 +30,22 @@ def processes_for(jobs: int) -> int:
     return max(1, min(os.cpu_count() or 1, MOST, jobs))
 
 
-def shared_out(work: Callable[[J], bytes], jobs: Sequence[J], processes: int) -> Iterator[bytes]:
-    """What `work` makes of each job, in order."""
-    started = [_start(work, jobs[first::processes]) for first in range(processes)]
+def shared_out(
+    work: Callable[[J], bytes], jobs: Sequence[J], weights: Sequence[int], processes: int
+) -> Iterator[bytes]:
+    """What `work` makes of each job, in order. Each job goes to whoever has the least to do so far."""
+    piles: list[list[J]] = [[] for _ in range(processes)]
+    loads = [0] * processes
+    whose = []
+    for job, weight in zip(jobs, weights, strict=True):
+        least = loads.index(min(loads))
+        loads[least] += weight
+        piles[least].append(job)
+        whose.append(least)
+    started = [_start(work, pile) for pile in piles]
     try:
-        for number, job in enumerate(jobs):
-            packed = _next(started[number % processes][1])
+        for job, owner in zip(jobs, whose, strict=True):
+            packed = _next(started[owner][1])
             yield work(job) if packed is None else packed
     finally:
         for pid, pipe in started:

@@ -176,6 +176,8 @@ class Index:
         self.path = path or Path(os.devnull)
         self.busy_seconds = busy_seconds
         self.is_in_memory = False
+        self._new: set[int] = set()
+        """Sources that nothing is known of yet: there is nothing to put out of the way."""
         if path is None:
             self._connection = self._in_memory()
             return
@@ -252,6 +254,7 @@ class Index:
             yield
             self._connection.execute("commit")
         except BaseException:
+            self._new.clear()
             if self._connection.in_transaction:
                 self._connection.execute("rollback")
             raise
@@ -288,7 +291,12 @@ class Index:
         return [row["project"] for row in self._run("projects")]
 
     def add(self, source: Source) -> int:
+        """The number of a source, which it is given here if it has none."""
         row = self._run("source_add", agent=source.agent, path=source.path, part=source.part).fetchone()
+        if row:
+            self._new.add(row["id"])
+        else:
+            row = self._run("source_id", path=source.path, part=source.part).fetchone()
         return int(row["id"])
 
     def drop(self, id: int) -> None:
@@ -326,7 +334,7 @@ class Index:
     def put_spent(self, found: Sequence[tuple[int, Source, Mark, Ledger, bool]]) -> None:
         """Keep what sources were found to have spent since their marks, or at all (the flag)."""
         for id, _source, _mark, _ledger, is_anew in found:
-            if is_anew:
+            if is_anew and id not in self._new:
                 self._free(id)
         owners = self._owners({key for _, _, _, ledger, _ in found for key in _keys(ledger.keys)})
         for id, source, mark, ledger, is_anew in found:
@@ -364,7 +372,9 @@ class Index:
             ledger = pack(_rows(ledger.spends), kept.__contains__)
         owners.update(dict.fromkeys(_keys(ledger.keys), id))
         self._run("spends_put", id=id, keys=ledger.keys, spends=ledger.spends)
-        self._run("buckets_drop", source=id)
+        if id not in self._new:
+            self._run("buckets_drop", source=id)
+        self._new.discard(id)
         self._connection.executemany(_sql()["bucket_add"], [(id, *bucket) for bucket in ledger.buckets])
 
     def _free(self, id: int) -> None:

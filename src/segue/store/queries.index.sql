@@ -23,8 +23,12 @@ select distinct project from source where project <> '';
 
 -- name: source_add
 -- A source that was not known.
-insert into source (agent, path, part) values (:agent, :path, :part)
-on conflict (path, part) do update set agent = excluded.agent returning id;
+insert into source (agent, path, part) values (:agent, :path, :part) on conflict (path, part) do nothing
+returning id;
+
+-- name: source_id
+-- A source that is known.
+select id from source where path = :path and part = :part;
 
 -- name: source_spent
 -- The quick pass came this far.
