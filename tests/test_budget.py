@@ -11,8 +11,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from segue import budget, clock
-from segue.budget import Thresholds, complexity, satisfaction, sentence, should_handoff, trigger_for
-from segue.forecast import Forecast, Sample, context_samples, forecast, window_minutes
+from segue.budget import (
+    Thresholds,
+    complexity,
+    satisfaction,
+    sentence,
+    should_handoff,
+    trigger_for,
+    window_minutes,
+)
+from segue.forecast import Forecast, Sample, context_samples, forecast
 from segue.model import Limit, Scope, Transcript, Trigger, TriggerType, Urgency, Usage
 
 NOW = "2026-11-16T09:30:00.000000Z"

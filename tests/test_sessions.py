@@ -127,7 +127,7 @@ def test_families_are_what_hangs_together_even_where_parents_go_round(parents: d
         Transcript(id=id, agent="a", path=f"/{id}", parent=parent, updated_at=f"2026-11-{ord(id) - 90}")
         for id, parent in parents.items()
     ]
-    families = found.families(transcripts)
+    families = list(found.families(transcripts).values())
     assert sorted(member.id for family in families for member in family) == sorted(parents)
     home = {member.id: number for number, family in enumerate(families) for member in family}
     for id, parent in parents.items():

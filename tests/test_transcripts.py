@@ -198,7 +198,7 @@ def test_an_agent_that_has_left_something_is_loaded_and_no_other(name: str, tmp_
     nobody = {"HOME": str(tmp_path / "home")}
     project = tmp_path / "project"
     project.mkdir()
-    assert agents.readers_here(nobody, [project]) == []
+    assert agents.names_here(nobody, [project]) == []
     for place in agents.PLACES[name]:
         if place.startswith("$"):
             env, made = {**nobody, place[1:]: str(tmp_path / "named")}, tmp_path / "named"
@@ -206,7 +206,7 @@ def test_an_agent_that_has_left_something_is_loaded_and_no_other(name: str, tmp_
             env = nobody
             made = (project if place.startswith("./") else tmp_path / "home") / place.removeprefix("./")
         made.mkdir(parents=True, exist_ok=True)
-        assert name in [reader.AGENT.name for reader in agents.readers_here(env, [project])]
+        assert name in agents.names_here(env, [project])
         made.rmdir()
 
 

@@ -18,10 +18,7 @@ def main() -> None:
             given = b"" if sys.stdin is None or sys.stdin.isatty() else sys.stdin.buffer.read()
             sys.exit(status_line(sys.argv[2:], given, os.environ))
         if sys.argv[-1] == "--json" and len(sys.argv) <= 4:
-            import gc  # lazy: see above
-
-            gc.disable()  # there is nothing worth collecting in a run this short
-            from segue.faces.plain import answer
+            from segue.faces.plain import answer  # lazy: see above
 
             code = answer(sys.argv[1:])
             if code is not None:

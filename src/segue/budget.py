@@ -33,6 +33,15 @@ FEWEST_TURNS = 3
 TROUBLE_WEIGHT = 1.5
 """Two corrections or interruptions in three turns leave no satisfaction; two in five are the threshold."""
 
+LONGEST_MINUTES = 366 * 1440
+"""No window is longer: what claims to be has no length that could be reckoned with."""
+UNIT_MINUTES = {"m": 1, "h": 60, "d": 1440, "w": 10_080}
+NAMED_MINUTES = {"day": 1440, "week": 10_080, "month": 44_640}
+"""A month has 31 days here: a sample too many from the old one shows as a drop."""
+UNTOLD_MINUTES = {"": 60, "spend": 1440}
+"""How long a report holds of a limit that tells neither its length nor its end: it was true then, and a person who
+waited that long has seen whether it still is."""
+
 HALVES = {
     "calls": (0.30, 60),
     "errors": (0.20, 5),
@@ -165,12 +174,25 @@ def _shares(usage: Usage, model: str) -> Iterator[Share]:
 
 def in_words(share: Share, thresholds: Thresholds) -> str:
     """What a share is a share of, with its figure."""
-    return share.figures.format(shown=_shown(share, thresholds))
+    return share.figures.replace("{shown}", _shown(share, thresholds))
+
+
+def window_minutes(window: str) -> int | None:
+    """The length of a window: 'week', '5h', '90m'; None for what does not run out with time."""
+    if window in NAMED_MINUTES:
+        return NAMED_MINUTES[window]
+    length = re.fullmatch(r"(\d{1,6})([mhdw])", window)
+    minutes = int(length.group(1)) * UNIT_MINUTES[length.group(2)] if length else 0
+    return minutes if 0 < minutes <= LONGEST_MINUTES else None
 
 
 def is_over(limit: Limit, at: Moment) -> bool:
-    """Whether what was reported of a limit is of a window that has ended since."""
-    return limit.resets_at is not None and limit.resets_at <= at
+    """Whether what was reported of a limit is of a window that has ended since. One that does not tell its end has
+    ended when its length has passed since the report."""
+    if limit.resets_at is not None:
+        return limit.resets_at <= at
+    minutes = window_minutes(limit.window) or UNTOLD_MINUTES.get(limit.window)
+    return limit.at is not None and minutes is not None and clock.later(limit.at, 60 * minutes) <= at
 
 
 def holds_for(limit: Limit, model: str) -> bool:
@@ -218,7 +240,7 @@ def _limit_trigger(usage: Usage, thresholds: Thresholds, model: str) -> Trigger 
         past = f"past the urgent threshold of {thresholds.urgent_for(share.model)}%"
     else:
         past = f"past the threshold of {thresholds.recommend_for(share.model)}%"
-    figures = share.figures.replace("{shown}", _shown(share, thresholds))
+    figures = in_words(share, thresholds)
     confidence = min(1.0, share.percent / 100) * (ESTIMATE_WEIGHT if share.is_estimate else 1)
     return _trigger(TriggerType.USAGE_LIMIT, confidence, f"{figures}, {past}{share.way_out}", urgency)
 

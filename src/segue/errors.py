@@ -17,6 +17,7 @@
     │   ├── StoreBusy
     │   ├── StoreDamaged
     │   │   └── LocalDamaged
+    │   ├── IndexRenewed
     │   ├── StoreNewer
     │   ├── StoreReadOnly
     │   ├── StoreNotAllowed
@@ -171,6 +172,13 @@ class LocalDamaged(StoreDamaged):
     """The local store at {place} is damaged: {what}. It was left as it is."""
 
     hint = "segue doctor --mend puts it aside and starts a new one; you then trust your project files again"
+
+
+class IndexRenewed(StoreError):
+    """The index of transcripts at {place} could not be used ({what}) and was put out of the way. Nothing else is
+    lost with it."""
+
+    hint = "run the command again: the index is made anew from the transcripts"
 
 
 class StoreNewer(StoreError):

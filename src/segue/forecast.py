@@ -8,23 +8,17 @@ figure comes with every answer, so a silence is a time in which nothing was used
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterable, Sequence
 
 from segue import clock
-from segue.budget import is_over
+from segue.budget import is_over, window_minutes
 from segue.clock import Moment
 from segue.model import Limit, Value
 
 SHORTEST_MINUTES = 5.0
 """Samples over a shorter time do not make a pace."""
-LONGEST_MINUTES = 366 * 1440
-"""No window is longer: what claims to be has no length that could be reckoned with."""
 RESET_DROP = 5.0
 """A share that falls by this many points was reset, or the context compacted; less is the figure's own noise."""
-UNIT_MINUTES = {"m": 1, "h": 60, "d": 1440, "w": 10_080}
-NAMED_MINUTES = {"day": 1440, "week": 10_080, "month": 44_640}
-"""A month has 31 days here: a sample too many from the old one shows as a drop."""
 
 
 class Sample(Value, frozen=True):
@@ -50,15 +44,6 @@ class Forecast(Value, frozen=True):
     def tokens_per_hour(self, window: int) -> float | None:
         """The pace in tokens, for a limit that is a number of tokens, such as a context."""
         return None if self.burn_per_hour is None else self.burn_per_hour * window / 100
-
-
-def window_minutes(window: str) -> int | None:
-    """The length of a window: 'week', '5h', '90m'; None for what does not run out with time."""
-    if window in NAMED_MINUTES:
-        return NAMED_MINUTES[window]
-    length = re.fullmatch(r"(\d{1,6})([mhdw])", window)
-    minutes = int(length.group(1)) * UNIT_MINUTES[length.group(2)] if length else 0
-    return minutes if 0 < minutes <= LONGEST_MINUTES else None
 
 
 def context_samples(counts: Iterable[tuple[Moment, int]], window: int) -> tuple[Sample, ...]:

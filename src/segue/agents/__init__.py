@@ -8,6 +8,7 @@ finds it.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import importlib
 import os
@@ -118,8 +119,12 @@ def _module(name: str) -> ModuleType:
         raise NotFound(noun="agent", name=name, next="segue doctor lists the agents")
     try:
         return importlib.import_module(where)
-    except ImportError as error:
-        raise AgentError(agent=name, what=f"the package that brings it cannot be loaded: {error}") from error
+    except Exception as error:  # another's code: what it raises is not ours to know
+        if name in NAMES:
+            raise
+        raise AgentError(
+            agent=name, what=f"the package that brings it cannot be loaded: {error!r}"
+        ) from error
 
 
 def get(name: str) -> Agent:
@@ -157,10 +162,9 @@ def all_readers() -> list[Reader]:
     return [reader(name) for name in names() if can_be_read(name) and get(name).program]
 
 
-def readers_here(env: Mapping[str, str], projects: Iterable[Path]) -> list[Reader]:
+def names_here(env: Mapping[str, str], projects: Iterable[Path]) -> list[str]:
     """Those that may have left something here: one that is nowhere is not even loaded."""
-    here = [name for name in names() if name != "demo" and _may_be_here(name, env, projects)]
-    return [reader(name) for name in here if can_be_read(name)]
+    return [name for name in names() if name != "demo" and _may_be_here(name, env, projects)]
 
 
 def _may_be_here(name: str, env: Mapping[str, str], projects: Iterable[Path]) -> bool:
@@ -188,8 +192,12 @@ def model_title(model: str) -> str:
 
 
 def all_programs() -> list[Agent]:
-    """The agents that are programs of their own, not part of Segue."""
-    return [agent for agent in map(get, names()) if agent.program]
+    """The agents that are programs of their own, not part of Segue. One that cannot be loaded is left out."""
+    found = []
+    for name in names():
+        with contextlib.suppress(AgentError):
+            found.append(get(name))
+    return [agent for agent in found if agent.program]
 
 
 def locate(agent: Agent, env: Mapping[str, str]) -> Installed:

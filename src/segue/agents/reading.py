@@ -29,8 +29,8 @@ LONGEST_LINE = 32 << 20
 LARGEST_DOCUMENT = 256 << 20
 ABSURD = 1 << 48
 """No count of tokens is as large as this."""
-FIRST = "1970"
-"""No agent wrote before this: a time that is earlier is none."""
+FIRST, LAST = "1970", "2200"
+"""No agent wrote before the first of these years, or from the last on: such a time is none."""
 DEEPEST = 200
 """How many values may stand inside each other. No agent nests as deeply; and what can be read of more depends on how
 much room the caller left."""
@@ -269,11 +269,12 @@ def moment_of(value: Any) -> Moment | None:
         if isinstance(value, str):
             found = datetime.fromisoformat(value)
             if len(value) == 24 and value[4:20:3] == "--T::." and value[23] == "Z":
-                return value[:-1] + "000Z" if value >= FIRST else None
+                return value[:-1] + "000Z" if FIRST <= value < LAST else None
             moment = clock.moment(found if found.tzinfo else found.replace(tzinfo=UTC))
-            return moment if moment >= FIRST else None
+            return moment if FIRST <= moment < LAST else None
         if isinstance(value, int | float) and not isinstance(value, bool) and value > 0:
-            return clock.moment(datetime.fromtimestamp(value / 1000 if value > 1e11 else value, UTC))
+            moment = clock.moment(datetime.fromtimestamp(value / 1000 if value > 1e11 else value, UTC))
+            return moment if moment < LAST else None
     except (ValueError, OverflowError, OSError):
         pass
     return None

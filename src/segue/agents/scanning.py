@@ -60,7 +60,7 @@ class Tally:
             known = self.limits.get(limit_key(limit))
             if known is None or (limit.at or "") >= (known.at or ""):
                 self.limits[limit_key(limit)] = limit
-            if known is None or limit.used_percent != known.used_percent:
+            if known is None or _is_news(limit, known):
                 self.reports.append(limit)
         fields["errors"] += entry.kind is EntryKind.RESULT and (entry.is_error or bool(entry.status))
         fields["calls"] += entry.kind is EntryKind.CALL
@@ -92,6 +92,13 @@ class Tally:
         fields = {**self.fields, "limits": tuple(self.limits.values()), **reading.learned}
         fields["broken"] += reading.broken
         return Transcript(**fields)
+
+
+def _is_news(limit: Limit, known: Limit) -> bool:
+    """Whether a report tells more than the one before: another figure, another window, or that time has passed without
+    one. The latter only every ten minutes: agents report with every answer."""
+    said = (known.used_percent, known.resets_at, (known.at or "")[:15])
+    return said != (limit.used_percent, limit.resets_at, (limit.at or "")[:15])
 
 
 def is_interruption(entry: Entry) -> bool:

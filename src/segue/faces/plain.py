@@ -9,6 +9,7 @@ Whatever is not exactly one of these, or does not go well, goes the usual way, w
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from collections.abc import Callable, Sequence
@@ -26,6 +27,7 @@ def answer(argv: Sequence[str]) -> int | None:
     asked = _asked(argv)
     if asked is None:
         return None
+    gc.disable()  # there is nothing worth collecting in a run this short
     try:
         desk = desks.open_desk(env=os.environ, cwd=Path.cwd())
         if desk.resolved.ignored or (desk.project_file and desk.project_file.problem):
@@ -35,11 +37,14 @@ def answer(argv: Sequence[str]) -> int | None:
         finally:
             desk.close()
         text = to_json(value) + "\n"
+        sys.stdout.write(text)
+        sys.stdout.flush()
+        return code
+    except BrokenPipeError:
+        return 0  # a reader that has seen enough
     except (SegueError, OSError):
+        gc.enable()
         return None
-    sys.stdout.write(text)
-    sys.stdout.flush()
-    return code
 
 
 def _asked(argv: Sequence[str]) -> Callable[[Desk], tuple[Any, int]] | None:

@@ -48,21 +48,21 @@ def work_folder(project: str) -> str:
     return places.as_text(places.find_work(Path(project))) if project else ""
 
 
-def id_of(transcript: Transcript) -> str:
-    """The id of the session that a transcript is the first of."""
-    digest = hashlib.sha256(f"{transcript.agent}\0{transcript.id}".encode()).digest()
+def id_of(agent: str, first: str) -> str:
+    """The id of the session whose first transcript this is; the same on every look."""
+    digest = hashlib.sha256(f"{agent}\0{first}".encode()).digest()
     return "s-" + "".join(ALPHABET[byte % 32] for byte in digest[:ID_LENGTH])
 
 
-def families(transcripts: Iterable[Transcript]) -> list[list[Transcript]]:
-    """Transcripts that came from each other, the newest first in each family. Chains of parents may be broken or go
-    round in circles."""
+def families(transcripts: Iterable[Transcript]) -> dict[str, list[Transcript]]:
+    """Transcripts that came from each other, by the id of the first, which may be gone; the newest first in each.
+    Chains of parents may be broken or go round in circles."""
     known = {transcript.id: transcript for transcript in transcripts}
     root: dict[str, str] = {}
 
     def find(id: str) -> str:
-        path = []
-        while id not in root and id in known and known[id].parent in known and id not in path:
+        path: list[str] = []
+        while id not in root and id in known and known[id].parent and id not in path:
             path.append(id)
             id = known[id].parent
         top = root.get(id, id)
@@ -72,31 +72,44 @@ def families(transcripts: Iterable[Transcript]) -> list[list[Transcript]]:
     groups: dict[str, list[Transcript]] = {}
     for transcript in known.values():
         groups.setdefault(find(transcript.id), []).append(transcript)
-    for members in groups.values():
-        members.sort(key=lambda member: (member.updated_at or "", member.id), reverse=True)
-    return list(groups.values())
+    return {top: list(_newest_first(members)) for top, members in groups.items()}
 
 
 def first_of(family: list[Transcript]) -> Transcript:
+    """The oldest of those that nothing else here came before."""
     ids = {member.id for member in family}
     roots = [member for member in family if member.parent not in ids] or family
     return min(roots, key=lambda member: (member.started_at or "", member.id))
+
+
+def claimer(transcript: Transcript, known: dict[str, Transcript], claimed: dict[str, str]) -> str | None:
+    """The kept session that a transcript belongs to: the one that it is linked to, or what it came from is."""
+    id, seen = transcript.id, set[str]()
+    while id and id not in seen:
+        if id in claimed:
+            return claimed[id]
+        seen.add(id)
+        id = known[id].parent if id in known else ""
+    return None
 
 
 def works(desk: Desk) -> list[Work]:
     """Every session there is, kept or found, the last active first."""
     kept = {session.id: session for session in desk.shared.all(SESSION)} if desk.has_store else {}
     claimed = {id: session.id for session in kept.values() for id in session.transcripts}
-    known = [entry.transcript for entry in desk.index.transcripts().values() if entry.transcript]
+    entries = desk.index.transcripts().values()
+    known = {t.id: t for t in (entry.transcript for entry in entries) if t}
     members: dict[str, list[Transcript]] = {id: [] for id in kept}
     found: list[Work] = []
-    for family in families(known):
+    for top, family in families(known.values()).items():
         first = first_of(family)
-        owner = next((claimed[t.id] for t in family if t.id in claimed), None) or id_of(first)
-        if owner in kept:
-            members[owner] += family
-        else:
-            found.append(Work(_session(desk, owner, first, family), tuple(family), False))
+        id = id_of(first.agent, top)
+        rest: list[Transcript] = []
+        for member in family:
+            owner = claimer(member, known, claimed) or (id if id in kept else None)
+            (members[owner] if owner else rest).append(member)
+        if rest:
+            found.append(Work(_session(desk, id, first, rest), tuple(rest), False))
     all_works = [Work(kept[id], _newest_first(family), True) for id, family in members.items()] + found
     return sorted(all_works, key=lambda work: (work.active_at, work.session.id), reverse=True)
 

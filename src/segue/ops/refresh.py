@@ -14,9 +14,9 @@ from typing import TypeVar
 import msgspec
 from msgspec import Struct
 
-from segue import agents
+from segue import agents, places
 from segue.agents.reading import Spends
-from segue.errors import AgentError
+from segue.errors import AgentError, IndexRenewed
 from segue.model import Entry, EntryKind, Limit, Mark, Source, Transcript
 from segue.ops import sharing
 from segue.ops.desk import Desk
@@ -45,6 +45,9 @@ class Pass(StrEnum):
     SPENDS = "spends"
     ENTRIES = "entries"
     WORDS = "words"
+
+
+MARKS = {Pass.SPENDS: "spent_mark", Pass.ENTRIES: "mark", Pass.WORDS: "told_mark"}
 
 
 class Job(Struct, frozen=True):
@@ -81,35 +84,63 @@ class Refreshed(Struct, frozen=True):
 
 
 def refresh(desk: Desk, wanted: Iterable[Pass], progress: Progress = in_silence) -> Refreshed:
-    """Read what is new for the passes that are wanted."""
+    """Read what is new for the passes that are wanted. An index that turns out to be damaged is made anew."""
+    passes = set(wanted)
+    try:
+        return _refresh(desk, passes, progress)
+    except IndexRenewed:
+        return _refresh(desk, passes, progress)
+
+
+def _refresh(desk: Desk, wanted: set[Pass], progress: Progress) -> Refreshed:
     known = desk.index.known() if desk.has_index else {}
-    found = {(source.path, source.part): source for source in find(desk)}
+    problems: list[str] = []
+    found = {(source.path, source.part): source for source in find(desk, problems)}
     if not found and not desk.has_index:
         desk.do_without_index()
     index = desk.index
-    gone = [entry.id for key, entry in known.items() if key not in found]
-    jobs = list(_jobs(index, found.values(), known, set(wanted)))
-    if gone:
-        with index.changing():
-            for id in gone:
-                index.drop(id)
-    whole, so_far = sum(job.bytes for job in jobs), 0
-    problems = []
-    for batch in _batched(_run(jobs, whole), BATCH):
+    _put_away(index, [entry for key, entry in known.items() if key not in found], found)
+    jobs = list(_jobs(index, found.values(), known, wanted))
+    whole = sum(job.bytes for job in jobs)
+    for batch in _batched(_told(_run(jobs, whole), whole, progress), BATCH):
         with index.changing():
             _keep(index, batch)
         problems += [done.problem for done in batch if done.problem]
-        so_far += sum(done.job.bytes for done in batch)
-        progress(so_far, whole)
     return Refreshed(len(found), len(jobs), whole, tuple(problems))
 
 
-def find(desk: Desk) -> Iterator[Source]:
-    """Every transcript on this machine."""
+def _put_away(index: Index, missing: list[Known], found: Iterable[tuple[str, str]]) -> None:
+    """Forget what is gone. What is there and was not found (another folder was looked in, or a database could not be
+    read) is only left out of this run."""
+    read = {path for path, _part in found}
+    gone = [entry.id for entry in missing if entry.path in read or not places.is_there(Path(entry.path))]
+    index.hide({entry.id for entry in missing}.difference(gone))
+    if gone:
+        with index.changing():
+            index.drop(gone)
+
+
+def _told(results: Iterable[Done], whole: int, progress: Progress) -> Iterator[Done]:
+    so_far = 0
+    for done in results:
+        yield done
+        so_far += done.job.bytes
+        progress(so_far, whole)
+
+
+def find(desk: Desk, problems: list[str]) -> list[Source]:
+    """Every transcript on this machine. An agent that another package brings may be broken: the rest is found."""
     known = desk.index.projects() if desk.has_index else []
     projects = sorted({*map(Path, known), desk.project})
-    for reader in agents.readers_here(desk.env, projects):
-        yield from reader.find(desk.env, projects)
+    found: list[Source] = []
+    for name in agents.names_here(desk.env, projects):
+        try:
+            found += agents.reader(name).find(desk.env, projects)
+        except AgentError as error:
+            problems.append(str(error))
+        except Exception as error:  # noqa: BLE001 - another's code: what it raises is not ours to know
+            problems.append(f"{name}: {error!r}")
+    return found
 
 
 def _jobs(
@@ -190,6 +221,9 @@ def _keep(index: Index, batch: list[Done]) -> None:
             continue
         source = done.job.source
         id = index.add(source)
+        if not done.is_anew and index.mark(id, MARKS[done.job.what]) != done.job.mark:
+            # Another process was here since: what this one read does not follow on what is known now.
+            continue
         if done.job.what is Pass.WORDS:
             index.put_told(id, source, done.mark, done.texts, is_anew=done.is_anew)
         if done.ledger:

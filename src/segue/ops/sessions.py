@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
@@ -75,10 +76,9 @@ def listed(
     ]
 
 
-def current(desk: Desk, *, is_fresh: bool = False) -> Work | None:
-    """This folder's session: the chosen one, or the last active. `is_fresh` tells that the index is up to date."""
-    if not is_fresh:
-        refresh.refresh(desk, [Pass.ENTRIES])
+def current(desk: Desk) -> Work | None:
+    """This folder's session: the chosen one, or the last active."""
+    refresh.refresh(desk, [Pass.ENTRIES])
     return next(iter(found.of_folder(desk, found.works(desk))), None)
 
 
@@ -129,21 +129,30 @@ def use(desk: Desk, id: str) -> Session:
 
 
 def link(desk: Desk, id: str, transcripts: tuple[str, ...]) -> Change[Session]:
-    """Add transcripts to a session, wherever they came from."""
+    """Add transcripts, with what came from them, to a session; a session that had them by hand loses them."""
     session = keep(desk, get(desk, id))
+    _refuse_closed(session)
     named = [find_transcript(desk, name) for name in transcripts]
+    if set(named) <= set(session.transcripts):
+        what = f"Session {session.id} has that transcript already."
+        raise Refused(what=what, next=f"segue session info {session.id}")
+    for other in desk.shared.all(SESSION):
+        if other.id != session.id and set(named) & set(other.transcripts):
+            _set_transcripts(
+                desk, other.id, "session.unlinked", lambda ids: [i for i in ids if i not in named]
+            )
+    return _set_transcripts(desk, session.id, "session.linked", lambda ids: [*ids, *named])
 
+
+def _set_transcripts(
+    desk: Desk, id: str, kind: str, change: Callable[[tuple[str, ...]], list[str]]
+) -> Change[Session]:
     def decide(present: Session | None) -> Session:
         known = _present(present, id)
-        _refuse_closed(known)
-        ids = dict.fromkeys([*known.transcripts, *named])
-        if tuple(ids) == known.transcripts:
-            raise Refused(
-                what=f"Session {known.id} has that transcript already.", next=f"segue session info {known.id}"
-            )
-        return msgspec.structs.replace(known, transcripts=tuple(ids), updated_at=desk.clock())
+        ids = tuple(dict.fromkeys(change(known.transcripts)))
+        return msgspec.structs.replace(known, transcripts=ids, updated_at=desk.clock())
 
-    return desk.shared.record(SESSION, "session.linked", session.id, decide)
+    return desk.shared.record(SESSION, kind, id, decide)
 
 
 def find_transcript(desk: Desk, id: str) -> str:

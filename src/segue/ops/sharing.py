@@ -27,7 +27,8 @@ def processes_for(jobs: int) -> int:
     """How many processes are worth having. Copying a process that has threads is asking for trouble."""
     if not hasattr(os, "fork") or threading.active_count() > 1:
         return 1
-    return max(1, min(os.cpu_count() or 1, MOST, jobs))
+    here = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return max(1, min(here, MOST, jobs))
 
 
 def shared_out(
@@ -42,10 +43,13 @@ def shared_out(
         loads[least] += weight
         piles[least].append(job)
         whose.append(least)
-    started = [_start(work, pile) for pile in piles]
+    started: list[tuple[int, BinaryIO]] = []
     try:
+        with contextlib.suppress(OSError):  # no more processes to be had: the rest is done here
+            for pile in piles:
+                started.append(_start(work, pile))  # noqa: PERF401 - those before a failure are kept
         for job, owner in zip(jobs, whose, strict=True):
-            packed = _next(started[owner][1])
+            packed = _next(started[owner][1]) if owner < len(started) else None
             yield work(job) if packed is None else packed
     finally:
         for pid, pipe in started:
@@ -58,7 +62,12 @@ def shared_out(
 
 def _start(work: Callable[[J], bytes], jobs: Sequence[J]) -> tuple[int, BinaryIO]:
     ours, theirs = os.pipe()
-    pid = os.fork()
+    try:
+        pid = os.fork()
+    except OSError:
+        os.close(ours)
+        os.close(theirs)
+        raise
     if pid == 0:
         os.close(ours)
         _do(work, jobs, theirs)

@@ -206,13 +206,14 @@ def _blocks(desk: Desk, purse: Purse, since: int, until: int) -> list[Line]:
             end = _moment(start + BLOCK)
             lines.append(_line(_moment(start), used, until=end, is_active=_moment(start) <= now < end))
 
-    for sum in desk.index.sums("quarter", since, until):
+    # Where a block begins depends on all that came before: so all are made, and those wanted are kept.
+    for sum in desk.index.sums("quarter"):
         if start is None or sum.period >= start + BLOCK:
             close()
             start, used = sum.period - sum.period % HOUR, []
         used.append(_used(purse, sum, _moment(sum.period)[:10]))
     close()
-    return lines
+    return [line for line in lines if since < _quarter(line.name) + BLOCK and _quarter(line.name) < until]
 
 
 def _by_source(desk: Desk, purse: Purse, since: int, until: int) -> list[tuple[Transcript, list[Used]]]:

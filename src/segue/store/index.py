@@ -6,27 +6,20 @@ it is made anew, and where it cannot be written the index lives in memory for th
 
 from __future__ import annotations
 
-import contextlib
-import os
-import sqlite3
 from array import array
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import cache
-from pathlib import Path
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import msgspec
 from msgspec import Struct
 
-from segue import clock, disk
+from segue import clock
 from segue.clock import Moment
 from segue.digest import short_hash
-from segue.errors import StoreBusy
 from segue.model import Limit, Mark, Source, Spend, Tokens, Transcript
-from segue.store import queries
+from segue.store.index_file import IndexFile
 
-VERSION = 3
 QUARTER = 900
 CLASSES = (32_000, 100_000, 128_000, 199_999, 200_000, 256_000, 272_000, 512_000, 524_288)
 """Where the size of a question may change its price. A spend's class is the number of these it exceeds."""
@@ -165,108 +158,8 @@ def _rows(packed: bytes) -> list[Row]:
     return msgspec.msgpack.decode(packed, type=list[Row]) if packed else []
 
 
-@cache
-def _sql() -> dict[str, str]:
-    return queries.parse(queries.text("queries.index.sql"))
-
-
-class Index:
-    def __init__(self, path: Path | None, *, busy_seconds: float = 30) -> None:
-        """Without a path, an empty one in memory."""
-        self.path = path or Path(os.devnull)
-        self.busy_seconds = busy_seconds
-        self.is_in_memory = False
-        self._new: set[int] = set()
-        """Sources that nothing is known of yet: there is nothing to put out of the way."""
-        if path is None:
-            self._connection = self._in_memory()
-            return
-        try:
-            self._connection = self._open()
-        except sqlite3.DatabaseError as error:
-            if _is_busy(error):
-                raise StoreBusy(place=path, seconds=round(busy_seconds)) from error
-            self._connection = self._open_anew()
-        except OSError:
-            self._connection = self._in_memory()
-
-    def _open(self) -> sqlite3.Connection:
-        disk.make_private_folder(self.path.parent)
-        os.close(disk.open_private(self.path, os.O_RDWR | os.O_CREAT))
-        connection = self._connect(str(self.path))
-        try:
-            (version,) = connection.execute("pragma user_version").fetchone()
-            if version == 0:
-                self._create(connection)
-            elif version != VERSION:
-                raise sqlite3.DatabaseError("of another version")
-        except BaseException:
-            connection.close()
-            raise
-        return connection
-
-    def _open_anew(self) -> sqlite3.Connection:
-        try:
-            for suffix in ("", "-journal", "-wal", "-shm"):
-                self.path.with_name(self.path.name + suffix).unlink(missing_ok=True)
-            return self._open()
-        except (OSError, sqlite3.DatabaseError):
-            return self._in_memory()
-
-    def _in_memory(self) -> sqlite3.Connection:
-        self.is_in_memory = True
-        connection = self._connect(":memory:")
-        self._create(connection)
-        return connection
-
-    def _connect(self, path: str) -> sqlite3.Connection:
-        connection = sqlite3.connect(path, timeout=self.busy_seconds, isolation_level=None)
-        connection.row_factory = sqlite3.Row
-        # What is lost with the power is found again: nothing here needs to wait for the disk.
-        connection.execute("pragma synchronous = off")
-        connection.execute("pragma journal_mode = persist")
-        return connection
-
-    def _create(self, connection: sqlite3.Connection) -> None:
-        connection.execute("begin immediate")
-        (version,) = connection.execute("pragma user_version").fetchone()
-        if version == 0:
-            statement = ""
-            for part in queries.text("index.sql").split(";"):
-                statement += part + ";"
-                if sqlite3.complete_statement(statement):
-                    connection.execute(statement)
-                    statement = ""
-            connection.execute(f"pragma user_version = {VERSION}")
-        connection.execute("commit")
-
-    def close(self) -> None:
-        self._connection.close()
-
-    @contextlib.contextmanager
-    def changing(self) -> Iterator[None]:
-        """One change of the index: whole, or not at all."""
-        try:
-            self._connection.execute("begin immediate")
-        except sqlite3.OperationalError as error:
-            raise StoreBusy(place=self.path, seconds=round(self.busy_seconds)) from error
-        try:
-            yield
-            self._connection.execute("commit")
-        except BaseException:
-            self._new.clear()
-            if self._connection.in_transaction:
-                self._connection.execute("rollback")
-            raise
-
-    def _run(self, query: str, /, **values: Any) -> sqlite3.Cursor:
-        return self._connection.execute(_sql()[query], values)
-
-    def _tuples(self, query: str) -> list[tuple[Any, ...]]:
-        """Rows without the names of their columns: many of them are quicker so."""
-        cursor = self._connection.cursor()
-        cursor.row_factory = None
-        return cursor.execute(_sql()[query]).fetchall()
+class Index(IndexFile):
+    """What the file holds, as values."""
 
     # Sources
 
@@ -279,12 +172,13 @@ class Index:
         return {row[2:4]: Known(self, row[:-1], row[-1]) for row in self._tuples("sources_read")}
 
     def transcript(self, id: int) -> Transcript | None:
-        kept = self._run("source_transcript", id=id).fetchone()["transcript"]
-        return msgspec.json.decode(kept, type=Transcript) if kept else None
+        row = self._first("source_transcript", id=id)
+        return msgspec.json.decode(row["transcript"], type=Transcript) if row and row["transcript"] else None
 
     def mark(self, id: int, of: str) -> Mark:
         """Where a pass ended: the full one's 'mark', 'spent_mark' or 'told_mark'."""
-        return msgspec.json.decode(self._run("source_marks", id=id).fetchone()[of], type=Mark)
+        row = self._first("source_marks", id=id)
+        return msgspec.json.decode(row[of], type=Mark) if row else Mark()
 
     def projects(self) -> list[str]:
         """The folders that are known to have been worked in."""
@@ -292,18 +186,24 @@ class Index:
 
     def add(self, source: Source) -> int:
         """The number of a source, which it is given here if it has none."""
-        row = self._run("source_add", agent=source.agent, path=source.path, part=source.part).fetchone()
+        row = self._first("source_add", agent=source.agent, path=source.path, part=source.part)
         if row:
             self._new.add(row["id"])
         else:
-            row = self._run("source_id", path=source.path, part=source.part).fetchone()
-        return int(row["id"])
+            row = self._first("source_id", path=source.path, part=source.part)
+        return int(row["id"]) if row else 0
 
-    def drop(self, id: int) -> None:
-        self._free(id)
-        self._run("passages_drop", source=id)
-        self._run("reports_drop", source=id)
-        self._run("source_drop", id=id)
+    def drop(self, ids: Sequence[int]) -> None:
+        """Forget sources that are gone."""
+        self._free(ids)
+        for id in ids:
+            for query in ("words_drop", "passages_drop", "reports_drop", "source_drop"):
+                self._run(query, source=id)
+
+    def hide(self, ids: Iterable[int]) -> None:
+        """Leave sources out for as long as this index is open: they are there, and not what this run looks at."""
+        self._run("unhide")
+        self._run_all("hide", [(id,) for id in ids])
 
     def put_transcript(self, id: int, source: Source, mark: Mark, transcript: Transcript) -> None:
         self._run(
@@ -313,16 +213,14 @@ class Index:
             stamp=source.stamp,
             mark=msgspec.json.encode(mark).decode(),
             transcript=msgspec.json.encode(transcript).decode(),
-            name=transcript.id,
             project=transcript.project,
-            updated_at=transcript.updated_at,
         )
 
     def put_reports(self, id: int, agent: str, limits: Iterable[Limit], *, is_anew: bool) -> None:
         if is_anew:
             self._run("reports_drop", source=id)
         rows = [(id, agent, limit.at, msgspec.json.encode(limit).decode()) for limit in limits if limit.at]
-        self._connection.executemany(_sql()["report_add"], rows)
+        self._run_all("report_add", rows)
 
     def reports(self, since: Moment) -> list[tuple[str, Limit]]:
         """What agents told of limits since a moment, oldest first."""
@@ -333,9 +231,7 @@ class Index:
 
     def put_spent(self, found: Sequence[tuple[int, Source, Mark, Ledger, bool]]) -> None:
         """Keep what sources were found to have spent since their marks, or at all (the flag)."""
-        for id, _source, _mark, _ledger, is_anew in found:
-            if is_anew and id not in self._new:
-                self._free(id)
+        self._free([id for id, _, _, _, is_anew in found if is_anew and id not in self._new])
         owners = self._owners({key for _, _, _, ledger, _ in found for key in _keys(ledger.keys)})
         for id, source, mark, ledger, is_anew in found:
             self._settle(id, ledger if is_anew else self._merged(id, ledger), owners)
@@ -351,17 +247,14 @@ class Index:
 
     def _merged(self, id: int, ledger: Ledger) -> Ledger:
         """What is new with what was known of the same source."""
-        row = self._run("spends_of", id=id).fetchone()
+        row = self._first("spends_of", id=id)
         if row is None:
             return ledger
         counted = set(_keys(row["keys"]))
         merged = {old[0]: old for old in _rows(row["spends"])}
         # What was known and is not counted here is counted elsewhere.
         elsewhere = merged.keys() - counted
-        for new in _rows(ledger.spends):
-            known = merged.get(new[0])
-            if known is None or sum(new[4:8]) >= sum(known[4:8]):
-                merged[new[0]] = new
+        merged.update((new[0], new) for new in _rows(ledger.spends))
         return pack(list(merged.values()), lambda key: key not in elsewhere)
 
     def _settle(self, id: int, ledger: Ledger, owners: dict[int, int]) -> None:
@@ -375,17 +268,18 @@ class Index:
         if id not in self._new:
             self._run("buckets_drop", source=id)
         self._new.discard(id)
-        self._connection.executemany(_sql()["bucket_add"], [(id, *bucket) for bucket in ledger.buckets])
+        self._run_all("bucket_add", [(id, *bucket) for bucket in ledger.buckets])
 
-    def _free(self, id: int) -> None:
-        """A source counts nothing any more: what others tell of as well is counted there."""
-        row = self._run("spends_of", id=id).fetchone()
-        if row is None:
-            return
-        self._run("spends_drop", id=id)
-        self._run("buckets_drop", source=id)
-        free = set(_keys(row["keys"]))
-        for other in self._run("spends_of_all", id=id).fetchall() if free else ():
+    def _free(self, ids: Sequence[int]) -> None:
+        """Sources count nothing any more: what others tell of as well is counted there."""
+        free: set[int] = set()
+        for id in ids:
+            row = self._first("spends_of", id=id)
+            if row:
+                free.update(_keys(row["keys"]))
+                self._run("spends_drop", id=id)
+                self._run("buckets_drop", source=id)
+        for other in self._run("spends_of_all") if free else ():
             rows = _rows(other["spends"])
             heirs = free.intersection(spent[0] for spent in rows)
             if heirs:
@@ -417,7 +311,7 @@ class Index:
 
     def price(self, model: str, data: str) -> bytes | None:
         """A price that was looked up before; b'' where it was found to be unknown."""
-        row = self._run("price_get", model=model, data=data).fetchone()
+        row = self._first("price_get", model=model, data=data)
         return (row["found"] or "").encode() if row else None
 
     def put_price(self, model: str, data: str, found: bytes) -> None:
@@ -427,10 +321,11 @@ class Index:
 
     def put_told(self, id: int, source: Source, mark: Mark, texts: Iterable[str], *, is_anew: bool) -> None:
         if is_anew:
+            self._run("words_drop", source=id)
             self._run("passages_drop", source=id)
         for text in texts:
-            passage = self._run("passage_add", source=id).fetchone()["id"]
-            self._run("words_add", id=passage, text=text)
+            row = self._first("passage_add", source=id)
+            self._run("words_add", id=row["id"] if row else None, text=text)
         encoded = msgspec.json.encode(mark).decode()
         self._run("source_told", id=id, size=source.size, stamp=source.stamp, mark=encoded)
 
@@ -438,8 +333,3 @@ class Index:
         """The sources in which all words occur in one passage."""
         quoted = " ".join('"' + word.replace('"', '""') + '"' for word in words)
         return {row["source"] for row in self._run("words_search", words=quoted)}
-
-
-def _is_busy(error: sqlite3.Error) -> bool:
-    name = getattr(error, "sqlite_errorname", "") or ""
-    return name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED"))

@@ -1,7 +1,7 @@
 -- The index: what was found in the transcripts of this machine. All of it can be found again, so a file
 -- of another version, or a damaged one, is thrown away and made anew; nothing here is ever migrated.
 --
--- A SOURCE is a transcript, or what is known of it. There are two passes over one, each with its own mark:
+-- A SOURCE is a transcript, or what is known of it. There are three passes over one, each with its own mark:
 -- `spent_*` is where the quick pass for tokens ended, the others where the full pass ended, which gives
 -- the transcript as JSON.
 --
@@ -28,9 +28,7 @@ create table source (
   told_size integer not null default -1,
   told_stamp integer not null default -1,
   told_mark text not null default '{}',
-  name text,
   project text,
-  updated_at text,
   transcript text,
   unique (path, part)
 );
@@ -76,4 +74,4 @@ create table passage (
   source integer not null
 );
 create index passage_by_source on passage (source);
-create virtual table words using fts5 (text, content = '');
+create virtual table words using fts5 (text);

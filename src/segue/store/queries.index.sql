@@ -1,5 +1,17 @@
 -- The statements of the index.
 
+-- name: hidden
+-- Sources that this run does not look at.
+create temp table hidden (id integer primary key);
+
+-- name: unhide
+-- It looks at all of them again.
+delete from hidden;
+
+-- name: hide
+-- One of them.
+insert or ignore into hidden (id) values (?);
+
 -- name: sources
 -- Every source, and how it was when each pass last read it.
 select id, agent, path, part, size, stamp, spent_size, spent_stamp, told_size, told_stamp from source;
@@ -7,7 +19,7 @@ select id, agent, path, part, size, stamp, spent_size, spent_stamp, told_size, t
 -- name: sources_read
 -- Those that were read in full, with the transcript.
 select id, agent, path, part, size, stamp, spent_size, spent_stamp, told_size, told_stamp, transcript
-from source where transcript is not null;
+from source where transcript is not null and id not in (select id from hidden);
 
 -- name: source_marks
 -- Where each pass ended in one of them.
@@ -36,8 +48,8 @@ update source set spent_size = :size, spent_stamp = :stamp, spent_mark = :mark w
 
 -- name: source_read
 -- The full pass came this far.
-update source set size = :size, stamp = :stamp, mark = :mark, transcript = :transcript, name = :name,
-  project = :project, updated_at = :updated_at where id = :id;
+update source set size = :size, stamp = :stamp, mark = :mark, transcript = :transcript, project = :project
+where id = :id;
 
 -- name: source_told
 -- The full text is indexed up to here.
@@ -45,7 +57,7 @@ update source set told_size = :size, told_stamp = :stamp, told_mark = :mark wher
 
 -- name: source_drop
 -- A source that is gone.
-delete from source where id = :id;
+delete from source where id = :source;
 
 -- name: keys
 -- Every answer that is counted somewhere.
@@ -56,8 +68,8 @@ select source as id, keys from ledger;
 select keys, spends from ledger where source = :id;
 
 -- name: spends_of_all
--- What every source but one tells of.
-select source as id, keys, spends from ledger where source <> :id order by source;
+-- What every source tells of.
+select source as id, keys, spends from ledger order by source;
 
 -- name: spends_put
 -- What a source tells of, anew.
@@ -86,7 +98,8 @@ from (
   select quarter, model, class, sum(answers) as answers, sum(input) as input, sum(output) as output,
     sum(cache_read) as cache_read, sum(cache_write) as cache_write, sum(cache_write_long) as cache_write_long,
     sum(cost) as cost
-  from bucket where quarter >= :since and quarter < :until group by quarter, model, class
+  from bucket where quarter >= :since and quarter < :until and source not in (select id from hidden)
+  group by quarter, model, class
 )
 group by 1, 2, 3 order by 1, 2;
 
@@ -97,7 +110,7 @@ select b.quarter as period, b.model as model, b.class as class,
   sum(b.cache_read) as cache_read, sum(b.cache_write) as cache_write,
   sum(b.cache_write_long) as cache_write_long, sum(b.cost) as cost
 from bucket b
-where b.quarter >= :since and b.quarter < :until
+where b.quarter >= :since and b.quarter < :until and b.source not in (select id from hidden)
 group by 1, 2, 3 order by 1, 2;
 
 -- name: sums_by_source
@@ -107,7 +120,7 @@ select b.source as period, b.model as model, b.class as class,
   sum(b.cache_read) as cache_read, sum(b.cache_write) as cache_write,
   sum(b.cache_write_long) as cache_write_long, sum(b.cost) as cost
 from bucket b
-where b.quarter >= :since and b.quarter < :until
+where b.quarter >= :since and b.quarter < :until and b.source not in (select id from hidden)
 group by 1, 2, 3 order by 1, 2;
 
 -- name: reports_drop
@@ -120,7 +133,7 @@ insert into report (source, agent, at, told) values (?, ?, ?, ?);
 
 -- name: reports
 -- What was told since a moment, oldest first.
-select agent, told from report where at >= :since order by at;
+select agent, told from report where at >= :since and source not in (select id from hidden) order by at;
 
 -- name: price_get
 -- A price that was looked up before, in this version of the price data.
@@ -130,8 +143,12 @@ select found from price where model = :model and data = :data;
 -- Keep it.
 insert or replace into price (model, data, found) values (:model, :data, :found);
 
+-- name: words_drop
+-- What a source said is not to be found any more: first its words.
+delete from words where rowid in (select id from passage where source = :source);
+
 -- name: passages_drop
--- What a source said is not to be found any more.
+-- Then the passages.
 delete from passage where source = :source;
 
 -- name: passage_add

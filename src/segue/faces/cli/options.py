@@ -32,9 +32,10 @@ class MomentType(click.ParamType[Moment]):
 
 
 def _moment_in(text: str, now: datetime) -> datetime:
-    today = now.replace(hour=0, minute=0, second=0, microsecond=0)
     if text in ("today", "yesterday"):
-        return today - timedelta(days=text == "yesterday")
+        # Without a zone until the end: on the day the clocks change, midnight has another offset than now.
+        day = datetime(now.year, now.month, now.day) - timedelta(days=text == "yesterday")
+        return day.astimezone()
     if ago := re.fullmatch(r"(\d{1,5})\s*([mhdw])(?: ago)?", text):
         return now - timedelta(**{UNITS[ago.group(2)]: int(ago.group(1))})
     return datetime.fromisoformat(text.upper()).astimezone()

@@ -1,0 +1,154 @@
+"""The index's file: opened, and made anew whenever something is wrong with it.
+
+Everything in it can be found again, so it is never worth more than another look: a damaged file, or one of another
+version, is thrown away, and where the disk is full or cannot be written the index lives in memory for this run.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sqlite3
+from collections.abc import Iterable, Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from segue import disk
+from segue.errors import IndexRenewed, StoreBusy
+from segue.store import queries
+
+VERSION = 4
+
+
+@cache
+def _sql() -> dict[str, str]:
+    return queries.parse(queries.text("queries.index.sql"))
+
+
+class IndexFile:
+    def __init__(self, path: Path | None, *, busy_seconds: float = 30) -> None:
+        """Without a path, an empty one in memory."""
+        self.path = path or Path(os.devnull)
+        self.busy_seconds = busy_seconds
+        self.is_in_memory = False
+        self._new: set[int] = set()
+        """Sources that nothing is known of yet: there is nothing to put out of the way."""
+        if path is None:
+            self._connection = self._in_memory()
+            return
+        try:
+            self._connection = self._open()
+        except sqlite3.DatabaseError as error:
+            if _is(error, "SQLITE_BUSY", "SQLITE_LOCKED"):
+                raise StoreBusy(place=path, seconds=round(busy_seconds)) from error
+            self._connection = self._open_anew()
+        except OSError:
+            self._connection = self._in_memory()
+
+    def _open(self) -> sqlite3.Connection:
+        disk.make_private_folder(self.path.parent)
+        os.close(disk.open_private(self.path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW))
+        connection = self._connect(str(self.path))
+        try:
+            (version,) = connection.execute("pragma user_version").fetchone()
+            if version == 0:
+                self._create(connection)
+            elif version != VERSION:
+                raise sqlite3.DatabaseError("of another version")
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    def _open_anew(self) -> sqlite3.Connection:
+        try:
+            for suffix in ("", "-journal", "-wal", "-shm"):
+                self.path.with_name(self.path.name + suffix).unlink(missing_ok=True)
+            return self._open()
+        except (OSError, sqlite3.DatabaseError):
+            return self._in_memory()
+
+    def _in_memory(self) -> sqlite3.Connection:
+        self.is_in_memory = True
+        connection = self._connect(":memory:")
+        self._create(connection)
+        return connection
+
+    def _connect(self, path: str) -> sqlite3.Connection:
+        connection = sqlite3.connect(path, timeout=self.busy_seconds, isolation_level=None)
+        connection.row_factory = sqlite3.Row
+        # What is lost with the power is found again: nothing here needs to wait for the disk.
+        for setting in ("synchronous = off", "journal_mode = persist", "secure_delete = fast"):
+            connection.execute(f"pragma {setting}")
+        connection.execute(_sql()["hidden"])
+        return connection
+
+    def _create(self, connection: sqlite3.Connection) -> None:
+        connection.execute("begin immediate")
+        (version,) = connection.execute("pragma user_version").fetchone()
+        if version == 0:
+            statement = ""
+            for part in queries.text("index.sql").split(";"):
+                statement += part + ";"
+                if sqlite3.complete_statement(statement):
+                    connection.execute(statement)
+                    statement = ""
+            connection.execute(f"pragma user_version = {VERSION}")
+        connection.execute("commit")
+
+    def close(self) -> None:
+        self._connection.close()
+
+    @contextlib.contextmanager
+    def changing(self) -> Iterator[None]:
+        """One change of the index: whole, or not at all."""
+        with self._guarded():
+            self._connection.execute("begin immediate")
+        connection = self._connection
+        try:
+            yield
+            with self._guarded():
+                connection.execute("commit")
+        except BaseException:
+            self._new.clear()
+            with contextlib.suppress(sqlite3.Error):
+                connection.execute("rollback")
+            raise
+
+    def _run(self, query: str, /, **values: Any) -> list[sqlite3.Row]:
+        with self._guarded():
+            return self._connection.execute(_sql()[query], values).fetchall()
+
+    def _first(self, query: str, /, **values: Any) -> sqlite3.Row | None:
+        rows = self._run(query, **values)
+        return rows[0] if rows else None
+
+    def _run_all(self, query: str, rows: Iterable[tuple[Any, ...]]) -> None:
+        with self._guarded():
+            self._connection.executemany(_sql()[query], rows)
+
+    def _tuples(self, query: str) -> list[tuple[Any, ...]]:
+        """Rows without the names of their columns: many of them are quicker so."""
+        with self._guarded():
+            cursor = self._connection.cursor()
+            cursor.row_factory = None
+            return cursor.execute(_sql()[query]).fetchall()
+
+    @contextlib.contextmanager
+    def _guarded(self) -> Iterator[None]:
+        """A file that turns out to be unusable is replaced, and whoever asked is told to ask again."""
+        try:
+            yield
+        except sqlite3.DatabaseError as error:
+            if _is(error, "SQLITE_BUSY", "SQLITE_LOCKED"):
+                raise StoreBusy(place=self.path, seconds=round(self.busy_seconds)) from error
+            with contextlib.suppress(sqlite3.Error):
+                self._connection.close()
+            is_blocked = _is(error, "SQLITE_FULL", "SQLITE_READONLY", "SQLITE_IOERR")
+            self._connection = self._in_memory() if is_blocked else self._open_anew()
+            raise IndexRenewed(place=self.path, what=error) from error
+
+
+def _is(error: sqlite3.Error, *names: str) -> bool:
+    return (getattr(error, "sqlite_errorname", "") or "").startswith(names)
