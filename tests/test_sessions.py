@@ -110,6 +110,46 @@ def test_a_transcript_from_anywhere_can_be_linked(cli: CommandLine) -> None:
     assert [work["transcripts"] for work in works(cli) if work["session"]["title"] == "By hand"] == [[]]
 
 
+def test_the_last_link_wins_and_takes_along_what_came_from_it(cli: CommandLine) -> None:
+    main = talk(cli, "aaaa", "First")
+    fork = Conversation(cli.folder, cli.cwd, "bbbb")
+    fork.put(
+        "user",
+        message={"role": "user", "content": "Another way"},
+        forkedFrom={"sessionId": "aaaa", "messageUuid": main.parent},
+    )
+    first = works(cli)[0]["session"]["id"]
+    assert cli("session", "use", first).code == 0
+    made = cli("session", "create", "--title", "By hand").out.split()[1].rstrip(":")
+
+    def members() -> dict[str, list[str]]:
+        return {work["session"]["id"]: sorted(t["id"] for t in work["transcripts"]) for work in works(cli)}
+
+    assert cli("session", "link", made, "bbbb").code == 0
+    assert members() == {first: ["aaaa"], made: ["bbbb"]}
+    assert cli("session", "link", made, "aaaa").code == 0
+    assert members() == {first: [], made: ["aaaa", "bbbb"]}
+    assert cli("session", "link", first, "aaaa").code == 0
+    assert members() == {first: ["aaaa"], made: ["bbbb"]}
+
+
+def test_a_session_stays_the_same_when_its_first_transcript_is_gone(cli: CommandLine) -> None:
+    main = talk(cli, "aaaa", "First")
+    fork = Conversation(cli.folder, cli.cwd, "bbbb")
+    fork.put(
+        "user",
+        message={"role": "user", "content": "Another way"},
+        forkedFrom={"sessionId": "aaaa", "messageUuid": main.parent},
+    )
+    (before,) = works(cli)
+    main.path.unlink()
+    (found_still,) = works(cli)
+    assert found_still["session"]["id"] == before["session"]["id"] and not found_still["is_kept"]
+    assert cli("rate", "3").code == 0
+    (kept,) = works(cli)
+    assert kept["is_kept"] and [t["id"] for t in kept["transcripts"]] == ["bbbb"]
+
+
 def test_ids_that_fit_several_or_none_are_refused(cli: CommandLine) -> None:
     talk(cli, "aaaa", "One")
     talk(cli, "bbbb", "Two")

@@ -138,6 +138,25 @@ def test_a_limit_that_was_hit_is_known_from_the_transcript(cli: CommandLine) -> 
     assert "no way out" in found["standing"]["trigger"]["reasoning"]
 
 
+def test_the_second_hit_of_a_limit_counts_like_the_first(cli: CommandLine) -> None:
+    talk = filled(cli, 1000)
+    talk.limit("You've hit your 5-hour limit · resets 9am (UTC)")
+    talk.minutes = 70
+    talk.limit("You've hit your 5-hour limit · resets 2pm (UTC)")
+    assert cli("check").code == 10
+    assert "resets 2026-11-16 14:00" in cli().out
+
+
+def test_a_limit_that_tells_no_end_is_over_when_its_length_has_passed(cli: CommandLine) -> None:
+    talk = filled(cli, 1000)
+    talk.minutes = 85
+    talk.limit("API Error: Request rejected (429) · try later")
+    assert cli("check").code == 10
+    cli.clock.time = "2026-11-16T15:00:00.000000Z"
+    assert cli("check").code == 0
+    assert cli("check", "--json").code == 0
+
+
 def test_a_context_that_nobody_told_the_size_of_is_an_estimate(cli: CommandLine) -> None:
     filled(cli, 100_000)
     assert "~50%" in cli().out

@@ -89,6 +89,19 @@ def test_they_can_be_searched_by_what_was_said(cli: CommandLine, talks: dict[str
     assert refused.code == 2 and "no word" in refused.err
 
 
+def test_what_is_gone_is_not_found_by_its_words_any_more(
+    cli: CommandLine, talks: dict[str, Conversation]
+) -> None:
+    assert ids(cli, "--text", "invoices") == ["ended"]
+    talks["ended"].path.unlink()
+    Conversation(cli.folder, cli.cwd, "new").prompt("About giraffes")
+    assert ids(cli, "--text", "giraffes") == ["new"]
+    assert ids(cli, "--text", "invoices") == []
+    talks["limit"].path.write_text("")
+    talks["limit"].prompt("Other words altogether")
+    assert ids(cli, "--text", "tax") == [] and ids(cli, "--text", "altogether") == ["limit"]
+
+
 def test_subagents_are_counted_with_their_parent_and_listed_on_request(
     cli: CommandLine, talks: dict[str, Conversation]
 ) -> None:

@@ -151,6 +151,123 @@ def test_days_weeks_and_blocks(cli: CommandLine) -> None:
     assert [line["name"] for line in some["lines"]] == ["2026-11-19"]
 
 
+def test_a_block_begins_where_it_begins_whatever_is_asked_for(cli: CommandLine) -> None:
+    talk = work(cli)
+    for hours in (0, 4, 6):
+        talk.minutes = hours * 60
+        talk.reply("on it", minutes=0)
+    whole = [line["name"] for line in report(cli, "blocks")["lines"]]
+    assert len(whole) == 2
+    assert [
+        line["name"] for line in report(cli, "blocks", "--since", "2026-11-16T11:00:00+00:00")["lines"]
+    ] == whole
+    later = report(cli, "blocks", "--since", "2026-11-16T13:30:00+00:00")
+    assert [line["name"] for line in later["lines"]] == whole[1:]
+
+
+@pytest.mark.parametrize("when", ["9999-12-31T23:59:59.000Z", "0001-01-01T00:00:00.000Z", "tomorrow", ""])
+def test_a_time_that_cannot_be_breaks_no_screen(
+    cli: CommandLine, when: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import time
+
+    talk = work(cli)
+    talk.prompt("Go")
+    talk.put("assistant", timestamp=when, requestId="r1", message={
+        "id": "msg_1", "model": "m", "role": "assistant", "content": [{"type": "text", "text": "x"}],
+        "usage": {"input_tokens": 1, "output_tokens": 2}})  # fmt: skip
+    monkeypatch.setenv("TZ", "Asia/Tokyo")
+    time.tzset()
+    for arguments in (
+        *(("usage", by) for by in ("daily", "weekly", "blocks", "sessions", "models")),
+        ("transcripts",),
+        ("transcripts", "show", "aaaa"),
+        ("session", "list"),
+        ("session", "info"),
+        ("check",),
+        (),
+    ):
+        assert cli(*arguments).code == 0, arguments
+
+
+def test_another_folder_for_one_run_costs_the_index_nothing(cli: CommandLine, tmp_path: Path) -> None:
+    talk = work(cli)
+    talk.reply("one", message="msg_1", output_tokens=5)
+    talk.prompt("more")
+    assert totals(cli)["output"] == 5
+    (tmp_path / "other").mkdir()
+    elsewhere = json.loads(cli("usage", "--json", CLAUDE_CONFIG_DIR=str(tmp_path / "other")).out)
+    assert elsewhere["lines"] == []
+    # It is still known where the last read ended: what is before that is not read again.
+    content = talk.path.read_bytes()
+    talk.path.write_bytes(content.replace(b'"output_tokens":5', b'"output_tokens":9'))
+    talk.reply("two", message="msg_2", output_tokens=7)
+    assert totals(cli)["output"] == 12
+
+
+def test_what_another_process_changed_meanwhile_is_not_added_to(cli: CommandLine) -> None:
+    from segue.ops import refresh
+    from segue.ops.desk import open_desk
+
+    talk = work(cli)
+    talk.reply("one", message="msg_1", output_tokens=5)
+    assert totals(cli)["output"] == 5
+    talk.reply("two", message="msg_2", output_tokens=7)
+    desk = open_desk(env=cli.env, cwd=cli.cwd)
+    known = desk.index.known()
+    found = {(source.path, source.part): source for source in refresh.find(desk, [])}
+    jobs = list(refresh._jobs(desk.index, found.values(), known, {refresh.Pass.SPENDS}))
+    done = [refresh.work(job) for job in jobs]
+    assert done and not any(each.is_anew for each in done)
+    with desk.index.changing():
+        desk.index.drop([entry.id for entry in known.values()])
+    with desk.index.changing():
+        refresh._keep(desk.index, done)
+    desk.close()
+    assert totals(cli)["output"] == 12
+
+
+@pytest.mark.parametrize("command", [("usage", "--json"), ("transcripts",), ("check",), ("doctor",), ()])
+def test_a_damaged_index_is_made_anew_by_whoever_meets_it(cli: CommandLine, command: tuple[str, ...]) -> None:
+    for number in range(40):
+        talk = work(cli, f"talk-{number}")
+        talk.prompt("Some words " * 50)
+        talk.reply("one", output_tokens=5)
+    cli("transcripts", "--text", "words")
+    path = cli.home / "data" / "index.db"
+    content = bytearray(path.read_bytes())
+    for start in range(4096, len(content), 4096):
+        content[start : start + 64] = b"\xff" * 64
+    path.write_bytes(bytes(content))
+    first = cli(*command)
+    assert first.code in (0, 1, 4), first
+    assert "bug" not in first.err.lower()
+    assert cli("usage").code == 0
+    assert totals(cli)["output"] == 200
+
+
+def test_a_full_disk_costs_the_index_not_the_answer(
+    cli: CommandLine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import sqlite3
+
+    from segue.store.index_file import IndexFile
+
+    work(cli).reply("one", output_tokens=5)
+    original = IndexFile._run_all
+
+    def full(self: IndexFile, query: str, rows: Any) -> None:
+        if not self.is_in_memory and query == "bucket_add":
+            with self._guarded():
+                error = sqlite3.OperationalError("database or disk is full")
+                error.sqlite_errorname = "SQLITE_FULL"
+                raise error
+        original(self, query, rows)
+
+    monkeypatch.setattr(IndexFile, "_run_all", full)
+    assert totals(cli)["output"] == 5
+
+
 def test_a_day_is_one_of_the_machines_time_zone(cli: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
     import time
 

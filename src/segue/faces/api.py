@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import ParamSpec, TypeVar
 
 from segue.model import Session, Transcript, Usage
-from segue.ops import found, limits, refresh, sessions, status, transcripts, usage
+from segue.ops import sessions, status, transcripts, usage
 from segue.ops.desk import Desk, open_desk
 from segue.ops.transcripts import Wanted
 from segue.ops.usage import By, Report
@@ -56,9 +56,8 @@ def should_handoff(warning_only: bool = False, project: str | Path | None = None
 def current_usage(project: str | Path | None = None) -> Usage | None:
     """How near a folder's session is to every limit; None where there is no session."""
     with _desk(project) as desk:
-        refresh.refresh(desk, [refresh.Pass.SPENDS, refresh.Pass.ENTRIES])
-        here = found.of_folder(desk, found.works(desk))
-        return status.stand(desk, here[0], limits.of_agents(desk)).usage if here else None
+        standing = status.standing_here(desk)
+        return standing.usage if standing else None
 
 
 def usage_report(by: str = "daily") -> Report:

@@ -118,9 +118,9 @@ def window_of(desk: Desk, transcript: Transcript, window_of_model: int | None) -
 
 def _told_window(desk: Desk, transcript: Transcript) -> int | None:
     """What the status line was told of how much fits into this conversation."""
-    for report in reversed(spool.read_status(desk.places.data)):
-        if report.status.get("session_id") == transcript.id:
-            told = report.status.get("context_window")
-            size = told.get("context_window_size") if isinstance(told, dict) else None
-            return size if isinstance(size, int) and size > 0 else None
+    read = agents.offers(transcript.agent, "window_of_status")
+    for report in reversed(spool.read_status(desk.places.data)) if read else ():
+        id, size = read(report.status)
+        if id == transcript.id and size:
+            return int(size)
     return None

@@ -9,7 +9,7 @@ from msgspec import Struct
 from segue import agents, budget, clock, forecast, places, prices
 from segue.budget import Thresholds
 from segue.forecast import Forecast
-from segue.model import Handoff, Tokens, Transcript, Trigger, Usage
+from segue.model import Handoff, Tokens, Transcript, Trigger, TriggerType, Usage
 from segue.ops import found, limits, refresh
 from segue.ops.desk import Desk
 from segue.ops.found import Work
@@ -73,6 +73,13 @@ def thresholds_of(desk: Desk) -> Thresholds:
     return Thresholds(chosen.limits_recommend, chosen.limits_urgent, chosen.limits_models)
 
 
+def standing_here(desk: Desk) -> Standing | None:
+    """How the work in this folder stands now."""
+    refresh.refresh(desk, [Pass.SPENDS, Pass.ENTRIES])
+    here = found.of_folder(desk, found.works(desk))
+    return stand(desk, here[0], limits.of_agents(desk)) if here else None
+
+
 def overview(desk: Desk, progress: refresh.Progress = refresh.in_silence) -> Overview:
     refreshed = refresh.refresh(desk, [Pass.SPENDS, Pass.ENTRIES], progress)
     known = limits.of_agents(desk)
@@ -91,7 +98,7 @@ def overview(desk: Desk, progress: refresh.Progress = refresh.in_silence) -> Ove
     )
 
 
-def stand(desk: Desk, work: Work, known: list[AgentLimits], request: str = "") -> Standing:
+def stand(desk: Desk, work: Work, known: list[AgentLimits]) -> Standing:
     transcript = work.main
     tokens = _tokens(desk, work)
     if transcript is None:
@@ -102,9 +109,7 @@ def stand(desk: Desk, work: Work, known: list[AgentLimits], request: str = "") -
     price = history[-1] if history else None
     usage = usage_of(desk, work, transcript, known, purse)
     thresholds = thresholds_of(desk)
-    trigger = budget.trigger_for(
-        usage, thresholds, transcript.model, request, is_small=prices.is_small(price)
-    )
+    trigger = budget.trigger_for(usage, thresholds, transcript.model, is_small=prices.is_small(price))
     title = agents.get(transcript.agent).title
     context = limits.context_of(desk, transcript, price.context_window if price else None)
     samples = forecast.context_samples(transcript.contexts, usage.tokens_limit)
@@ -168,26 +173,24 @@ def _cost(desk: Desk, work: Work, purse: Purse) -> float | None:
 def _next(standing: Standing | None) -> str:
     if standing is None or standing.transcript is None:
         return "segue transcripts lists what agents left on this machine · segue demo shows a handoff"
-    return f"segue transcripts show {shlex.quote(standing.transcript.id[:8])} reads it"
+    shown = f"segue transcripts show {shlex.quote(standing.transcript.id[:8])} reads"
+    if standing.trigger and standing.trigger.type is TriggerType.USAGE_LIMIT:
+        return f"{shown} what there is to hand over (segue to is not in this version yet)"
+    return f"{shown} it"
 
 
 def check(desk: Desk, warning_only: bool = False) -> Check:
     """Whether this folder's session should be handed over now: by its context, or by its agent's limits."""
-    refresh.refresh(desk, [Pass.SPENDS, Pass.ENTRIES])
-    here = found.of_folder(desk, found.works(desk))
-    thresholds = thresholds_of(desk)
-    if not here or here[0].main is None:
-        name = here[0].session.id if here else "none yet"
+    standing = standing_here(desk)
+    name = standing.work.session.id if standing else "none yet"
+    if standing is None or standing.usage is None or standing.transcript is None:
         return Check(name, 0, USUAL_WINDOW, True, False, "normal", "nothing used yet")
-    standing = stand(desk, here[0], limits.of_agents(desk))
-    usage = standing.usage
-    if usage is None or standing.transcript is None:
-        return Check(here[0].session.id, 0, USUAL_WINDOW, True, False, "normal", "nothing used yet")
-    model = standing.transcript.model
-    limit = usage.tokens_limit or USUAL_WINDOW
+    usage, model, thresholds = standing.usage, standing.transcript.model, thresholds_of(desk)
     share = budget.worst_share(usage, thresholds, model)
     percent = share.percent if share else 0.0
     due, reason = budget.should_handoff(int(percent * 100), 10_000, thresholds, warning_only, model)
     figures = budget.in_words(share, thresholds) if share else "no limit was reported yet"
     is_estimate = usage.is_estimate or not usage.tokens_limit
-    return Check(here[0].session.id, usage.tokens_used, limit, is_estimate, due, reason, figures)
+    return Check(
+        name, usage.tokens_used, usage.tokens_limit or USUAL_WINDOW, is_estimate, due, reason, figures
+    )

@@ -9,11 +9,12 @@ from collections.abc import Callable, Iterator
 from enum import StrEnum
 from pathlib import Path
 
+import msgspec
 from msgspec import Struct
 
 from segue import agents, clock
 from segue.clock import Moment
-from segue.errors import AgentError, BadInput, NotFound
+from segue.errors import BadInput, NotFound
 from segue.model import Ending, Entry, Mark, Relation, Source, Tokens, Transcript
 from segue.ops import found, refresh
 from segue.ops.desk import Desk
@@ -27,6 +28,7 @@ THINKING_SECONDS = 3600
 START = 4096
 """How much of a file tells whose it is."""
 POLL_SECONDS = 0.5
+LARGEST_BESIDE = 4 << 20
 
 
 class State(StrEnum):
@@ -182,9 +184,20 @@ def recognise(path: Path) -> Source:
     )
 
 
-def entries(shown: Shown) -> Iterator[Entry]:
-    """What is in a transcript, in order."""
-    yield from agents.reader(shown.source.agent).read(shown.source)
+def entries(shown: Shown, *, whole: bool = False) -> Iterator[Entry]:
+    """What is in a transcript, in order. With `whole`, results that the agent keeps beside it as well."""
+    beside = agents.offers(shown.source.agent, "side_file") if whole else None
+    for entry in agents.reader(shown.source.agent).read(shown.source):
+        path = beside(entry, shown.source) if beside else None
+        yield msgspec.structs.replace(entry, text=_start_of(path)) if path else entry
+
+
+def _start_of(path: Path) -> str:
+    try:
+        with path.open("rb") as file:
+            return file.read(LARGEST_BESIDE).decode("utf-8", "replace")
+    except OSError as error:
+        return f"({path} cannot be read: {error.strerror})"
 
 
 def follow(shown: Shown, *, last: int = 10, goes_on: Callable[[], bool] = lambda: True) -> Iterator[Entry]:
@@ -199,17 +212,3 @@ def follow(shown: Shown, *, last: int = 10, goes_on: Callable[[], bool] = lambda
         if not goes_on():
             return
         time.sleep(POLL_SECONDS)
-
-
-__all__ = [
-    "AgentError",
-    "Listed",
-    "Listing",
-    "Shown",
-    "State",
-    "Wanted",
-    "entries",
-    "find",
-    "follow",
-    "listing",
-]

@@ -39,10 +39,11 @@ class Known:
     """What the index knows of a source: how far each pass came, and the transcript after the full one. Nothing is taken
     out of the row before it is asked for: mostly nothing has changed."""
 
-    __slots__ = ("_index", "_row", "_transcript")
+    __slots__ = ("_decoded", "_index", "_row", "_transcript")
 
     def __init__(self, index: Index, row: tuple[Any, ...], transcript: str | None = None) -> None:
         self._index, self._row, self._transcript = index, row, transcript
+        self._decoded: Transcript | None = None
 
     @property
     def id(self) -> int:
@@ -72,7 +73,9 @@ class Known:
     @property
     def transcript(self) -> Transcript | None:
         """Only where it was asked for with all the others."""
-        return msgspec.json.decode(self._transcript, type=Transcript) if self._transcript else None
+        if self._decoded is None and self._transcript:
+            self._decoded = msgspec.json.decode(self._transcript, type=Transcript)
+        return self._decoded
 
     def mark(self, of: str = "mark") -> Mark:
         return self._index.mark(self.id, of)

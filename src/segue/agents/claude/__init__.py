@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from segue.agents.claude.figures import spends
-from segue.agents.reading import Reading, decode, dict_of, items_in, source_of, text_of
+from segue.agents.reading import Reading, count_of, decode, dict_of, items_in, source_of, text_of
 from segue.agents.reading import records as json_records
 from segue.clock import Moment
 from segue.model import Agent, Entry, EntryKind, Limit, Mark, Source
@@ -149,6 +149,12 @@ def limits_of_status(status: dict[str, Any], at: Moment | None) -> tuple[Limit, 
     from segue.agents.claude import limits  # lazy: as above
 
     return limits.limits_of_status(status, at)
+
+
+def window_of_status(status: dict[str, Any]) -> tuple[str, int]:
+    """Which conversation the status line was told of, and how much fits into its context; 0 if that is not told."""
+    size = count_of(dict_of(status.get("context_window")).get("context_window_size"))
+    return text_of(status.get("session_id")), size
 
 
 def limits_of_event(record: dict[str, Any], at: Moment | None) -> tuple[Limit, ...]:

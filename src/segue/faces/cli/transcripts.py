@@ -12,7 +12,7 @@ from segue.faces.cli.frame import Frame, answers, to_json
 from segue.faces.cli.options import moment_option
 from segue.model import Entry, EntryKind
 from segue.ops import transcripts as ops
-from segue.ops.transcripts import Listing, Shown, State, Wanted
+from segue.ops.transcripts import Listing, Shown, Wanted
 
 COLOURS = {
     EntryKind.PROMPT: "green",
@@ -97,7 +97,13 @@ def show(frame: Frame, id: str, follow: bool, full: bool, as_json: bool) -> None
     frame.as_json = frame.as_json or as_json
     shown = ops.find(frame.desk, id)
     try:
-        _print(frame, shown, ops.follow(shown) if follow else ops.entries(shown), full, paged=not follow)
+        _print(
+            frame,
+            shown,
+            ops.follow(shown) if follow else ops.entries(shown, whole=full),
+            full,
+            paged=not follow,
+        )
     except KeyboardInterrupt:
         return
 
@@ -162,5 +168,3 @@ def entry_text(entry: Entry, full: bool = False) -> str:
 
 
 COMMANDS = {"transcripts": transcripts}
-
-__all__ = ["COMMANDS", "State"]
