@@ -41,10 +41,11 @@ Agents
 
 This folder  /ada/project
   s-8c60rhmjvbvf  Our invoices are sometimes a cent off. Find out why and fix it.
-  Claude Code 6f0c1a52, last written 2026-11-16 09:09: 2 prompts, 295,180 tokens, $0.34
+  Claude Code 6f0c1a52, last written 2026-11-16 09:09: 2 prompts
+  used so far in 2 transcripts: 295,180 tokens, $0.34
   context  ████████████████░░░░   83%  full in about 16 min at this pace
   Opus 4.5 usage: 86% - Handoff recommended
-  why: 86% of the 5h limit of the account used until 2026-11-16 12:00 UTC, past the threshold of 75%
+  why: 86% of the 5h limit of the account used until 2026-11-16 12:00, past the threshold of 75%
        another model of the same account is no way out
 
 next: segue transcripts show 6f0c1a52 reads what there is to hand over (segue to is not in this version yet) · segue help shows the commands
@@ -64,7 +65,7 @@ Session ID: s-8c60rhmjvbvf
 Token Usage: 166,310 / 200,000 (83.2%)
 Should Handoff: YES
 Reason: approaching_limit
-Decided by: 86% of the 5h limit of the account used until 2026-11-16 12:00 UTC
+Decided by: 86% of the 5h limit of the account used until 2026-11-16 12:00
 
 """)
     assert machine("check", "--warning-only").out == snapshot("""\
@@ -77,7 +78,7 @@ Session ID: s-8c60rhmjvbvf
 Token Usage: 166,310 / 200,000 (83.2%)
 Should Handoff: NO
 Reason: warning_threshold_reached
-Decided by: 86% of the 5h limit of the account used until 2026-11-16 12:00 UTC
+Decided by: 86% of the 5h limit of the account used until 2026-11-16 12:00
 
 """)
 

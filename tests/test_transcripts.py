@@ -73,9 +73,14 @@ def test_they_can_be_narrowed_by_agent_project_and_time(
     other.prompt("Elsewhere")
     assert "other" in ids(cli) and "other" not in ids(cli, "--project", ".")
     assert ids(cli, "--project", "/elsewhere") == ["other"]
+    assert ids(cli, "--project", "../nothing-there") == []
+    (cli.cwd / ".git").mkdir()
+    (cli.cwd.parent / "beside").mkdir()
+    Conversation(cli.folder, cli.cwd.parent / "beside", "next-door").prompt("Beside")
+    assert ids(cli, "--project", "../beside") == ["next-door"]
     assert ids(cli, "--agent", "codex") == []
     assert ids(cli, "--since", "2026-11-16T08:50:00+00:00") == ["live"]
-    assert ids(cli, "--until", "2026-11-16T08:05:00+00:00") == ["ended", "other"]
+    assert ids(cli, "--until", "2026-11-16T08:05:00+00:00") == ["ended", "other", "next-door"]
     assert cli("transcripts", "--agent", "nobody").code == 1
 
 

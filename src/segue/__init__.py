@@ -33,3 +33,7 @@ def __getattr__(name: str) -> object:
 
         return getattr(api, name)
     raise AttributeError(f"module 'segue' has no attribute '{name}'")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

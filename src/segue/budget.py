@@ -140,7 +140,8 @@ def sentence(name: str, usage: Usage | None, thresholds: Thresholds, model: str 
         return f"{name} usage: not reported yet"
     advice = {Urgency.HIGH: "Handoff urgent", Urgency.MEDIUM: "Handoff recommended"}
     urgency = thresholds.urgency(share.percent, share.model)
-    return f"{name} usage: {_shown(share, thresholds)} - {advice[urgency] if urgency else 'Go on'}"
+    about = "~" if share.is_estimate else ""
+    return f"{name} usage: {about}{_shown(share, thresholds)} - {advice[urgency] if urgency else 'Go on'}"
 
 
 def worst_share(usage: Usage, thresholds: Thresholds, model: str = "") -> Share | None:
@@ -155,7 +156,8 @@ def worst_share(usage: Usage, thresholds: Thresholds, model: str = "") -> Share 
 
 def _shares(usage: Usage, model: str) -> Iterator[Share]:
     if usage.tokens_limit > 0:
-        figures = f"{usage.tokens_used:,} of {usage.tokens_limit:,} tokens used ({{shown}})"
+        about = "about " if usage.is_estimate else ""
+        figures = f"{usage.tokens_used:,} of {about}{usage.tokens_limit:,} tokens used ({{shown}})"
         percent = _percent(usage.tokens_used, usage.tokens_limit)
         yield Share(percent=percent, figures=figures, model=model, is_estimate=usage.is_estimate)
     for limit in usage.limits:

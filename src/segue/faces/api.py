@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import ParamSpec, TypeVar
 
+from segue.errors import BadInput
 from segue.model import Session, Transcript, Usage
 from segue.ops import sessions, status, transcripts, usage
 from segue.ops.desk import Desk, open_desk
@@ -25,7 +26,10 @@ T = TypeVar("T")
 
 @contextmanager
 def _desk(project: str | Path | None) -> Iterator[Desk]:
-    desk = open_desk(env=os.environ, cwd=Path(project or Path.cwd()).absolute())
+    folder = Path(os.path.abspath(project or Path.cwd()))  # noqa: PTH100 - without following links
+    if not folder.is_dir():
+        raise BadInput(what=f"There is no folder {folder}.", next="segue session list --all")
+    desk = open_desk(env=os.environ, cwd=folder)
     try:
         yield desk
     finally:
@@ -64,11 +68,14 @@ def usage_report(by: str = "daily") -> Report:
     """Tokens and money: by 'daily', 'weekly', 'blocks', 'sessions', 'transcripts', 'projects', 'models' or
     'agents'."""
     with _desk(None) as desk:
+        if by not in list(By):
+            raise BadInput(what=f"Usage is not summed up by '{by}'.", next="segue usage --help")
         return usage.report(desk, By(by))
 
 
 def all_transcripts(text: str | None = None, agent: str | None = None) -> list[Transcript]:
-    """Every transcript on this machine, the newest first; with a text, those in which its words were said."""
+    """Every transcript on this machine but those of sub-agents, the newest first; with a text, those in which its
+    words were said."""
     with _desk(None) as desk:
         listing = transcripts.listing(desk, Wanted(agent=agent, text=text, limit=sys.maxsize))
     return [item.transcript for item in listing.transcripts]

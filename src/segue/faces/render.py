@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Container, Iterable, Sequence
 
 import click
@@ -48,6 +49,15 @@ def local(moment: str) -> str:
     return clock.parse(moment).astimezone().strftime("%Y-%m-%d %H:%M")
 
 
+def in_local_time(text: str) -> str:
+    """A sentence with a moment in UTC, as it is in a person's own time."""
+
+    def here(match: re.Match[str]) -> str:
+        return local(f"{match.group(1)}T{match.group(2)}:00.000000Z")
+
+    return re.sub(r"(\d{4}-\d\d-\d\d) (\d\d:\d\d) UTC", here, text)
+
+
 def minutes(count: float) -> str:
     """'45 min', '3 h 20 min', '2 d 4 h'."""
     whole = max(0, round(count))
@@ -78,16 +88,27 @@ def plural(count: int, noun: str) -> str:
     return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
 
 
+def cell_width(text: str) -> int:
+    """How many cells of a terminal a text takes: most signs of East Asia take two."""
+    if text.isascii():
+        return len(text)
+    import unicodedata  # lazy: most screens are without it
+
+    return sum(2 if unicodedata.east_asian_width(char) in "WF" else 1 for char in text)
+
+
 def table(rows: Iterable[Sequence[object]], *, indent: str = "", right: Container[int] = ()) -> str:
     """Columns as wide as they need to be, those in `right` set to the right; the last one is not padded."""
     cells = [[clean(cell) for cell in row] for row in rows]
     if not cells:
         return ""
-    widths = [max(len(row[column]) for row in cells) for column in range(len(cells[0]) - 1)]
+    widths = [max(cell_width(row[column]) for row in cells) for column in range(len(cells[0]) - 1)]
     lines = []
     for row in cells:
         padded = [
-            cell.rjust(width) if column in right else cell.ljust(width)
+            " " * (width - cell_width(cell)) + cell
+            if column in right
+            else cell + " " * (width - cell_width(cell))
             for column, (cell, width) in enumerate(zip(row, widths, strict=False))
         ]
         lines.append((indent + "  ".join([*padded, row[-1]])).rstrip())

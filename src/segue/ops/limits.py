@@ -18,6 +18,7 @@ from segue.ops.desk import Desk
 
 REPORTS_DAYS = 35
 """How far back reports may still be of a window that is running."""
+LATELY_DAYS = 7
 ORDER = ("context", "5h", "day", "week", "month", "spend")
 
 Key = tuple[str, str, str]
@@ -29,6 +30,8 @@ class AgentLimits(Struct, frozen=True):
     name: str
     title: str
     is_installed: bool
+    tells_status: bool
+    """Whether it tells its limits to a status line."""
     limits: tuple[Forecast, ...]
 
 
@@ -37,15 +40,24 @@ def of_agents(desk: Desk) -> list[AgentLimits]:
     now = desk.clock()
     reports = _reports(desk, now)
     found = []
+    lately = _used_lately(desk, now)
     for name in agents.names():
-        if name not in reports and not agents.seems_installed(name, desk.env):
+        if name not in reports and name not in lately and not agents.seems_installed(name, desk.env):
             continue
         agent = agents.get(name)
         is_installed = bool(agent.program) and agents.locate(agent, desk.env).path is not None
         known = tuple(_forecasts(reports.get(name, []), now))
-        if is_installed or known:
-            found.append(AgentLimits(name, agent.title, is_installed, known))
+        if is_installed or known or name in lately:
+            tells_status = agents.offers(name, "limits_of_status") is not None
+            found.append(AgentLimits(name, agent.title, is_installed, tells_status, known))
     return found
+
+
+def _used_lately(desk: Desk, now: Moment) -> set[str]:
+    """The agents that have left something within the last days."""
+    since = clock.later(now, -LATELY_DAYS * 86_400)
+    known = (entry.transcript for entry in desk.index.transcripts().values())
+    return {transcript.agent for transcript in known if transcript and (transcript.updated_at or "") >= since}
 
 
 def _reports(desk: Desk, now: Moment) -> dict[str, list[Limit]]:
@@ -102,7 +114,7 @@ def context_of(desk: Desk, transcript: Transcript, window_of_model: int | None) 
         used_percent=min(100.0, 100 * used / fits),
         is_estimate=is_estimate,
         model=transcript.model,
-        at=transcript.updated_at,
+        at=transcript.contexts[-1][0] if transcript.contexts else transcript.updated_at,
     )
 
 
@@ -111,9 +123,10 @@ def window_of(desk: Desk, transcript: Transcript, window_of_model: int | None) -
     told = transcript.context_window or _told_window(desk, transcript)
     if told:
         return told, False
-    usual = agents.get(transcript.agent).context_window
+    # What holds more than it could was guessed wrong: then nothing is known.
+    guesses = (agents.get(transcript.agent).context_window, window_of_model)
     used = transcript.context_tokens or 0
-    return (usual if usual and used <= usual else window_of_model or usual), True
+    return next((guess for guess in guesses if guess and used <= guess), None), True
 
 
 def _told_window(desk: Desk, transcript: Transcript) -> int | None:

@@ -39,7 +39,7 @@ def change(desk: Desk, add: tuple[str, ...], remove: tuple[str, ...]) -> list[Ad
         kept[_name(entry)] = entry
     for name in remove:
         if name not in kept:
-            raise NotFound(noun="model in the list", name=name, next="segue handoff models")
+            raise NotFound(noun="listed model", name=name, next="segue handoff models")
         del kept[name]
     config.change(desk, {KEY: ", ".join(kept.values()) or None})
     return [resolve(desk, entry) for entry in kept.values()]
@@ -60,8 +60,10 @@ def resolve(desk: Desk, text: str) -> Address:
         raise BadInput(
             what=f"'{name}' is no name for a model.", next="segue handoff models --add NAME=AGENT:MODEL"
         )
-    agent, _, model = address.strip().partition(":")
-    if agent not in agents.names():
+    agent, is_named, model = address.strip().partition(":")
+    if is_named:
+        agents.get(agent)
+    elif agent not in agents.names():
         agent, model = _made_for(agent), agent
     path = agents.locate(agents.get(agent), desk.env).path
     return Address(name, agent, model, path is not None)

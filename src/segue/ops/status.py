@@ -62,6 +62,8 @@ class Check(Struct, frozen=True):
     should_handoff: bool
     reason: str
     figures: str
+    is_known: bool = True
+    """Whether there is a session here at all."""
 
     @property
     def exit_code(self) -> int:
@@ -93,7 +95,7 @@ def overview(desk: Desk, progress: refresh.Progress = refresh.in_silence) -> Ove
         standing=standing,
         others=max(0, len(here) - 1),
         last_handoff=max(handoffs, key=lambda handoff: handoff.updated_at, default=None),
-        next=_next(standing),
+        next=_next(desk, standing),
         problems=refreshed.problems,
     )
 
@@ -170,10 +172,15 @@ def _cost(desk: Desk, work: Work, purse: Purse) -> float | None:
     return sum(known) if known else None
 
 
-def _next(standing: Standing | None) -> str:
+def _next(desk: Desk, standing: Standing | None) -> str:
     if standing is None or standing.transcript is None:
         return "segue transcripts lists what agents left on this machine · segue demo shows a handoff"
-    shown = f"segue transcripts show {shlex.quote(standing.transcript.id[:8])} reads"
+    id = standing.transcript.id
+    others = [t.id for entry in desk.index.transcripts().values() if (t := entry.transcript) and t.id != id]
+    length = next(
+        (n for n in range(8, len(id)) if not any(other.startswith(id[:n]) for other in others)), len(id)
+    )
+    shown = f"segue transcripts show {shlex.quote(id[:length])} reads"
     if standing.trigger and standing.trigger.type is TriggerType.USAGE_LIMIT:
         return f"{shown} what there is to hand over (segue to is not in this version yet)"
     return f"{shown} it"
@@ -184,7 +191,7 @@ def check(desk: Desk, warning_only: bool = False) -> Check:
     standing = standing_here(desk)
     name = standing.work.session.id if standing else "none yet"
     if standing is None or standing.usage is None or standing.transcript is None:
-        return Check(name, 0, USUAL_WINDOW, True, False, "normal", "nothing used yet")
+        return Check(name, 0, USUAL_WINDOW, True, False, "normal", "nothing used yet", standing is not None)
     usage, model, thresholds = standing.usage, standing.transcript.model, thresholds_of(desk)
     share = budget.worst_share(usage, thresholds, model)
     percent = share.percent if share else 0.0

@@ -86,7 +86,9 @@ def listing(desk: Desk, wanted: Wanted, progress: refresh.Progress = refresh.in_
     tokens = _tokens(desk)
     children = _children(known)
     now = clock.parse(desk.clock()).timestamp()
-    folder = found.work_folder(str(Path(wanted.project).absolute())) if wanted.project else None
+    folder = wanted.project
+    if folder and Path(folder).is_dir():
+        folder = found.work_folder(folder)
     chosen = []
     for entry in known.values():
         own = [entry.id, *children.get(_name(entry), ())]
@@ -114,7 +116,7 @@ def _fits(entry: Known, own: list[int], wanted: Wanted, folder: str | None, hits
     updated = transcript.updated_at or ""
     return (
         (wanted.agent is None or transcript.agent == wanted.agent)
-        and (folder is None or found.work_folder(transcript.project) == folder)
+        and (folder is None or folder in (transcript.project, found.work_folder(transcript.project)))
         and (wanted.since is None or updated >= wanted.since)
         and (wanted.until is None or updated < wanted.until)
         and (hits is None or not hits.isdisjoint(own))
@@ -163,7 +165,9 @@ def find(desk: Desk, name: str) -> Shown:
         what = (
             f"{len(exact)} transcripts start with '{name}': " + ", ".join(sorted(map(_name, exact))[:3]) + "."
         )
-        raise BadInput(what=what, next="segue transcripts --subagents lists the whole ids; or name the file")
+        raise BadInput(
+            what=what, next="segue transcripts --subagents --json lists the whole ids; or name the file"
+        )
     return Shown(exact[0].source, exact[0].transcript)
 
 

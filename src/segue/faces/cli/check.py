@@ -17,6 +17,7 @@ RULE = "=" * 70
 def check_screen(found: Check) -> str:
     about = " (the limit is an estimate)" if found.is_estimate else ""
     share = 100 * found.tokens / found.limit
+    used = f"{found.tokens:,} / {found.limit:,} ({share:.1f}%){about}"
     return "\n".join(
         [
             "",
@@ -25,10 +26,10 @@ def check_screen(found: Check) -> str:
             RULE,
             "",
             f"Session ID: {found.session}",
-            f"Token Usage: {found.tokens:,} / {found.limit:,} ({share:.1f}%){about}",
+            f"Token Usage: {used if found.is_known else 'no session here yet'}",
             f"Should Handoff: {'YES' if found.should_handoff else 'NO'}",
             f"Reason: {found.reason}",
-            f"Decided by: {render.clean(found.figures)}",
+            f"Decided by: {render.clean(render.in_local_time(found.figures))}",
             "",
         ]
     )

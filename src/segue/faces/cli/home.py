@@ -16,6 +16,7 @@ from segue.ops.limits import AgentLimits
 from segue.ops.status import Overview, Standing
 
 BAR = 20
+FULL = 100
 SHORTEST_WATCH = 0.2
 
 
@@ -37,7 +38,9 @@ def _agents(agents: tuple[AgentLimits, ...]) -> list[str]:
     for agent in agents:
         title = agent.title.ljust(width)
         if not agent.limits:
-            lines.append(f"  {title}  limits not reported yet")
+            away = "" if agent.is_installed else " (not on PATH)"
+            how = "; segue statusline --help tells how to have them recorded" if agent.tells_status else ""
+            lines.append(f"  {title}  limits not reported yet{how}{away}")
         for each in agent.limits:
             lines.append(f"  {title}  {_limit(each)}")
             title = " " * width
@@ -62,7 +65,9 @@ def _share(each: Forecast) -> str:
 def _outlook(each: Forecast) -> str:
     """When it will be reached, and when it starts anew."""
     parts = []
-    if each.minutes_left is not None and (each.runs_out_first or each.limit.window == "context"):
+    if (each.limit.used_percent or 0) >= FULL:
+        parts.append("full")
+    elif each.minutes_left is not None and (each.runs_out_first or each.limit.window == "context"):
         parts.append(f"full in about {render.minutes(each.minutes_left)} at this pace")
     if each.limit.resets_at:
         in_ = f" (in {render.minutes(each.resets_in_minutes)})" if each.resets_in_minutes is not None else ""
@@ -91,8 +96,12 @@ def _standing(standing: Standing) -> list[str]:
         return [standing.recommendation]
     when = render.local(transcript.updated_at) if transcript.updated_at else "at an unknown time"
     cost = f", ${usage.cost_usd:,.2f}" if usage.cost_usd is not None else ""
-    used = f"{render.plural(transcript.turns, 'prompt')}, {standing.tokens.total:,} tokens{cost}"
-    lines = [f"{standing.agent} {transcript.id[:8]}, last written {when}: {used}"]
+    count = len(standing.work.transcripts)
+    among = f" in {count} transcripts" if count > 1 else ""
+    lines = [
+        f"{standing.agent} {transcript.id[:8]}, last written {when}: {render.plural(transcript.turns, 'prompt')}",
+        f"used so far{among}: {standing.tokens.total:,} tokens{cost}",
+    ]
     if standing.context:
         lines.append(_limit(standing.context))
     trigger = standing.trigger
@@ -100,7 +109,7 @@ def _standing(standing: Standing) -> list[str]:
     lines.append(click.style(standing.recommendation, fg=paint, bold=paint is not None))
     if trigger:
         reason, _, more = trigger.reasoning.partition("; ")
-        lines.append(f"why: {render.clean(reason)}")
+        lines.append(f"why: {render.clean(render.in_local_time(reason))}")
         if more:
             lines.append(f"     {render.clean(more)}")
     return lines

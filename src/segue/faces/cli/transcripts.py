@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterable, Iterator
 
@@ -79,7 +80,7 @@ def transcripts(
     limit: int,
 ) -> Listing:
     """List every transcript on this machine, the newest first."""
-    folder = str(frame.cwd / project) if project else None
+    folder = os.path.abspath(frame.cwd / project) if project else None  # noqa: PTH100 - without following links
     wanted = Wanted(agent, folder, since, until, text, subagents, limit)
     return ops.listing(frame.desk, wanted, frame.progress("Reading transcripts"))
 
@@ -115,7 +116,10 @@ def _print(frame: Frame, shown: Shown, entries: Iterable[Entry], full: bool, *, 
         return
     texts = _texts(shown, entries, full)
     if paged and sys.stdout.isatty():
-        click.echo_via_pager(texts, color=frame.has_colour(sys.stdout))
+        # As git does it: less shows colours, and ends by itself where all fits on the screen.
+        os.environ.setdefault("LESS", "FRX")
+        shows_colours = "R" in os.environ["LESS"] and "less" in os.environ.get("PAGER", "less")
+        click.echo_via_pager(texts, color=shows_colours and frame.has_colour(sys.stdout))
         return
     for text in texts:
         frame.print(text.rstrip("\n"))
@@ -154,7 +158,9 @@ def entry_text(entry: Entry, full: bool = False) -> str:
     is_silent = entry.kind is EntryKind.NOTE or (entry.kind is EntryKind.THOUGHT and not entry.text)
     if is_silent and not full and not reported and entry.tool != INTERRUPT:
         return ""
-    who = f"limits {reported}" if reported and not full else f"{entry.kind.value} {entry.tool or ''}".strip()
+    who = f"{entry.kind.value} {entry.tool or ''}".strip()
+    if reported:
+        who = f"{who}: limits {reported}" if full else f"limits {reported}"
     status = f" → {entry.status}" if entry.status is not None else " → failed" if entry.is_error else ""
     when = render.local(entry.at)[11:] if entry.at else "--:--"
     aside = f" [{entry.subagent[:12]}]" if entry.subagent else ""
