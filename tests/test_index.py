@@ -58,6 +58,16 @@ def test_an_answer_that_is_told_of_again_counts_with_its_last_figures(tmp_path: 
     assert output(index) == {id: 2}
 
 
+def test_an_answer_counts_where_it_is_whole(tmp_path: Path) -> None:
+    for order in (("part", "whole"), ("whole", "part")):
+        index = Index(None)
+        numbers = {
+            name: put(index, name, spend("x", {"part": 2, "whole": 500}[name]), spend(name, 1))
+            for name in order
+        }
+        assert output(index) == {numbers["whole"]: 501, numbers["part"]: 1}
+
+
 def test_adding_the_same_twice_changes_nothing(tmp_path: Path) -> None:
     index = opened(tmp_path)
     id = put(index, "a", spend("x", 5), spend("y", 6))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -574,3 +575,17 @@ def test_any_record_is_survived_kept_and_read_the_same_in_two_steps(
     before = list(first)
     Path(whole.path).write_bytes(content)
     assert before + list(claude.read(whole, first.mark)) == entries
+
+
+def test_tags_that_are_only_opened_cost_no_time() -> None:
+    text = "<system-reminder>" * 100_000
+    started = time.perf_counter()
+    found = pieces_of_text(text)
+    assert time.perf_counter() - started < 2
+    assert "".join(piece.text for piece in found) == text
+
+
+def pieces_of_text(text: str) -> list[Any]:
+    from segue.agents.claude import text as texts
+
+    return list(texts.pieces_of(text))

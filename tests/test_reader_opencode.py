@@ -566,7 +566,7 @@ def test_a_database_under_another_name_is_found(tmp_path: Path, export: dict[str
 
 
 @pytest.mark.parametrize("harm", ["text", "empty", "foreign", "damaged", "folder", "pipe", "gone"])
-def test_a_database_that_cannot_be_read_is_skipped_by_find_and_refused_by_read(
+def test_a_database_that_cannot_be_read_is_named_by_find_and_refused_by_read(
     database: Database, home: dict[str, str], export: dict[str, Any], harm: str
 ) -> None:
     database.fill(export)
@@ -589,7 +589,11 @@ def test_a_database_that_cannot_be_read_is_skipped_by_find_and_refused_by_read(
         case "pipe":
             os.mkfifo(path)
 
-    assert list(opencode.find(home, [])) == []
+    if harm in ("folder", "pipe", "gone"):
+        assert list(opencode.find(home, [])) == []
+    else:
+        with pytest.raises(AgentError, match=r"opencode\.db cannot be read"):
+            list(opencode.find(home, []))
     with pytest.raises(AgentError):
         list(opencode.read(Source(agent="opencode", path=str(path), part=SESSION)))
 
@@ -603,7 +607,8 @@ def test_a_locked_database_is_refused_after_a_moment(
     [source] = opencode.find(home, [])
     database.connection.execute("begin exclusive")
 
-    assert list(opencode.find(home, [])) == []
+    with pytest.raises(AgentError, match="locked"):
+        list(opencode.find(home, []))
     with pytest.raises(AgentError, match="locked"):
         list(opencode.read(source))
 

@@ -165,6 +165,45 @@ def test_a_context_that_nobody_told_the_size_of_is_an_estimate(cli: CommandLine)
     assert " 10%" in line and "~" not in line
 
 
+def test_an_answer_after_a_limit_was_hit_refutes_it(cli: CommandLine) -> None:
+    talk = filled(cli, 1000)
+    talk.limit("You've hit your 5-hour limit · resets 12pm (UTC)")
+    assert cli("check").code == 10
+    talk.reply("On we go", input_tokens=1, output_tokens=1)
+    assert cli("check").code == 0
+
+
+def test_a_report_from_the_future_is_of_a_wrong_clock(cli: CommandLine) -> None:
+    filled(cli, 1000)
+    tell_status(cli, 12, 10)
+    tell_status(cli, 97, 59)
+    assert "12%" in cli().out and cli("check").code == 0
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'API Error: 400 {"error":{"message":"prompt mentions usage limit"}}',
+        "API Error: 500 server error; usage limits of your plan unaffected",
+        "Tool failed: grep 'usage limit' src/",
+    ],
+)
+def test_an_error_that_speaks_of_limits_is_none(cli: CommandLine, text: str) -> None:
+    talk = filled(cli, 1000)
+    talk.put(
+        "assistant",
+        isApiErrorMessage=True,
+        message={
+            "model": "<synthetic>",
+            "id": "s",
+            "role": "assistant",
+            "content": [{"type": "text", "text": text}],
+        },
+    )
+    assert cli("check").code == 0
+    assert "died at a limit" not in cli("transcripts").out
+
+
 def test_a_guess_that_is_disproved_raises_no_alarm(cli: CommandLine) -> None:
     filled(cli, 292_000)
     assert "usage: not reported yet" in cli().out and cli("check").code == 0

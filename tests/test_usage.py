@@ -97,6 +97,49 @@ def test_a_subagents_answers_that_are_only_reported_inline_count(cli: CommandLin
     assert totals(cli)["output"] == 4
 
 
+@pytest.mark.parametrize(
+    ("second", "total"),
+    [
+        ({"message": "msg_1", "output_tokens": 50}, 50),
+        ({"message": "msg_1", "output_tokens": 0, "input_tokens": 0}, 100),
+    ],
+)
+def test_the_last_line_that_tells_something_counts(
+    cli: CommandLine, second: dict[str, Any], total: int
+) -> None:
+    talk = work(cli)
+    talk.reply("one", message="msg_1", output_tokens=100)
+    talk.reply("two", **second)
+    assert totals(cli)["output"] == total
+
+
+def test_a_broken_copy_of_a_line_costs_nothing(cli: CommandLine) -> None:
+    talk = work(cli)
+    talk.reply("one", message="msg_1", output_tokens=100)
+    talk.write(talk.path.read_text()[:-30] + "\n")
+    talk.prompt("Go on")
+    assert totals(cli)["output"] == 100
+
+
+def test_two_requests_for_one_message_are_two_answers(cli: CommandLine) -> None:
+    talk = work(cli)
+    talk.reply("one", message="msg_1", output_tokens=100)
+    line = talk.path.read_text()
+    talk.write(line.replace("req_msg_1", "req_other").replace('"output_tokens":100', '"output_tokens":50'))
+    assert totals(cli)["output"] == 150
+
+
+def test_a_line_without_end_is_passed_over(cli: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
+    from segue.agents import reading
+
+    monkeypatch.setattr(reading, "LONGEST_LINE", 3 << 20)
+    talk = work(cli)
+    talk.reply("one", message="msg_1", output_tokens=5)
+    talk.write('{"type":"assistant","x":"' + "y" * (9 << 20) + '"}\n')
+    talk.reply("two", message="msg_2", output_tokens=7)
+    assert totals(cli)["output"] == 12
+
+
 def test_only_what_was_added_is_read_again(cli: CommandLine) -> None:
     talk = work(cli)
     talk.reply("one", message="msg_1", output_tokens=5)

@@ -26,7 +26,7 @@ from segue.model import Entry, Mark, Source, Spend, Tokens, Value
 
 CHUNK = 1 << 20
 LONGEST_LINE = 32 << 20
-LARGEST_DOCUMENT = 256 << 20
+LARGEST_DOCUMENT = 64 << 20
 ABSURD = 1 << 48
 """No count of tokens is as large as this."""
 FIRST, LAST = "1970", "2200"

@@ -25,7 +25,7 @@ from segue.ops.desk import Desk
 def answer(argv: Sequence[str]) -> int | None:
     """The exit code; None for what is not answered here."""
     asked = _asked(argv)
-    if asked is None:
+    if asked is None or sys.stdout is None:
         return None
     gc.disable()  # there is nothing worth collecting in a run this short
     try:
@@ -42,7 +42,7 @@ def answer(argv: Sequence[str]) -> int | None:
         return code
     except BrokenPipeError:
         return 0  # a reader that has seen enough
-    except (SegueError, OSError):
+    except (SegueError, OSError, UnicodeError):
         gc.enable()
         return None
 

@@ -24,6 +24,7 @@ import time
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
+    from subprocess import Popen
     from typing import Any
 
 # The names are those of `spool.py`, which would cost more to load than all of this.
@@ -41,6 +42,8 @@ COMPARED = ("rate_limits", "context_window", "model")
 WINDOWS = {"five_hour": "5h", "seven_day": "week", "spend_limit": "spend"}
 RECOMMEND, URGENT = 75.0, 90.0
 COMMAND_SECONDS = 5
+PAUSE = 0.02
+MOST_PRINTED = 64 << 10
 DAY = 86_400
 BETWEEN = " · "
 YELLOW, RED, PLAIN = "\033[33m", "\033[31m", "\033[0m"
@@ -86,6 +89,8 @@ def _arguments(argv: list[str]) -> tuple[bool, list[str], str]:
 def _print(theirs: bytes, ours: bytes) -> None:
     if theirs and ours and not theirs.endswith(b"\n"):
         theirs += b"\n"
+    if sys.stdout is None:
+        return
     try:
         sys.stdout.buffer.write(theirs + ours + (b"\n" if ours else b""))
         sys.stdout.flush()
@@ -168,25 +173,48 @@ def _shown(value: object) -> str:
 
 
 def _theirs(command: list[str], stdin: bytes, env: Mapping[str, str]) -> bytes:
-    import subprocess  # lazy: only who has a command of their own pays for it
+    import subprocess  # lazy: only who has a command of their own pays for these
+    import tempfile
 
     try:
-        with subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=dict(env)
-        ) as process:
-            try:
-                printed = process.communicate(stdin, timeout=COMMAND_SECONDS)[0]
-            except subprocess.TimeoutExpired as late:
-                # What it started may hold the pipe open for ever, so its end is not waited for.
-                process.kill()
-                _note_failure(TimeoutError(f"'{command[0]}' took more than {COMMAND_SECONDS} s"), env)
-                return late.output or b""
+        with tempfile.TemporaryFile() as given:
+            given.write(stdin)
+            given.seek(0)
+            process = subprocess.Popen(command, stdin=given, stdout=subprocess.PIPE, env=dict(env))
+        printed = _printed(process)
     except (OSError, ValueError) as error:
         _note_failure(error, env)
         return b""
-    if process.returncode:
+    if process.returncode is None:
+        process.kill()
+        process.wait()
+        _note_failure(
+            TimeoutError(f"'{command[0]}' took more than {COMMAND_SECONDS} s, or said too much"), env
+        )
+    elif process.returncode:
         _note_failure(ChildProcessError(f"'{command[0]}' ended with code {process.returncode}"), env)
     return printed
+
+
+def _printed(process: Popen[bytes]) -> bytes:
+    """What it prints within its time, up to a length. What it leaves behind may hold its output open for ever, so that
+    it has ended is enough."""
+    import select  # lazy: as above
+
+    assert process.stdout is not None  # noqa: S101 - asked for
+    printed, until = b"", time.monotonic() + COMMAND_SECONDS
+    with process.stdout as pipe:
+        while len(printed) < MOST_PRINTED and time.monotonic() < until:
+            if select.select([pipe], [], [], PAUSE)[0]:
+                got = os.read(pipe.fileno(), MOST_PRINTED)
+                if not got:
+                    break
+                printed += got
+            elif process.poll() is not None:
+                break
+    while process.poll() is None and len(printed) < MOST_PRINTED and time.monotonic() < until:
+        time.sleep(PAUSE)
+    return printed[:MOST_PRINTED]
 
 
 # What it keeps
@@ -278,7 +306,7 @@ def _tail(path: str) -> bytes:
 
 def _append(path: str, line: bytes, flags: int = 0) -> None:
     """One write at the end, so that lines of several agents do not mix."""
-    flags |= os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NONBLOCK | os.O_CLOEXEC
+    flags |= os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOFOLLOW
     fd = os.open(path, flags, 0o600)
     try:
         os.fchmod(fd, 0o600)

@@ -19,6 +19,9 @@ from segue.ops.desk import Desk
 REPORTS_DAYS = 35
 """How far back reports may still be of a window that is running."""
 LATELY_DAYS = 7
+HIT = 100
+EARLY_SECONDS = 300
+"""A report from further ahead than this is of a clock that was wrong."""
 ORDER = ("context", "5h", "day", "week", "month", "spend")
 
 Key = tuple[str, str, str]
@@ -41,12 +44,13 @@ def of_agents(desk: Desk) -> list[AgentLimits]:
     reports = _reports(desk, now)
     found = []
     lately = _used_lately(desk, now)
+    answered = _last_answers(desk)
     for name in agents.names():
         if name not in reports and name not in lately and not agents.seems_installed(name, desk.env):
             continue
         agent = agents.get(name)
         is_installed = bool(agent.program) and agents.locate(agent, desk.env).path is not None
-        known = tuple(_forecasts(reports.get(name, []), now))
+        known = tuple(_forecasts(reports.get(name, []), now, answered.get(name, "")))
         if is_installed or known or name in lately:
             tells_status = agents.offers(name, "limits_of_status") is not None
             found.append(AgentLimits(name, agent.title, is_installed, tells_status, known))
@@ -72,20 +76,35 @@ def _reports(desk: Desk, now: Moment) -> dict[str, list[Limit]]:
             if read := agents.offers(name, "limits_of_status"):
                 for report in statuses:
                     told.setdefault(name, []).extend(read(report.status, report.at))
-    for limits in told.values():
-        limits.sort(key=lambda limit: limit.at or "")
-    return told
+    latest = clock.later(now, EARLY_SECONDS)
+    return {
+        name: sorted(
+            (limit for limit in limits if (limit.at or "") <= latest), key=lambda limit: limit.at or ""
+        )
+        for name, limits in told.items()
+    }
 
 
-def _forecasts(limits: Iterable[Limit], now: Moment) -> Iterable[Forecast]:
-    """The newest report of each window of an account, with the pace that all of them show."""
+def _last_answers(desk: Desk) -> dict[str, Moment]:
+    """When a model of each agent last answered."""
+    last: dict[str, Moment] = {}
+    for entry in desk.index.transcripts().values():
+        if (transcript := entry.transcript) and transcript.contexts:
+            last[transcript.agent] = max(last.get(transcript.agent, ""), transcript.contexts[-1][0])
+    return last
+
+
+def _forecasts(limits: Iterable[Limit], now: Moment, answered: Moment) -> Iterable[Forecast]:
+    """The newest report of each window of an account, with the pace that all of them show. One that was hit, and after
+    which there was an answer all the same, holds no more."""
     groups: dict[Key, list[Limit]] = {}
     for limit in limits:
         if limit.window != "context":
             groups.setdefault((limit.window, limit.scope, limit.model), []).append(limit)
     for key in sorted(groups, key=_place):
         newest = groups[key][-1]
-        if not budget.is_over(newest, now):
+        is_refuted = (newest.used_percent or 0) >= HIT and not newest.model and (newest.at or "") < answered
+        if not budget.is_over(newest, now) and not is_refuted:
             yield forecast.forecast(newest, samples_of(groups[key][:-1]), now)
 
 

@@ -130,9 +130,10 @@ def use(desk: Desk, id: str) -> Session:
 
 def link(desk: Desk, id: str, transcripts: tuple[str, ...]) -> Change[Session]:
     """Add transcripts, with what came from them, to a session; a session that had them by hand loses them."""
-    session = keep(desk, get(desk, id))
-    _refuse_closed(session)
+    work = get(desk, id)
     named = [find_transcript(desk, name) for name in transcripts]
+    _refuse_closed(work.session)
+    session = keep(desk, work)
     if set(named) <= set(session.transcripts):
         what = f"Session {session.id} has that transcript already."
         raise Refused(what=what, next=f"segue session info {session.id}")

@@ -235,9 +235,10 @@ class Index(IndexFile):
     def put_spent(self, found: Sequence[tuple[int, Source, Mark, Ledger, bool]]) -> None:
         """Keep what sources were found to have spent since their marks, or at all (the flag)."""
         self._free([id for id, _, _, _, is_anew in found if is_anew and id not in self._new])
-        owners = self._owners({key for _, _, _, ledger, _ in found for key in _keys(ledger.keys)})
-        for id, source, mark, ledger, is_anew in found:
-            self._settle(id, ledger if is_anew else self._merged(id, ledger), owners)
+        ledgers = [ledger if is_anew else self._merged(id, ledger) for id, _, _, ledger, is_anew in found]
+        owners = self._owners({key for ledger in ledgers for key in _keys(ledger.keys)})
+        for (id, source, mark, _, _), ledger in zip(found, ledgers, strict=True):
+            self._settle(id, ledger, owners)
             encoded = msgspec.json.encode(mark).decode()
             self._run("source_spent", id=id, size=source.size, stamp=source.stamp, mark=encoded)
 
@@ -253,20 +254,38 @@ class Index(IndexFile):
         row = self._first("spends_of", id=id)
         if row is None:
             return ledger
-        counted = set(_keys(row["keys"]))
         merged = {old[0]: old for old in _rows(row["spends"])}
-        # What was known and is not counted here is counted elsewhere.
-        elsewhere = merged.keys() - counted
         merged.update((new[0], new) for new in _rows(ledger.spends))
-        return pack(list(merged.values()), lambda key: key not in elsewhere)
+        return pack(list(merged.values()))
 
     def _settle(self, id: int, ledger: Ledger, owners: dict[int, int]) -> None:
-        """Keep a ledger, and count what no other source counts. Mostly that is all of it, as it was packed."""
+        """Keep a ledger, and count what no other source counts, or counts with smaller figures: it was written down
+        there before the answer was whole. Mostly that is all of it, as it was packed."""
         keys = _keys(ledger.keys)
         if not owners.keys().isdisjoint(keys) and any(owners.get(key, id) != id for key in keys):
+            rows = _rows(ledger.spends)
+            self._win(id, rows, owners)
             kept = {key for key in keys if owners.get(key, id) == id}
-            ledger = pack(_rows(ledger.spends), kept.__contains__)
+            ledger = pack(rows, kept.__contains__)
         owners.update(dict.fromkeys(_keys(ledger.keys), id))
+        self._put_ledger(id, ledger)
+
+    def _win(self, id: int, rows: list[Row], owners: dict[int, int]) -> None:
+        """Take over the answers that this source tells more of than the one they are counted in."""
+        contested: dict[int, dict[int, Row]] = {}
+        for row in rows:
+            if owners.get(row[0], id) != id:
+                contested.setdefault(owners[row[0]], {})[row[0]] = row
+        for owner, mine in contested.items():
+            kept = self._first("spends_of", id=owner)
+            theirs = _rows(kept["spends"]) if kept else []
+            won = {row[0] for row in theirs if row[0] in mine and sum(mine[row[0]][4:8]) > sum(row[4:8])}
+            if kept and won:
+                counted = set(_keys(kept["keys"])) - won
+                self._put_ledger(owner, pack(theirs, counted.__contains__))
+                owners.update(dict.fromkeys(won, id))
+
+    def _put_ledger(self, id: int, ledger: Ledger) -> None:
         self._run("spends_put", id=id, keys=ledger.keys, spends=ledger.spends)
         if id not in self._new:
             self._run("buckets_drop", source=id)

@@ -110,10 +110,9 @@ def spends(source: Source, mark: Mark | None = None) -> Spends:
             offset = 0
         is_anew = not offset
         for block, end in _blocks(file, offset):
-            offset += end
-            for line in _lines_with_figures(block, end):
-                if spend := _spend_of(line):
-                    found[spend.key] = spend
+            offset += abs(end)
+            for run in _runs_with_figures(block, end):
+                found.update((spend.key, spend) for spend in _spends_of(block, run))
         return Spends(
             source=source,
             spends=tuple(found.values()),
@@ -123,8 +122,8 @@ def spends(source: Source, mark: Mark | None = None) -> Spends:
 
 
 def _blocks(file: BinaryIO, offset: int) -> Iterator[tuple[bytearray, int]]:
-    """The file from an offset on, in pieces: a buffer, always the same, and how much of it is whole lines. A last
-    line without an end is only given if it is a whole record."""
+    """The file from an offset on, in pieces: a buffer, always the same, and how much of it is whole lines; a negative
+    number is passed over. A last line without an end is only given if it is a whole record."""
     file.seek(offset)
     left = os.fstat(file.fileno()).st_size - offset
     buffer = bytearray(min(CHUNK, max(left, 1)))
@@ -136,33 +135,58 @@ def _blocks(file: BinaryIO, offset: int) -> Iterator[tuple[bytearray, int]]:
             yield buffer, end
             buffer[: filled - end] = buffer[end:filled]
         kept = filled - end
+        if kept > reading.LONGEST_LINE:
+            # No record is as long: what there is of it is passed over, up to its end.
+            skipped = kept
+            while rest := file.read(CHUNK):
+                line_end = rest.find(b"\n") + 1
+                skipped += line_end or len(rest)
+                if line_end:
+                    file.seek(line_end - len(rest), os.SEEK_CUR)
+                    break
+            yield buffer, -skipped
+            kept = 0
         if kept == len(buffer):
             buffer.extend(bytes(CHUNK))
     if kept and reading.decode(bytes(buffer[:kept])) is not None:
         yield buffer, kept
 
 
-def _lines_with_figures(block: bytearray, size: int) -> Iterator[bytearray]:
-    """Lines with figures; of several in a row for one answer, the last."""
+def _runs_with_figures(block: bytearray, size: int) -> Iterator[list[tuple[int, int]]]:
+    """Lines with figures, by where they are: those in a row that name the same answer together."""
     find, rfind = block.find, block.rfind
-    start = end = 0
+    end = 0
     before = None
+    run: list[tuple[int, int]] = []
     at = find(FIGURES, 0, size)
     while at >= 0:
-        next_start = rfind(b"\n", end, at) + 1 or end
-        next_end = find(b"\n", at, size)
-        if next_end < 0:
-            next_end = size
-        named = find(ID, next_start, next_end)
+        start = rfind(b"\n", end, at) + 1 or end
+        end = find(b"\n", at, size)
+        if end < 0:
+            end = size
+        named = find(ID, start, end)
         id = block[named : named + ID_LENGTH] if named >= 0 else None
         # A report of a sub-agent may hold an answer's figures again, where they are not its own.
-        is_same = id is not None and id == before
-        if end and (not is_same or _is_report(block, start) or _is_report(block, next_start)):
-            yield block[start:end]
-        start, end, before = next_start, next_end, id
+        if run and (id is None or id != before or _is_report(block, start) or _is_report(block, run[-1][0])):
+            yield run
+            run = []
+        run.append((start, end))
+        before = id
         at = find(FIGURES, end, size)
-    if end:
-        yield block[start:end]
+    if run:
+        yield run
+
+
+def _spends_of(block: bytearray, run: list[tuple[int, int]]) -> Iterator[Spend]:
+    """What a run tells: mostly its last line tells all. A line before it is looked at where the last one tells nothing,
+    or is of another request."""
+    request = b""
+    for start, end in reversed(run):
+        if request and block.find(request, start, end) >= 0:
+            continue
+        if spend := _spend_of(block[start:end]):
+            yield spend
+            request = spend.key.rpartition(":")[2].encode()
 
 
 def _is_report(block: bytearray, start: int) -> bool:

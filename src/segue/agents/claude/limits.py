@@ -25,10 +25,11 @@ _NO_MODEL = ("oauth", "overage", "extra")
 _HIT = re.compile(
     r"limit reached|hit your\b.{0,60}?\b(?:limit|cap)\b|spending cap reached|out of (?:extra )?usage"
     r"|out of (?:usage )?credits|credit balance is too low|request rejected \(429\)|api error: 429\b"
-    r"|rate_limit_error|exceed your (?:account|organization)'s rate limit|usage limit",
+    r"|rate_limit_error|exceed your (?:account|organization)'s rate limit",
     re.IGNORECASE,
 )
-_NOT_HIT = re.compile(r"overloaded|\b529\b", re.IGNORECASE)
+_NOT_HIT = re.compile(r"overloaded|\b529\b|api error: (?:4(?!29)\d\d|5\d\d)\b|^tool ", re.IGNORECASE)
+"""Other refusals, whose words may quote anything."""
 _MODEL = re.compile(
     r"\b(opus|sonnet|haiku)\b(?: \d[\d.]*)?(?: weekly| 5-hour)? (?:usage )?limit", re.IGNORECASE
 )

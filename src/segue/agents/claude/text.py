@@ -44,8 +44,6 @@ def is_typed(piece: Piece) -> bool:
 
 _ANYWHERE = re.compile(
     r"<(system-reminder|user-prompt-submit-hook|ide_opened_file|ide_selection|ide_diagnostics)\b[^<>]*>"
-    r"(.*?)</\1>",
-    re.DOTALL,
 )
 """What is put before, after or into the words that a person typed."""
 
@@ -81,8 +79,27 @@ def pieces_of(text: str) -> list[Piece]:
     """The parts of a text that stands for the person's, in order."""
     if "<" not in text:
         return _plain(text)
-    inserted = [note(found[1], found[2].strip()) for found in _ANYWHERE.finditer(text)]
-    return inserted + _tagged(_ANYWHERE.sub("", text).strip() if inserted else text)
+    inserted, rest = _cut_out(text)
+    return inserted + _tagged(rest.strip() if inserted else text)
+
+
+def _cut_out(text: str) -> tuple[list[Piece], str]:
+    """What was put into a text, and what is left of it. Each tag is looked through once, however often it is opened."""
+    inserted: list[Piece] = []
+    kept: list[str] = []
+    unclosed: set[str] = set()
+    at = search_from = 0
+    while found := _ANYWHERE.search(text, search_from):
+        tag = found[1]
+        end = -1 if tag in unclosed else text.find(f"</{tag}>", found.end())
+        if end < 0:
+            unclosed.add(tag)
+            search_from = found.end()
+            continue
+        kept.append(text[at : found.start()])
+        inserted.append(note(tag, text[found.end() : end].strip()))
+        at = search_from = end + len(f"</{tag}>")
+    return inserted, "".join([*kept, text[at:]])
 
 
 def joined(found: list[Piece]) -> list[Piece]:

@@ -25,7 +25,13 @@ _SHARED = ("", "codex")
 _FIGURES = ("input_tokens", "cached_input_tokens", "cache_write_input_tokens", "output_tokens")
 _QUOTA_WORDS = ("quota exceeded", "exceeded your current quota", "insufficient_quota", "out of credits")
 _USAGE_WORDS = ("hit your usage limit", "usage limit reached", "usage limit has been reached")
-_RATE_WORDS = ("status: 429", "429 too many requests", "rate limit")
+_RATE_WORDS = (
+    "status: 429",
+    "429 too many requests",
+    "rate limit reached",
+    "rate limit exceeded",
+    "rate_limit_exceeded",
+)
 
 
 def figures(usage: Any) -> list[int]:

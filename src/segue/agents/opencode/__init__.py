@@ -20,6 +20,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from segue.agents.reading import Reading
+from segue.errors import AgentError
 from segue.model import Agent, Entry, Mark, Source
 
 AGENT = Agent(name="opencode", title="OpenCode", vendor="opencode", program="opencode", tested="1.18.33")
@@ -35,10 +36,16 @@ def find(env: Mapping[str, str], projects: Iterable[Path]) -> Iterator[Source]:
     from segue.agents.opencode import store  # lazy: it brings SQLite
 
     found = set()
-    for source in store.in_databases(AGENT.name, folder, env.get("OPENCODE_DB", "")):
-        found.add(source.part)
-        yield source
+    unread: AgentError | None = None
+    try:
+        for source in store.in_databases(AGENT.name, folder, env.get("OPENCODE_DB", "")):
+            found.add(source.part)
+            yield source
+    except AgentError as error:
+        unread = error
     yield from store.in_files(AGENT.name, folder, without=found)
+    if unread:
+        raise unread
 
 
 def _data(env: Mapping[str, str]) -> Path | None:

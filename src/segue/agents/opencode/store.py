@@ -24,6 +24,8 @@ LOGGED = slice(18, 20)
 """Where a database says whether its changes go to a log first: two bytes, each 2 if so."""
 LARGEST_FILE = 64 << 20
 NS_PER_MS = 1_000_000
+LATEST_MS = 1 << 43
+"""A time beyond this, in the year 2248, is none."""
 
 Record = dict[str, Any]
 Messages = Iterator[tuple[Record, list[Record]]]
@@ -78,13 +80,20 @@ class Kept(Protocol):
 
 
 def in_databases(agent: str, folder: Path, named: str) -> Iterator[Source]:
-    """A source for each session of each database. One that cannot be read is passed over."""
+    """A source for each session of each database. One that cannot be read is named, after the others."""
+    unread = []
     paths = {path for path in _listed(folder) if path.name.startswith("opencode") and path.suffix == ".db"}
     if named and named != ":memory:":
         paths.add(folder / named)
     for path in sorted(paths):
-        with contextlib.suppress(sqlite3.Error, OSError, ValueError):
+        try:
             yield from list(_sessions(agent, path))
+        except ValueError:
+            continue  # it is no file at all
+        except (sqlite3.Error, OSError) as error:
+            unread.append(f"{path} cannot be read: {error}")
+    if unread:
+        raise AgentError(agent=agent, what="; ".join(unread))
 
 
 def _sessions(agent: str, path: Path) -> Iterator[Source]:
@@ -92,7 +101,7 @@ def _sessions(agent: str, path: Path) -> Iterator[Source]:
     with contextlib.closing(_connect(path)) as database:
         for id, updated, parts in database.execute(SESSIONS):
             if isinstance(id, str) and id and _is_utf8(id):
-                stamp = updated * NS_PER_MS if isinstance(updated, int) else 0
+                stamp = updated * NS_PER_MS if isinstance(updated, int) and 0 < updated < LATEST_MS else 0
                 yield Source(agent=agent, path=str(path), part=id, size=parts, stamp=stamp)
 
 

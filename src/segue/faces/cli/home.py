@@ -7,6 +7,7 @@ import time
 
 import click
 
+from segue.errors import BadInput
 from segue.faces import render
 from segue.faces.cli.frame import Frame, answers, to_json
 from segue.forecast import Forecast
@@ -136,6 +137,8 @@ def home(frame: Frame) -> Overview:
 def watch(frame: Frame, every: float, count: int | None, as_json: bool) -> None:
     """Show the same as `segue`, and keep it up to date until you press Ctrl-C."""
     frame.as_json = frame.as_json or as_json
+    if every != every:  # not a number
+        raise BadInput(what="--every takes seconds.", next="segue watch --every 2")
     looks = 0
     try:
         while True:
