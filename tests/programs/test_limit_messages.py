@@ -281,7 +281,7 @@ def test_a_daily_quota_is_told_only_by_the_output(program: Program, workspace: P
 
     expected = Limit(window="day", scope=Scope.MODEL, used_percent=100, model="gemini-2.5-pro", at=at)
     assert gemini_limits.limit_of_error(run.stdout, at, "gemini-2.5-pro") == expected
-    assert gemini_limits.limit_of_error(run.stderr, at) == expected
+    assert gemini_limits.limit_of_error(run.stderr, at, "gemini-2.5-pro") == expected
     kinds = {entry.kind for entry in entries_left_by(run, "gemini", workspace)}
     assert EntryKind.LIMIT not in kinds
 
