@@ -301,10 +301,9 @@ def test_a_full_disk_costs_the_index_not_the_answer(
 
     def full(self: IndexFile, query: str, rows: Any) -> None:
         if not self.is_in_memory and query == "bucket_add":
-            with self._guarded():
-                error = sqlite3.OperationalError("database or disk is full")
-                error.sqlite_errorname = "SQLITE_FULL"
-                raise error
+            error = sqlite3.OperationalError("database or disk is full")
+            error.sqlite_errorname = "SQLITE_FULL"
+            raise self._failed(error) from error
         original(self, query, rows)
 
     monkeypatch.setattr(IndexFile, "_run_all", full)

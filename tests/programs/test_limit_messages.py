@@ -293,7 +293,7 @@ def test_a_quota_that_is_told_without_its_length_has_none(program: Program, work
     run = program.run("Go", workspace, Script(then=spent), timeout=60)
 
     for said in (run.stdout, run.stderr):
-        limit = gemini_limits.limit_of_error(said, at)
+        limit = gemini_limits.limit_of_error(said, at, "gemini-2.5-pro")
         assert limit is not None, run.report
         assert (limit.window, limit.scope, limit.model) == ("", Scope.MODEL, "gemini-2.5-pro")
         assert limit.resets_at == clock.later(at, 1.5)

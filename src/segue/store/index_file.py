@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from segue import disk
-from segue.errors import IndexRenewed, StoreBusy
+from segue.errors import IndexRenewed, SegueError, StoreBusy
 from segue.store import queries
 
 VERSION = 4
@@ -103,51 +103,53 @@ class IndexFile:
     @contextlib.contextmanager
     def changing(self) -> Iterator[None]:
         """One change of the index: whole, or not at all."""
-        with self._guarded():
-            self._connection.execute("begin immediate")
         connection = self._connection
         try:
+            connection.execute("begin immediate")
             yield
-            with self._guarded():
-                connection.execute("commit")
-        except BaseException:
+            connection.execute("commit")
+        except BaseException as error:
             self._new.clear()
             with contextlib.suppress(sqlite3.Error):
                 connection.execute("rollback")
+            if isinstance(error, sqlite3.DatabaseError):
+                raise self._failed(error) from error
             raise
 
     def _run(self, query: str, /, **values: Any) -> list[sqlite3.Row]:
-        with self._guarded():
+        try:
             return self._connection.execute(_sql()[query], values).fetchall()
+        except sqlite3.DatabaseError as error:
+            raise self._failed(error) from error
 
     def _first(self, query: str, /, **values: Any) -> sqlite3.Row | None:
         rows = self._run(query, **values)
         return rows[0] if rows else None
 
     def _run_all(self, query: str, rows: Iterable[tuple[Any, ...]]) -> None:
-        with self._guarded():
+        try:
             self._connection.executemany(_sql()[query], rows)
+        except sqlite3.DatabaseError as error:
+            raise self._failed(error) from error
 
     def _tuples(self, query: str) -> list[tuple[Any, ...]]:
         """Rows without the names of their columns: many of them are quicker so."""
-        with self._guarded():
-            cursor = self._connection.cursor()
-            cursor.row_factory = None
-            return cursor.execute(_sql()[query]).fetchall()
-
-    @contextlib.contextmanager
-    def _guarded(self) -> Iterator[None]:
-        """A file that turns out to be unusable is replaced, and whoever asked is told to ask again."""
+        cursor = self._connection.cursor()
+        cursor.row_factory = None
         try:
-            yield
+            return cursor.execute(_sql()[query]).fetchall()
         except sqlite3.DatabaseError as error:
-            if _is(error, "SQLITE_BUSY", "SQLITE_LOCKED"):
-                raise StoreBusy(place=self.path, seconds=round(self.busy_seconds)) from error
-            with contextlib.suppress(sqlite3.Error):
-                self._connection.close()
-            is_blocked = _is(error, "SQLITE_FULL", "SQLITE_READONLY", "SQLITE_IOERR")
-            self._connection = self._in_memory() if is_blocked else self._open_anew()
-            raise IndexRenewed(place=self.path, what=error) from error
+            raise self._failed(error) from error
+
+    def _failed(self, error: sqlite3.DatabaseError) -> SegueError:
+        """A file that turns out to be unusable is replaced, and whoever asked is told to ask again."""
+        if _is(error, "SQLITE_BUSY", "SQLITE_LOCKED"):
+            return StoreBusy(place=self.path, seconds=round(self.busy_seconds))
+        with contextlib.suppress(sqlite3.Error):
+            self._connection.close()
+        is_blocked = _is(error, "SQLITE_FULL", "SQLITE_READONLY", "SQLITE_IOERR")
+        self._connection = self._in_memory() if is_blocked else self._open_anew()
+        return IndexRenewed(place=self.path, what=error)
 
 
 def _is(error: sqlite3.Error, *names: str) -> bool:

@@ -112,7 +112,7 @@ def spends(source: Source, mark: Mark | None = None) -> Spends:
         for block, end in _blocks(file, offset):
             offset += abs(end)
             for run in _runs_with_figures(block, end):
-                found.update((spend.key, spend) for spend in _spends_of(block, run))
+                _add(found, block, run)
         return Spends(
             source=source,
             spends=tuple(found.values()),
@@ -177,15 +177,17 @@ def _runs_with_figures(block: bytearray, size: int) -> Iterator[list[tuple[int, 
         yield run
 
 
-def _spends_of(block: bytearray, run: list[tuple[int, int]]) -> Iterator[Spend]:
+def _add(found: dict[str, Spend], block: bytearray, run: list[tuple[int, int]]) -> None:
     """What a run tells: mostly its last line tells all. A line before it is looked at where the last one tells nothing,
     or is of another request."""
     request = b""
-    for start, end in reversed(run):
-        if request and block.find(request, start, end) >= 0:
+    while run:
+        start, end = run.pop()
+        if request and block.rfind(request, start, end) >= 0:
             continue
-        if spend := _spend_of(block[start:end]):
-            yield spend
+        spend = _spend_of(block[start:end])
+        if spend:
+            found[spend.key] = spend
             request = spend.key.rpartition(":")[2].encode()
 
 
