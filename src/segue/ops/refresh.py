@@ -25,7 +25,7 @@ from segue.store.index import Index, Known, Ledger
 
 SHARE_FROM = 64 << 20
 """From this many bytes on, reading is shared out to several processes."""
-BATCH = 64
+BATCH = 128
 """How many results go into the index at once."""
 SPOKEN = {EntryKind.PROMPT, EntryKind.REPLY, EntryKind.SUMMARY, EntryKind.CALL}
 """What is searched by text."""

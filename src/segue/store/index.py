@@ -237,10 +237,15 @@ class Index(IndexFile):
         self._free([id for id, _, _, _, is_anew in found if is_anew and id not in self._new])
         ledgers = [ledger if is_anew else self._merged(id, ledger) for id, _, _, ledger, is_anew in found]
         owners = self._owners({key for ledger in ledgers for key in _keys(ledger.keys)})
-        for (id, source, mark, _, _), ledger in zip(found, ledgers, strict=True):
-            self._settle(id, ledger, owners)
-            encoded = msgspec.json.encode(mark).decode()
-            self._run("source_spent", id=id, size=source.size, stamp=source.stamp, mark=encoded)
+        settled: list[tuple[int, Ledger]] = []
+        for (id, _, _, _, _), ledger in zip(found, ledgers, strict=True):
+            if not owners.keys().isdisjoint(_keys(ledger.keys)):
+                self._put_ledgers(settled)
+                settled = []
+            settled.append((id, self._settled(id, ledger, owners)))
+        self._put_ledgers(settled)
+        marks = [(s.size, s.stamp, msgspec.json.encode(mark).decode(), id) for id, s, mark, _, _ in found]
+        self._run_all("source_spent", marks)
 
     def _owners(self, keys: set[int]) -> dict[int, int]:
         """Of these answers, those that are counted already, and the source they are counted in."""
@@ -258,9 +263,9 @@ class Index(IndexFile):
         merged.update((new[0], new) for new in _rows(ledger.spends))
         return pack(list(merged.values()))
 
-    def _settle(self, id: int, ledger: Ledger, owners: dict[int, int]) -> None:
-        """Keep a ledger, and count what no other source counts, or counts with smaller figures: it was written down
-        there before the answer was whole. Mostly that is all of it, as it was packed."""
+    def _settled(self, id: int, ledger: Ledger, owners: dict[int, int]) -> Ledger:
+        """Count what no other source counts, or counts with smaller figures: it was written down there before the
+        answer was whole. Mostly that is all of it, as it was packed."""
         keys = _keys(ledger.keys)
         if not owners.keys().isdisjoint(keys) and any(owners.get(key, id) != id for key in keys):
             rows = _rows(ledger.spends)
@@ -268,7 +273,7 @@ class Index(IndexFile):
             kept = {key for key in keys if owners.get(key, id) == id}
             ledger = pack(rows, kept.__contains__)
         owners.update(dict.fromkeys(_keys(ledger.keys), id))
-        self._put_ledger(id, ledger)
+        return ledger
 
     def _win(self, id: int, rows: list[Row], owners: dict[int, int]) -> None:
         """Take over the answers that this source tells more of than the one they are counted in."""
@@ -282,15 +287,14 @@ class Index(IndexFile):
             won = {row[0] for row in theirs if row[0] in mine and sum(mine[row[0]][4:8]) > sum(row[4:8])}
             if kept and won:
                 counted = set(_keys(kept["keys"])) - won
-                self._put_ledger(owner, pack(theirs, counted.__contains__))
+                self._put_ledgers([(owner, pack(theirs, counted.__contains__))])
                 owners.update(dict.fromkeys(won, id))
 
-    def _put_ledger(self, id: int, ledger: Ledger) -> None:
-        self._run("spends_put", id=id, keys=ledger.keys, spends=ledger.spends)
-        if id not in self._new:
-            self._run("buckets_drop", source=id)
-        self._new.discard(id)
-        self._run_all("bucket_add", [(id, *bucket) for bucket in ledger.buckets])
+    def _put_ledgers(self, ledgers: Sequence[tuple[int, Ledger]]) -> None:
+        self._run_all("spends_put", [(id, ledger.keys, ledger.spends) for id, ledger in ledgers])
+        self._run_all("buckets_drop", [(id,) for id, _ in ledgers if id not in self._new])
+        self._new.difference_update(id for id, _ in ledgers)
+        self._run_all("bucket_add", [(id, *bucket) for id, ledger in ledgers for bucket in ledger.buckets])
 
     def _free(self, ids: Sequence[int]) -> None:
         """Sources count nothing any more: what others tell of as well is counted there."""
@@ -300,14 +304,14 @@ class Index(IndexFile):
             if row:
                 free.update(_keys(row["keys"]))
                 self._run("spends_drop", id=id)
-                self._run("buckets_drop", source=id)
+                self._run_all("buckets_drop", [(id,)])
         for other in self._run("spends_of_all") if free else ():
             rows = _rows(other["spends"])
             heirs = free.intersection(spent[0] for spent in rows)
             if heirs:
                 free -= heirs
                 counted = heirs.union(_keys(other["keys"]))
-                self._settle(other["id"], pack(rows, counted.__contains__), {})
+                self._put_ledgers([(other["id"], pack(rows, counted.__contains__))])
 
     def sums(self, by: str, since: int = 0, until: int = FAR) -> list[Sum]:
         """Tokens by 'day', 'quarter' or 'source', from one quarter up to another."""

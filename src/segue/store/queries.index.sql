@@ -44,7 +44,7 @@ select id from source where path = :path and part = :part;
 
 -- name: source_spent
 -- The quick pass came this far.
-update source set spent_size = :size, spent_stamp = :stamp, spent_mark = :mark where id = :id;
+update source set spent_size = ?, spent_stamp = ?, spent_mark = ? where id = ?;
 
 -- name: source_read
 -- The full pass came this far.
@@ -73,7 +73,7 @@ select source as id, keys, spends from ledger order by source;
 
 -- name: spends_put
 -- What a source tells of, anew.
-insert or replace into ledger (source, keys, spends) values (:id, :keys, :spends);
+insert or replace into ledger (source, keys, spends) values (?, ?, ?);
 
 -- name: spends_drop
 -- A source tells of nothing any more.
@@ -81,7 +81,7 @@ delete from ledger where source = :id;
 
 -- name: buckets_drop
 -- Forget a source's sums.
-delete from bucket where source = :source;
+delete from bucket where source = ?;
 
 -- name: bucket_add
 -- A sum.
