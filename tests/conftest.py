@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import hypothesis
 import pytest
 from msgspec import Struct
 
@@ -26,6 +27,12 @@ from segue.store import Shared
 from tests import postgres
 
 START = "2026-11-16T09:30:00.000000Z"
+
+# The same examples in every run, and no clock on them: a run of the tests tells of the code, not of luck or load. To look
+# for new ones: HYPOTHESIS_PROFILE=search ./dev test
+hypothesis.settings.register_profile("steady", derandomize=True, deadline=None)
+hypothesis.settings.register_profile("search", deadline=None, max_examples=1000)
+hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE") or "steady")
 
 
 class StillClock:

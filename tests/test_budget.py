@@ -367,7 +367,7 @@ def steady(start: float, per_hour: float, minutes: int, every: int = 10) -> list
     return [Sample(at=later(-age), used_percent=start + per_hour * (minutes - age) / 60) for age in ages]
 
 
-@given(st.floats(0, 40), st.floats(0.1, 20), st.integers(1, 20))
+@given(st.floats(0, 30), st.floats(0.1, 20), st.integers(1, 20))
 def test_a_constant_pace_gives_the_exact_answer(start: float, per_hour: float, tens: int) -> None:
     samples = steady(start, per_hour, tens * 10)
     found = forecast(account(samples[-1].used_percent, at=NOW), samples, NOW)
