@@ -49,6 +49,10 @@ class Origin(StrEnum):
     SYSTEM = "system"
 
 
+INTERRUPT = "interrupt"
+"""What a note is called (`Entry.tool`) that says that the person stopped the agent."""
+
+
 class EntryKind(StrEnum):
     PROMPT = "prompt"
     REPLY = "reply"

@@ -22,6 +22,7 @@ from segue import clock
 from segue.clock import Moment
 from segue.digest import short_hash
 from segue.errors import AgentError
+from segue.model import INTERRUPT as INTERRUPT
 from segue.model import Entry, Mark, Source, Spend, Tokens, Value
 
 CHUNK = 1 << 20
@@ -37,9 +38,6 @@ much room the caller left."""
 COUNTED = 4096
 WITNESS = 64
 """How many bytes before a mark tell whether a file is still the same."""
-
-INTERRUPT = "interrupt"
-"""What a note is called (`Entry.tool`) that says that the person stopped the agent."""
 
 _DECODER = msgspec.json.Decoder()
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from enum import StrEnum
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 from msgspec import Struct
@@ -22,6 +22,9 @@ from segue.ops import sharing
 from segue.ops.desk import Desk
 from segue.store import index as indexes
 from segue.store.index import Index, Known, Ledger
+
+if TYPE_CHECKING:
+    from segue.agents.scanning import Scan
 
 SHARE_FROM = 64 << 20
 """From this many bytes on, reading is shared out to several processes."""
@@ -186,17 +189,22 @@ def work(job: Job) -> Done:
         if job.what is Pass.SPENDS:
             found: Spends = reader.spends(job.source, job.mark)  # type: ignore[attr-defined]
             return Done(job, found.mark, found.is_anew, indexes.ledger_of(found.spends))
+        if job.what is Pass.ENTRIES and (own := agents.offers(job.source.agent, "scan")):
+            return _scanned(job, own(job.source, job.mark, job.so_far))
         reading = reader.read(job.source, job.mark)
         if job.what is Pass.WORDS:
             texts = [text for entry in reading if (text := passage_of(entry))]
             return Done(job, reading.mark, reading.is_anew, texts=texts)
         from segue.agents import scanning  # lazy: totals are told without it
 
-        scan = scanning.scan(reading, job.so_far)
-        ledger = None if agents.offers(job.source.agent, "spends") else indexes.ledger_of(scan.spends)
-        return Done(job, scan.mark, scan.is_anew, ledger, scan.reports, scan.transcript)
+        return _scanned(job, scanning.scan(reading, job.so_far))
     except AgentError as error:
         return Done(job, problem=str(error))
+
+
+def _scanned(job: Job, scan: Scan) -> Done:
+    ledger = None if agents.offers(job.source.agent, "spends") else indexes.ledger_of(scan.spends)
+    return Done(job, scan.mark, scan.is_anew, ledger, scan.reports, scan.transcript)
 
 
 def passage_of(entry: Entry) -> str:

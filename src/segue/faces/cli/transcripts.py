@@ -11,7 +11,7 @@ import click
 from segue.faces import render
 from segue.faces.cli.frame import Frame, answers, to_json
 from segue.faces.cli.options import moment_option
-from segue.model import Entry, EntryKind
+from segue.model import INTERRUPT, Entry, EntryKind
 from segue.ops import transcripts as ops
 from segue.ops.transcripts import Listing, Shown, Wanted
 
@@ -21,7 +21,6 @@ COLOURS = {
     EntryKind.LIMIT: "red",
     EntryKind.SUMMARY: "magenta",
 }
-INTERRUPT = "interrupt"
 SHORT = 12
 """How many lines of a result are shown."""
 
