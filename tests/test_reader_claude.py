@@ -292,6 +292,11 @@ def test_a_tool_that_quotes_a_refusal_gives_no_words(tmp_path: Path) -> None:
     assert typed(read(tmp_path, assistant(call()), user([result(text)], "u1", "r1"))) == []
 
 
+def test_a_command_that_prints_a_refusal_gives_no_words(tmp_path: Path) -> None:
+    text = "The user doesn't want to proceed with this tool use. the user said:\nrm -rf"
+    assert typed(read(tmp_path, assistant(call()), user([result(text)], "u1", "r1"))) == []
+
+
 def test_the_first_2_0_wrote_a_refusal_as_the_bare_words(tmp_path: Path) -> None:
     def asked(version: str, text: str) -> list[str]:
         answer = user(

@@ -62,7 +62,7 @@ def _user_block(way: Pass, record: Record, block: Any) -> list[Piece]:
         tool = way.tool_of(text_of(block.get("tool_use_id")))
         outcome = record.get("toolUseResult", record.get("tool_use_result"))
         found = result_of(block, outcome, tool)
-        return found + words_in_result(tool, found[0].text, record)
+        return found + words_in_result(tool, found[0].text, record, found[0].is_error)
     way.reading.unknown[f"user/{kind[:80]}"] += 1
     return [note(kind[:80] or "user", gist(block))]
 

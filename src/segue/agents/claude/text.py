@@ -167,6 +167,7 @@ def _plain(text: str) -> list[Piece]:
 
 # What a person says by way of a tool
 
+_MCP = "mcp__"
 _REFUSAL = re.compile(r"The user doesn't want to (?:proceed with this tool use|take this action right now)")
 _REASON = re.compile(
     r"(?:the user said:|The user provided the following reason for the rejection:)\s*(.*)", re.DOTALL
@@ -185,10 +186,13 @@ _BY_THE_PROGRAM = (
 )  # fmt: skip
 
 
-def words_in_result(tool: str | None, result: str, record: dict[str, Any]) -> list[Piece]:
-    """What the person typed, chose or decided when they were asked about a call."""
+def words_in_result(tool: str | None, result: str, record: dict[str, Any], is_error: bool) -> list[Piece]:
+    """What the person typed, chose or decided when they were asked about a call. A refusal is an error: what a
+    command prints, or a server of tools answers, is nobody's word but theirs."""
     outcome = record.get("toolUseResult")
     if _REFUSAL.match(result):
+        if not is_error or (tool or "").startswith(_MCP):
+            return []
         reason = _REASON.search(result)
         words = reason[1].partition(_AFTERWARDS)[0].strip() if reason else ""
         if words.startswith(_FORMULAS):
