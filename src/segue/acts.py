@@ -70,7 +70,7 @@ class Act(Value, frozen=True):
     to: str = ""
     """Of a move: the new path."""
     content: str | None = None
-    """Of a write: the whole file, where it is known."""
+    """Of a write, an edit or a read: the whole file as it is afterwards, where that is known."""
     changes: tuple[Change, ...] = ()
     """Of an edit, in order; empty where they are not known."""
     todos: tuple[Todo, ...] = ()
@@ -96,3 +96,11 @@ class Answer(Value, frozen=True):
     verdict: Verdict
     text: str = ""
     """The answer, or the reason, in the person's own words; empty where none was given."""
+
+
+class Going(Value, frozen=True):
+    """A command that goes on after the call that started it."""
+
+    handle: str
+    """What later calls name it by."""
+    is_over: bool = False

@@ -20,6 +20,7 @@ from typing import NamedTuple
 
 from segue.agents import Reader
 from segue.errors import SegueError
+from segue.testing.acting import check_acts
 from segue.testing.entries import check_entries, check_links, check_records, is_json_lines
 from segue.testing.following import check_cut, check_following, check_replaced, check_scan, check_twice
 from segue.testing.passes import ensure, placed, read_all, source_of, state_of
@@ -54,6 +55,7 @@ def check_reader(
     ensure(bool(whole.entries), f"{sample.name} gives no entries: take a sample with a conversation in it")
     check_entries(whole.entries)
     check_links(whole.entries)
+    check_acts(reader, whole.entries)
     if is_json_lines(content):
         check_records(whole, content)
     check_recognition(reader, content, foreign, is_whole=not part)
@@ -133,6 +135,7 @@ class Bearing:
         allowed = SECONDS_PER_10_MB * max(1.0, len(content) / 10_000_000)
         ensure(taken <= allowed, f"reading {len(content):,} bytes took {taken:.1f} s")
         check_entries(found.entries)
+        check_acts(self.reader, found.entries)
         if self.is_of_lines:
             check_records(found, content)
         if len(content) < LARGE:
