@@ -34,6 +34,7 @@
     │   ├── NothingToUndo
     │   ├── KeyTaken
     │   ├── LeaseLost
+    │   ├── SecretsLeft
     │   └── NoSuchStep
     ├── AgentError          6
     │   └── AgentFailed
@@ -281,6 +282,12 @@ class LeaseLost(Refused):
     """{subject} is no longer held by {holder}: the lease ran out and someone else may have taken it."""
 
     hint = "claim it again before going on"
+
+
+class SecretsLeft(Refused):
+    """{count} that look like secrets are still in what was about to leave ({kinds}); nothing was made of it."""
+
+    hint = "segue redact --check FILE shows where; segue config set redact.allow, if they are none"
 
 
 class NoSuchStep(Refused):

@@ -33,6 +33,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     limits_urgent: int = 90
     limits_models: dict[str, int] = {}
     vendors_allowed: tuple[str, ...] = ()
+    redact_allow: tuple[str, ...] = ()
     store_url: str = ""
     store_busy_seconds: int = 30
     user_name: str = ""
@@ -168,6 +169,12 @@ SETTINGS = (
         "vendors.allowed",
         NAMES,
         "vendors that context may go to without asking",
+        _fewer,
+    ),
+    Setting(
+        "redact.allow",
+        NAMES,
+        "what is no secret: a text, a pattern with *, or a /regular expression/",
         _fewer,
     ),
     Setting("store.url", STORE, "where the shared store is", _never),

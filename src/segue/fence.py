@@ -1,0 +1,162 @@
+"""Containment: what others wrote travels as data, and cannot pose as anything else. Pure.
+
+A brief is read by a model that takes orders. So whatever no person typed stands between two marks that bear a
+nonce: a keyed hash of the brief, the same for the same brief, and not to be guessed by whoever wrote a web page
+or a file name weeks before. Inside, what models and terminals take for control is broken up by a visible mark
+and otherwise left as it was, so that a reader still sees what was there.
+
+A person's own words are spared all but what no one can see and what imitates the brief's own structure.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from hashlib import blake2b
+
+from msgspec import Struct
+
+from segue.errors import BadInput
+
+MARK = "·"
+"""What breaks up control text. It is harmless where it stands, and it is seen."""
+OPEN, CLOSE = "<<<data ", " data>>>"
+NONCE_BYTES = 6
+"""A nonce is guessed once in 280,000,000,000,000 tries, and each try would need a brief of its own."""
+
+
+class Part(Struct, frozen=True):
+    """A stretch of a brief: inside a fence, or outside of all."""
+
+    is_data: bool
+    lines: tuple[str, ...]
+
+
+def nonce(key: bytes, content: str) -> str:
+    """The same for the same content; whoever does not hold the key cannot foretell it."""
+    hashed = blake2b(key=key, digest_size=NONCE_BYTES, person=b"fence")
+    hashed.update(content.encode("utf-8", "surrogatepass"))
+    return hashed.hexdigest()
+
+
+def fenced(lines: Iterable[str], nonce: str) -> str:
+    """Lines of data between the two marks."""
+    inner = [line.replace(nonce, MARK * len(nonce)) for line in "\n".join(lines).split("\n")]
+    return "\n".join([OPEN + nonce, *inner, nonce + CLOSE])
+
+
+def unfenced(text: str, nonce: str) -> tuple[Part, ...]:
+    """The parts of a text with fences, in their order. Raises BadInput where the fences do not match, or the
+    nonce stands anywhere else: then someone tampered with it."""
+    parts: list[Part] = []
+    lines: list[str] = []
+    is_data = False
+    for line in text.split("\n"):
+        if line == (nonce + CLOSE if is_data else OPEN + nonce):
+            if is_data or lines:
+                parts.append(Part(is_data, tuple(lines)))
+            lines, is_data = [], not is_data
+        elif nonce in line:
+            raise _broken()
+        else:
+            lines.append(line)
+    if is_data:
+        raise _broken()
+    return (*parts, Part(False, tuple(lines))) if lines else tuple(parts)
+
+
+def _broken() -> BadInput:
+    return BadInput(
+        what="The fences of this brief do not match: it was changed after it was packed.",
+        next="pack it anew: segue pack",
+    )
+
+
+# What is neutralised
+
+ROLES = "human|assistant|system|user|developer|model|tool|ai"
+TAGS = (
+    rf"(?:{ROLES})(?:[_-]?(?:reminder|prompt|message|instructions?|turn|context|input|query))?"
+    r"|(?:tool|function)[_-]?(?:uses?|calls?|results?|response|output|input|declarations?)|tools|functions"
+    r"|invoke|parameters?|think|thinking|thought|reasoning|scratchpad|instructions?|important|override"
+    r"|(?:start|end)_of_(?:turn|text|image)|begin_of_text|bos|eos|im_start|im_end|im_sep|s"
+    r"|(?:local-)?command-(?:name|message|args|stdout|stderr|contents)|bash-(?:input|stdout|stderr)"
+    r"|[a-z-]{1,30}-hook|task-notification|new-diagnostics|persisted-output"
+    r"|environment[_-](?:context|details)|permissions|turn_aborted"
+)
+"""What agents and models wrap their own words in."""
+WITHIN_DATA = (
+    # <system-reminder>, </tool_use>, <ns:invoke name="x">: also without their end, and with spaces inside.
+    rf"<(?=\s{{0,3}}/?\s{{0,3}}(?:antml:|(?:[a-z]{{1,12}}:)?(?:{TAGS})(?![\w-])))",
+    # <|im_start|>, also with the wide bars that some models use.
+    r"<(?=[|｜][^<>|｜\n]{1,60}[|｜]>)",
+    # [INST], [/TOOL_RESULTS], <<SYS>>.
+    r"\[(?=/?(?:INST|SYS|SYSTEM|SYSTEM_PROMPT|AVAILABLE_TOOLS|TOOL_CALLS?|TOOL_RESULTS?|TOOL_CONTENT|USER|ASSISTANT"
+    r"|gMASK|sMASK|THINK)\])",
+    r"<(?=</?SYS>>)",
+)
+IN_TAG = re.compile("|".join(WITHIN_DATA), re.IGNORECASE | re.MULTILINE)
+TURN = re.compile(rf"^([ \t>*_]{{0,8}}(?:{ROLES})[ \t*_]{{0,4}})([:：])", re.IGNORECASE | re.MULTILINE)
+"""The start of a turn: 'Human:', '**Assistant:**'."""
+STRUCTURE = re.compile(
+    r"^([ \t]{0,3})(?=#{1,6}(?:[ \t]|$)|```|~~~)"
+    r"|(?<=<<<)(?=[ \t]*data\b)|(?<=\bdata)(?=[ \t]*>{3})",
+    re.IGNORECASE | re.MULTILINE,
+)
+"""What a brief itself is made of: headings, code fences, the marks of its data."""
+
+COLOUR = re.compile(r"\x1b\[[0-9;:]{0,40}m")
+SINGLE = r"\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufff9-\ufffb"
+HIDDEN = (
+    r"\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0d"
+    r"\ufeff\uffa0\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
+)
+UNSEEN = re.compile(rf"\r\n|(?:(?!\r\n)[{SINGLE}])+|[{HIDDEN}]+")
+JOINERS = "\u200c\u200d"
+"""They belong between letters of many scripts and inside emoji; beside plain letters they only hide."""
+FEW = 8
+
+
+def neutral(text: str, *, is_human: bool = False) -> str:
+    """Text that a model reads and no program obeys. What was already neutral stays as it is."""
+    text = UNSEEN.sub(_seen, COLOUR.sub("", text))
+    if not is_human:
+        text = IN_TAG.sub(lambda found: found.group() + MARK, text)
+        text = TURN.sub(rf"\1{MARK}\2", text)
+    return STRUCTURE.sub(lambda found: (found.group(1) or "") + MARK, text)
+
+
+def restored(text: str) -> str:
+    """Neutral text as it was, as far as marks go: what could not be seen stays shown."""
+    return re.sub(rf"(?<=[<\[]){MARK}|{MARK}(?=[:：#`~])|(?<=data){MARK}", "", text, flags=re.IGNORECASE)
+
+
+def one_line(text: str, limit: int) -> str:
+    """A name, a title, a command: on one line, at most `limit` characters, and neutral."""
+    text = neutral(" ".join(text[: 8 * limit + 100].split()))
+    return text if len(text) <= limit else text[: max(0, limit - 1)].rstrip() + "…"
+
+
+def _seen(found: re.Match[str]) -> str:
+    hidden = found.group()
+    if hidden == "\r\n":
+        return "\n"
+    if len(hidden) == 1 and hidden in JOINERS and _joins(found):
+        return hidden
+    if len(hidden) > FEW:
+        return f"⟨{len(hidden)} hidden characters⟩"
+    return "".join(_picture(char) for char in hidden)
+
+
+def _joins(found: re.Match[str]) -> bool:
+    before = found.string[found.start() - 1 : found.start()]
+    after = found.string[found.end() : found.end() + 1]
+    return not before.isascii() and not after.isascii()
+
+
+def _picture(char: str) -> str:
+    """'␛' for an escape: there is a picture for each of the old control characters."""
+    code = ord(char)
+    if code < 0x20:
+        return chr(0x2400 + code)
+    return "␡" if code == 0x7F else f"⟨U+{code:04X}⟩"

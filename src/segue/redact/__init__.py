@@ -1,0 +1,87 @@
+"""Secrets out, before anything leaves: text in, text with placeholders and a list of findings out. Pure.
+
+Found are: what a vendor's prefix gives away (`vendors`), what stands around a secret (`carried`), what its name
+says (`named`), what a maintained set of rules adds (`library`); all of it also in base64, behind percent signs,
+behind JSON's escapes and in hex (`decoded`). A secret that was found once is replaced wherever it stands.
+
+A placeholder, `[secret:github-token:7f3a9c]`, tells the kind and a keyed hash: the same secret has the same one
+everywhere, and without the key it tells nothing. Findings never hold a secret.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from hashlib import blake2b
+
+from segue.model import Value
+from segue.redact import allowing, carried, finding, library
+from segue.redact.view import Hit, placeholder
+
+SHORTEST_KEY = 16
+LONGEST = carried.LONGEST_KEY
+"""Nothing that is seen as one secret is longer, base64 aside."""
+
+
+class Finding(Value, frozen=True):
+    """Where a secret stood, and what it was. Never the secret."""
+
+    kind: str
+    placeholder: str
+    """Empty where the text was only looked at."""
+    start: int
+    length: int
+    encoding: str
+    """'plain', 'base64', 'url', 'json', 'hex'; with a + between them where one was inside another."""
+
+
+class Redacted(Value, frozen=True):
+    text: str
+    findings: tuple[Finding, ...]
+    """In the order of the text; their places are those in the text that was given."""
+    rules: str
+    """Which rules were at hand."""
+
+    @property
+    def kinds(self) -> dict[str, int]:
+        """How many of each kind, most first."""
+        return dict(Counter(finding.kind for finding in self.findings).most_common())
+
+
+def redact(text: str, *, key: bytes, allow: Sequence[str] = ()) -> Redacted:
+    """Replace every secret. What was redacted before stays as it is."""
+    hits = finding.find_all(text, allowing.judge(allow))
+    findings, pieces, at = [], [], 0
+    for hit in hits:
+        instead = placeholder_for(hit.secret, hit.kind, key)
+        findings.append(_finding(hit, instead))
+        pieces += [text[at : hit.start], instead]
+        at = hit.end
+    return Redacted(text="".join([*pieces, text[at:]]), findings=tuple(findings), rules=at_hand())
+
+
+def scan(text: str, allow: Sequence[str] = ()) -> tuple[Finding, ...]:
+    """What would be replaced: for a last look at what is about to leave."""
+    return tuple(_finding(hit, "") for hit in finding.find_all(text, allowing.judge(allow)))
+
+
+def at_hand() -> str:
+    """Which rules there are, in words: without the library, our own do what they can."""
+    return library.rules()
+
+
+def placeholder_for(secret: str, kind: str, key: bytes) -> str:
+    if len(key) < SHORTEST_KEY:
+        raise ValueError(f"a key has at least {SHORTEST_KEY} bytes")
+    hashed = blake2b(secret.encode("utf-8", "surrogatepass"), key=key[:64], digest_size=3, person=b"secret")
+    return placeholder(kind, hashed.hexdigest())
+
+
+def _finding(hit: Hit, instead: str) -> Finding:
+    return Finding(
+        kind=hit.kind,
+        placeholder=instead,
+        start=hit.start,
+        length=hit.end - hit.start,
+        encoding=hit.encoding,
+    )

@@ -1,0 +1,217 @@
+"""Secrets that a name gives away: PASSWORD=..., "apiKey": "...", --token ..., `the password is ...`.
+
+The name says that a secret may follow, its value decides. A name is read on a lower-case view of the text, up to
+the sign that assigns; the value behind it is looked at apart, so that every name gets its turn.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import deque
+from collections.abc import Iterable, Iterator
+from functools import cache
+from typing import NamedTuple
+
+from segue.redact import shapes
+from segue.redact.view import ESCAPED, Hit
+
+CORES = {
+    "password": "pass(?:word|wd|phrase|code|wort) kennwort contrase.a mot_de_passe senha wachtwoord pwd",
+    "secret": "secret credential",
+    "key": "key",
+    "token": "token bearer auth jwt",
+}
+"""What a name must hold, by what it promises. Each is looked for by itself: that is quick."""
+KEY_OF = re.compile(
+    r"(?:api|access|secret|private|auth|encryption|encrypt|signing|master|account|storage|shared|license|deploy|service"
+    r"|app|application|consumer|client|subscription|webhook|hmac|cipher|decryption|jwt|session|cookie|server|admin|write"
+    r"|read|ingest(?:ion)?|integration|project|bot|user)[_ -]?$"
+)
+"""Whose key is a secret. A key alone can be anything, and is mostly a name."""
+GAP = rf"[ \t\"'`\\\]){ESCAPED}]{{0,8}}"
+OPERATOR = (
+    rf"{GAP}(?:\[none\])?(?:=>|:=|={{1,3}}|:)[ \t\\{ESCAPED}]{{0,8}}"
+    rf"|[\"'`\\{ESCAPED}]{{1,4}},[\s\\{ESCAPED}]{{0,4}}(?=[\"'`])"
+    rf"|[\"']?\s{{1,40}}(?:value|default)[\"']?[ \t]{{0,2}}[:=][ \t]{{0,2}}"
+    r"|>[ \t]{0,4}(?=[^\s<>]{4,300}</)"
+    r"|[ \t]{1,3}(?:is|was|to|are)[ \t]{0,2}:?[ \t]{1,3}(?:now |just |set to )?"
+    r"|[ \t]{1,3}(?=[\"'`][^\s\"'`]{6,100}[\"'`])"
+    r"|[\"'\])]{0,3}[ \t]{0,3}(?:\|\||\?\?|\?:|or)[ \t]{1,3}(?=[\"'`])"
+    r"|(?P<shown>[\"'}]{0,2}[ \t]{0,2}[\\\r]{0,2}\n[ \t]{0,4})"
+)
+WORDS = [(core, word, re.split(r"[(.]", word)[0]) for core, words in CORES.items() for word in words.split()]
+"""Each with the letters that it begins with."""
+FLAG = re.compile(
+    r"--(?<!---)[a-z0-9-]{0,24}?(?:(?P<password>pass(?:word|wd|phrase)?|pwd?)|(?P<secret>secret|credential)"
+    r"|(?P<token>token|auth)|(?P<key>key))(?P<rest>[a-z0-9-]{0,12})[ \t]{1,4}(?=[^\s-])"
+)
+REST = re.compile(
+    r"(?:s|_?\d{1,3}|[_.-]?(?:prod|production|dev|test|staging|live|key|token|value|secret|base64|b64|raw|plain|text"
+    r"|env|main|primary|secondary|current|new|old|default|string|data|hash|password|override|confirm(?:ation)?"
+    r"|repeat|again|enc|encoded|encrypted|str)){0,3}"
+)
+"""What may stand behind a name without changing what it names."""
+NO_SECRET = re.compile(
+    r"[_.-]?(?:name|type|id|ids|url|uri|path|file|field|count|counts|limit|length|len|size|policy|reset|expir\w*|at|ttl|"
+    r"endpoint|label|hint|placeholder|manager|store|provider|version|format|prefix|param|header|usage|budget|index|"
+    r"ref|arn|fingerprint|public|less|izer?|ize|ized|izing|ization|generator|validator|class|error|message|min|max)"
+    r"(?:$|[_.-]|s$)"
+)
+OTHER_TOKENS = re.compile(
+    r"(?:page|next|continuation|sync|cursor|resume|cancel\w*|max|min|num|total|count|special|input|output|prompt|cached?"
+    r"|reasoning|thinking|bos|eos|pad|unk|mask|design|css|color|theme|syntax|lexer|sort|of|per|public)[_. -]?$"
+)
+PRINTED = re.compile(r"(?:echo|printenv|printf|print|cat)\b[^\r\n]{0,24}$")
+"""A variable that a shell was told to show: its value stands on the next line."""
+QUOTED = {quote: re.compile(rf"[^{quote}\r\n\x01]{{0,512}}?(?={ESCAPED}*{quote})") for quote in "\"'`"}
+BARE = re.compile(rf"[^\s\"'`<>,;(){{}}\[\]\\|&\x01{ESCAPED}]{{1,512}}")
+TO_THE_END = re.compile(rf"[^\s\"'`\\\x01{ESCAPED}]{{1,512}}")
+LETTER = re.compile(r"\\+u(?!00[2-7])[0-9a-fA-F]{4}")
+"""Of another alphabet, as JSON escapes it."""
+MOST_OVERLAPPING = 8
+"""How many values may share a character: no text makes this take long."""
+LEAST = {"password": 5, "secret": 8, "key": 8, "token": 16}
+KIND = {"password": "password", "secret": "secret", "key": "api-key", "token": "token"}
+
+
+class Name(NamedTuple):
+    is_sure: bool
+    """Nothing else can be named so."""
+    is_alone: bool
+    """Its value goes on to the next space."""
+    is_bold: bool
+    """Even a plain word behind it is a secret: --password, DB_PASSWORD."""
+
+
+class Place(NamedTuple):
+    start: int
+    end: int
+    is_quoted: bool
+
+
+@cache
+def _pattern(word: str) -> re.Pattern[str]:
+    """A name with this word in it, up to its value. Made when the word first comes up: it takes a millisecond."""
+    # A number behind a name is a count, and there are many.
+    return re.compile(rf"{word}(?P<rest>[a-z0-9_.-]{{0,24}})(?:{OPERATOR})(?!\d{{1,9}}[,}}\s])")
+
+
+def find(view: str, low: str) -> Iterator[Hit]:
+    for core, word, start in WORDS:
+        if start not in low:
+            continue
+        matches = _pattern(word).finditer(low)
+        if core == "key":
+            matches = (
+                each for each in matches if KEY_OF.search(low, max(0, each.start() - 14), each.start())
+            )
+        yield from _judged(view, ((core, each) for each in matches), is_flag=False)
+    flags = FLAG.finditer(low)
+    yield from _judged(view, ((next(filter(each.group, CORES)), each) for each in flags), is_flag=True)
+
+
+def _judged(view: str, names: Iterable[tuple[str, re.Match[str]]], *, is_flag: bool) -> Iterator[Hit]:
+    ends: deque[int] = deque([0] * MOST_OVERLAPPING, maxlen=MOST_OVERLAPPING)
+    known: dict[tuple[str, str, bool, bool], bool] = {}
+    for core, found in names:
+        name = _named(view, found, core, is_flag=is_flag) if ends[0] <= found.end() else None
+        place = _place(view, found.end(), name.is_alone) if name else None
+        if name is None or place is None:
+            continue
+        ends.append(place.end)
+        value = view[place.start : place.end]
+        case = (value, core, name.is_sure, place.is_quoted)
+        if case not in known:
+            known[case] = is_secret(LETTER.sub("a", value), *case[1:])
+        is_weak = core == "password" and name.is_bold and _is_weak_password(value, found.group())
+        is_call = not place.is_quoted and view[place.end : place.end + 1] in ("(", "[", "{")
+        if not is_call and (known[case] or (is_weak and not place.is_quoted)):
+            yield Hit(place.start, place.end, KIND[core], value)
+
+
+def _named(view: str, found: re.Match[str], core: str, *, is_flag: bool) -> Name | None:
+    """What a name tells of its value; None where it names no secret."""
+    rest = found.group("rest")
+    # A vault's secret id is a secret, though it is called an id.
+    is_sure = REST.fullmatch(rest) is not None or (core == "secret" and rest == "_id")
+    before = found.string[max(0, found.start() - 24) : found.start()]
+    is_shown = not is_flag and found.group("shown") is not None
+    if (
+        (not is_sure and (NO_SECRET.search(rest) or not _begins(view, found.start())))
+        or (core == "token" and OTHER_TOKENS.search(before))
+        or (is_shown and not PRINTED.search(before))
+    ):
+        return None
+    is_capital = view[found.start() : found.start() + 3].isupper()
+    is_alone = is_shown or is_capital or _is_alone(view, found.start())
+    return Name(is_sure, is_alone, is_sure and (is_flag or is_capital))
+
+
+def _begins(view: str, at: int) -> bool:
+    """Whether a word begins here: also where a capital follows a small letter."""
+    before = view[at - 1 : at]
+    return not before.isalnum() or (before.islower() and view[at].isupper())
+
+
+def is_secret(value: str, core: str, is_sure: bool, is_quoted: bool) -> bool:
+    """Whether a value is one, given what its name promises."""
+    if len(value) < LEAST[core] or (" " in value):
+        return False
+    if core == "token" or not is_sure:
+        return shapes.is_random(value)
+    if core == "password":
+        is_pin = is_quoted and value.isdigit() and len(value) >= 6 and not shapes.is_dummy(value)
+        return shapes.is_made_up(value) or is_pin
+    if shapes.UUID.fullmatch(value):
+        return not shapes.is_dummy(value)
+    if not (shapes.DIGIT.search(value) and shapes.is_made_up(value)):
+        return False
+    return is_quoted or len(value) >= 16 or shapes.is_random(value, 8) or bool(shapes.SHUFFLED.search(value))
+
+
+def _is_weak_password(value: str, name: str) -> bool:
+    """A plain word, where nothing but a password can stand."""
+    return (
+        len(value) >= 6
+        and value.isalnum()
+        and not value.isdigit()
+        and value.lower() not in name
+        and not shapes.is_dummy(value)
+        and value.lower()
+        not in ("string", "required", "optional", "undefined", "disabled", "enabled", "prompt")
+    )
+
+
+def _is_alone(view: str, start: int) -> bool:
+    """Whether a line begins with the name, as in settings: then its value goes to the end of the line."""
+    line = view[max(view.rfind("\n", 0, start) + 1, start - 60) : start]
+    return (
+        re.fullmatch(r"\s*(?:export |set |env |- |\$env:|ENV |ARG |\+ ?|> ?|\d+[:|→\t ]+)?[\w.\[\]-]*", line)
+        is not None
+    )
+
+
+def _place(view: str, at: int, is_alone: bool) -> Place | None:
+    """Where the value stands that begins here."""
+    quote = view[at : at + 1]
+    if quote in QUOTED:
+        inner = QUOTED[quote].match(view, at + 1)
+        if inner:
+            return _trimmed(view, inner.start(), inner.end(), is_quoted=True)
+        at += 1
+    elif view[at - 1 : at] == "\\":
+        # In the middle of an escape: what it stands for is looked at decoded.
+        return None
+    if is_alone and (line := TO_THE_END.match(view, at)):
+        return _trimmed(view, line.start(), line.end(), is_quoted=False)
+    bare = BARE.match(view, at)
+    return _trimmed(view, bare.start(), bare.end(), is_quoted=False) if bare else None
+
+
+def _trimmed(view: str, start: int, end: int, *, is_quoted: bool) -> Place | None:
+    marks = " \t\\" + ESCAPED if is_quoted else "\"'`,;:.)}]>\\" + ESCAPED
+    while end > start and view[end - 1] in marks:
+        end -= 1
+    while end > start and view[start] in " \t\\\"'`" + ESCAPED:
+        start += 1
+    return Place(start, end, is_quoted) if end > start else None

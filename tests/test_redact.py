@@ -1,0 +1,439 @@
+"""Secrets out: what is found, in which disguise, what is left alone, and what placeholders tell."""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from segue.errors import BadInput, SecretsLeft, StoreDamaged, StoreExposed
+from segue.ops import redaction
+from segue.ops.desk import Desk, open_desk
+from segue.redact import Redacted, library, redact, scan
+from segue.redact import view as views
+from tests import secrets_planted as planting
+from tests.conftest import CommandLine
+from tests.secrets_planted import DISGUISES, identifiers, is_gone, planted
+
+KEY, OTHER_KEY = b"a key for the tests, 32 bytes ..", b"another key, and it has 32 bytes"
+ITEMS = planted()
+TOKEN = "ghp_" + "x8Kq2Lm5Np7Rs9Tv1Wy3Za4Bc6De8Fg0Hj2K"
+PASSWORD = "Tr0ub4dor-and-3"
+
+
+def clean(text: str, allow: tuple[str, ...] = ()) -> str:
+    return redact(text, key=KEY, allow=allow).text
+
+
+# What is found
+
+
+def test_there_are_220_planted_secrets_of_more_than_40_kinds() -> None:
+    assert len(ITEMS) == 220 and len({item.secret for item in ITEMS}) == 220
+    assert len({item.kind for item in ITEMS}) >= 40
+
+
+@pytest.mark.parametrize("disguise", DISGUISES)
+def test_planted_secrets_are_removed_in_every_disguise(disguise: str) -> None:
+    wrong = []
+    for number, item in enumerate(ITEMS):
+        disguised = DISGUISES[disguise](item, number)
+        assert not is_gone(disguised, disguised.text), "it must be there to be removed"
+        if not is_gone(disguised, clean(disguised.text)):
+            wrong.append(item.kind)
+    bar = 0.99 if disguise == "plain" else 0.95
+    assert 1 - len(wrong) / len(ITEMS) >= bar, wrong
+
+
+def test_other_seeds_do_as_well() -> None:
+    items = [item for seed in range(3) for item in planted(seed)]
+    left = [
+        item.kind
+        for number, item in enumerate(items)
+        if not is_gone(plain := planting.plain(item, number), clean(plain.text))
+    ]
+    assert len(left) <= len(items) * 0.01, left
+
+
+def test_identifiers_are_left_alone() -> None:
+    found = [(kind, text) for kind, text in identifiers() if scan(text)]
+    assert len(found) <= 0.005 * len(identifiers()), found
+
+
+def test_without_the_library_our_own_rules_hold_the_bar_and_say_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, library.NAME, None)
+    for cached in (library._library, library._is_installed):
+        cached.cache_clear()
+    monkeypatch.setattr(library, "find_spec", lambda _name: None)
+    try:
+        assert redact("x", key=KEY).rules == "own rules; the library 'betterleaks' is not installed"
+        left = [
+            item.kind
+            for number, item in enumerate(ITEMS)
+            if not is_gone(plain := planting.plain(item, number), clean(plain.text))
+        ]
+        assert len(left) <= 2, left
+    finally:
+        for cached in (library._library, library._is_installed):
+            cached.cache_clear()
+
+
+def test_the_library_knows_vendors_that_we_do_not() -> None:
+    pytest.importorskip(library.NAME)
+    token = "nvapi-" + "Q7dK2mXz9LpR4vTn8WbY1cHs6JfG3aEu5oViBqMtZxNwDkSrPyUlCgFhAj0e2I4O"
+    redacted = redact(f"use {token} for it", key=KEY)
+    assert token not in redacted.text and redacted.rules == "own rules and betterleaks"
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        (f"remote: https://{TOKEN}@github.com/a/b", "github-token"),
+        ("export AWS_ACCESS_KEY_ID=AKIAZ52KHGUI6Q4HW3LD", "aws-access-key"),
+        ("DATABASE_URL=postgres://app:s3cr3tPassw0rd@db/prod", "url-password"),
+        (f"password = '{PASSWORD}'", "password"),
+        ("Authorization: Basic YWRhOkgwcHBlci0xOTA2", "basic-auth"),
+        ("JWT_SECRET || 'q8W2e5R7t9Y1'", "secret"),
+        ("kind: Secret\ndata:\n  whatever: cGxhaW50ZXh0\n", "cluster-secret"),
+        ("ada:$2b$12$Q9x8Kq2Lm5Np7Rs9Tv1Wy.Za4Bc6De8Fg0Hj2KQ9x8Kq2Lm5Np7Rs", "password-hash"),
+        ("-----BEGIN PRIVATE KEY-----\n" + "MIIEvQIBADANBgkqhkiG9w0BAQEFAASC\n" * 4, "private-key"),
+    ],
+)
+def test_a_finding_says_what_it_is(text: str, kind: str) -> None:
+    assert [finding.kind for finding in redact(text, key=KEY).findings] == [kind]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "password: string",
+        "password=${DB_PASSWORD}",
+        "API_KEY=your-api-key-here",
+        "token = ghp_xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx",
+        "const token = await getToken(user.id)",
+        "postgres://postgres:postgres@localhost/test",
+        "postgres://user:password@localhost/test",
+        '"max_tokens": 4096, "tokens": 12',
+        'nextPageToken: "CAUQAAabc123DEF456ghi789"',
+        "val password: String? by project",
+        "https://packages.internal/@scope/name/-/name-1.2.3.tgz",
+        "https://localhost:8080/@vite/client",
+        '"toolu_01EdGUAacXqZu5tExNpwdGGQ","toolu_012XyB5ZX6yVoNb8kW6XjDMf"',
+        "password: ENC[AES256_GCM,data:O+5l4g==,iv:c/dS4BCBMbnKsXYuzBuC]",
+    ],
+)
+def test_what_is_no_secret_is_left_alone(text: str) -> None:
+    assert clean(text) == text
+
+
+def test_a_secret_found_once_is_replaced_wherever_it_stands() -> None:
+    text = clean(f"DB_PASSWORD={PASSWORD}\nlater: psql -W {PASSWORD}\nand '{PASSWORD}'")
+    assert PASSWORD not in text and len(set(views.PLACEHOLDER.findall(text))) == 1
+
+
+def test_a_password_that_is_a_word_is_replaced_only_where_it_is_one() -> None:
+    text = clean("PGPASSWORD=postgres psql -U postgres postgres")
+    assert text.count("postgres") == 2 and text.startswith("PGPASSWORD=[secret:password:")
+
+
+def test_only_the_secret_is_replaced() -> None:
+    text = clean('{"url": "postgres://app:s3cr3tPassw0rd@db.internal/prod", "size": 3}')
+    assert text.startswith('{"url": "postgres://app:[secret:') and text.endswith(
+        ']@db.internal/prod", "size": 3}'
+    )
+
+
+def test_a_key_that_was_cut_off_is_removed_as_far_as_it_goes() -> None:
+    text = clean("-----BEGIN RSA PRIVATE KEY-----\n" + "MIIEpAIBAAKCAQEAx1y2z3\n" * 3 + "[output truncated]")
+    assert "MIIE" not in text and text.endswith("[output truncated]")
+
+
+def test_json_stays_json() -> None:
+    for number, item in enumerate(ITEMS):
+        line = json.dumps({"content": item.text, "inner": json.dumps({"n": number, "text": item.text})})
+        assert set(json.loads(json.loads(clean(line))["inner"])) == {"n", "text"}
+
+
+# Placeholders
+
+
+def test_a_secret_has_one_placeholder_in_all_disguises() -> None:
+    item = planting.Planted("github token", TOKEN, f"use this: {TOKEN}")
+    texts = [disguise(item, 1).text for disguise in DISGUISES.values()]
+    assert len({finding.placeholder for text in texts for finding in redact(text, key=KEY).findings}) == 1
+
+
+def test_another_key_gives_other_placeholders() -> None:
+    one, other = redact(TOKEN, key=KEY), redact(TOKEN, key=OTHER_KEY)
+    assert one.text != other.text and one.findings[0].kind == other.findings[0].kind
+
+
+def test_a_key_that_could_be_guessed_is_refused() -> None:
+    with pytest.raises(ValueError, match="16 bytes"):
+        redact(TOKEN, key=b"short")
+
+
+def test_findings_hold_no_secret() -> None:
+    for item in ITEMS:
+        redacted = redact(item.text, key=KEY)
+        told = msgspec.json.encode(redacted.findings).decode() + repr(redacted.findings)
+        assert item.secret not in told
+
+
+def test_findings_say_where_in_the_text_that_was_given() -> None:
+    text = "".join(item.text + "\n" for item in ITEMS[:60])
+    redacted = redact(text, key=KEY)
+    pieces, at = [], 0
+    for finding in redacted.findings:
+        pieces += [text[at : finding.start], finding.placeholder]
+        at = finding.start + finding.length
+    assert "".join([*pieces, text[at:]]) == redacted.text
+
+
+def test_a_list_of_cluster_secrets_is_the_same_after_a_second_look() -> None:
+    random = planting.Random(2)
+    one = "".join(f"  key-{n}: {planting.some(random, planting.B64, 900)}\n" for n in range(6))
+    text = "".join(
+        f"---\napiVersion: v1\ndata:\n{one}kind: Secret\nmetadata:\n  name: s{n}\n" for n in range(5)
+    )
+    assert clean(clean(text)) == clean(text) and len(redact(text, key=KEY).findings) == 30
+
+
+SOUP = st.lists(
+    st.one_of(
+        st.sampled_from([item.text for item in ITEMS]),
+        st.sampled_from(
+            [disguise(item, n).text for n, item in enumerate(ITEMS[:40]) for disguise in DISGUISES.values()]
+        ),
+        st.sampled_from([text for _, text in identifiers(count=200)]),
+        st.sampled_from(
+            [
+                "password=",
+                "token: ",
+                "[secret:",
+                "[secret:x:abcdef]",
+                "\\",
+                '"',
+                "://a:",
+                "@",
+                "%41",
+                "\\u0041",
+                "\n",
+            ]
+        ),
+        st.text(max_size=40),
+    ),
+    max_size=12,
+).map("".join)
+
+
+@given(SOUP)
+def test_redacting_twice_changes_nothing_more(text: str) -> None:
+    once = redact(text, key=KEY)
+    twice = redact(once.text, key=OTHER_KEY)
+    assert twice.text == once.text and twice.findings == () == scan(once.text)
+
+
+@given(SOUP)
+def test_the_same_text_gives_the_same_result(text: str) -> None:
+    assert redact(text, key=KEY) == redact(text, key=KEY)
+    looked = [(finding.start, finding.length, finding.kind) for finding in scan(text)]
+    assert looked == [(each.start, each.length, each.kind) for each in redact(text, key=KEY).findings]
+
+
+@given(st.text(max_size=200).filter(lambda text: not scan(text)))
+def test_text_without_secrets_comes_back_as_it_was(text: str) -> None:
+    assert redact(text, key=KEY) == Redacted(text=text, findings=(), rules=redact("", key=KEY).rules)
+
+
+HOSTILE = {
+    "base64": "QUJDRA" * 166_000,
+    "one letter": "A" * 1_000_000,
+    "names": "password=" * 20_000,
+    "half tokens": "-eyJ" * 50_000,
+    "percent signs": "%41" * 60_000,
+    "escapes": "\\u0041" * 30_000,
+    "addresses": "://a:b" * 30_000,
+    "keys": "-----BEGIN RSA PRIVATE KEY-----" * 6_000,
+    "dashes": "-" * 200_000,
+    "commands": "curl -u a " * 20_000,
+    "half placeholders": "[secret:" * 25_000,
+    "many secrets": "".join(f"password={n}aB{n * 7}!\n" for n in range(4_000)),
+    "nothing visible": "\0\x01\x02\ud800" * 50_000,
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_no_text_takes_long(name: str) -> None:
+    started = time.process_time()
+    scan(HOSTILE[name])
+    assert time.process_time() - started < 5
+
+
+# What a person allows
+
+
+@pytest.mark.parametrize("allowed", [TOKEN, "ghp_x8*", "ghp_????*", "/ghp_[A-Za-z0-9]+/"])
+def test_what_is_allowed_stays(allowed: str) -> None:
+    text = f"token={TOKEN}\npassword={PASSWORD}1!\n"
+    assert TOKEN in clean(text, (allowed,)) and PASSWORD not in clean(text, (allowed,))
+
+
+@pytest.mark.parametrize("allowed", ["ghp_", TOKEN[:-1], "/ghp/", "*xx"])
+def test_a_part_of_it_allows_nothing(allowed: str) -> None:
+    assert TOKEN not in clean(TOKEN, (allowed,))
+
+
+def test_what_is_no_regular_expression_is_refused() -> None:
+    with pytest.raises(BadInput, match=r"'/\(/' is no regular expression"):
+        clean("x", ("/(/",))
+
+
+# The last look, and the key
+
+
+def test_what_still_holds_a_secret_does_not_leave() -> None:
+    with pytest.raises(SecretsLeft) as refused:
+        redaction.assure_clean(f"password={PASSWORD}1 {TOKEN}")
+    assert "github-token, password" in str(refused.value) and TOKEN not in str(refused.value)
+    redaction.assure_clean(clean(f"password={PASSWORD}1 {TOKEN}"))
+    redaction.assure_clean(TOKEN, ("ghp_*",))
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Iterator[Desk]:
+    desk = open_desk(env={"SEGUE_HOME": str(tmp_path / "home")}, cwd=tmp_path)
+    yield desk
+    desk.close()
+
+
+def test_the_key_is_made_once_and_for_the_person_only(desk: Desk) -> None:
+    before = os.umask(0)
+    try:
+        key = redaction.key(desk)
+    finally:
+        os.umask(before)
+    path = desk.places.data / redaction.KEY_FILE
+    assert key == redaction.key(desk) == path.read_bytes() and len(key) == 32
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600 and list(path.parent.iterdir()) == [path]
+
+
+def test_of_two_that_make_the_key_at_once_the_first_wins(desk: Desk) -> None:
+    key = redaction.key(desk)
+    redaction._make_key(desk.places.data / redaction.KEY_FILE)
+    assert redaction.key(desk) == key
+
+
+def test_a_key_that_others_could_read_is_not_used(desk: Desk) -> None:
+    redaction.key(desk)
+    path = desk.places.data / redaction.KEY_FILE
+    path.chmod(0o644)
+    with pytest.raises(StoreExposed):
+        redaction.key(desk)
+    path.chmod(0o600)
+    path.write_bytes(b"short")
+    with pytest.raises(StoreDamaged):
+        redaction.key(desk)
+
+
+# The command
+
+
+@pytest.fixture
+def env_file(cli: CommandLine) -> Path:
+    path = cli.cwd / ".env"
+    path.write_text(f"DEBUG=1\nGITHUB_TOKEN={TOKEN}\nDB_PASSWORD={PASSWORD}7\n")
+    return path
+
+
+def test_the_text_goes_to_stdout_and_the_talk_to_stderr(cli: CommandLine, env_file: Path) -> None:
+    result = cli("redact", ".env")
+    assert result.code == 0
+    assert views.PLACEHOLDER.sub("*", result.out) == "DEBUG=1\nGITHUB_TOKEN=*\nDB_PASSWORD=*\n"
+    assert result.err.startswith("2 secrets replaced: 1 github-token, 1 password (own rules")
+    assert cli("redact", ".env").out == result.out
+
+
+def test_a_check_prints_no_text_and_its_exit_code_tells(cli: CommandLine, env_file: Path) -> None:
+    result = cli("redact", "--check", ".env")
+    assert (result.code, result.out) == (1, "")
+    assert result.err.splitlines()[:2] == [".env:2:14 github-token", ".env:3:13 password"]
+    assert not (cli.home / "data" / redaction.KEY_FILE).exists()
+    env_file.write_text("DEBUG=1\n")
+    assert cli("redact", "--check", ".env").code == 0
+
+
+def test_json_tells_where_and_never_what(cli: CommandLine, env_file: Path) -> None:
+    result = cli("redact", ".env", "--json")
+    found = msgspec.json.decode(result.out)
+    assert [(each["line"], each["column"], each["kind"]) for each in found["findings"]] == [
+        (2, 14, "github-token"),
+        (3, 13, "password"),
+    ]
+    assert found["kinds"] == {"github-token": 1, "password": 1} and result.code == 0
+    assert TOKEN not in result.out and PASSWORD not in result.out and result.err == ""
+
+
+def test_an_allowed_text_stays_by_option_and_by_setting(cli: CommandLine, env_file: Path) -> None:
+    assert TOKEN in cli("redact", ".env", "--allow", "ghp_*").out
+    assert TOKEN in cli("--set", "redact.allow=ghp_*", "redact", ".env").out
+    assert "is no regular expression" in cli("redact", ".env", "--allow", "/(/").err
+
+
+def test_a_file_that_is_not_there_or_no_file_is_an_error(cli: CommandLine) -> None:
+    missing, folder = cli("redact", "nowhere"), cli("redact", ".")
+    assert (missing.code, folder.code) == (1, 2)
+    assert "There is no file 'nowhere'" in missing.err and "cannot be read: Is a directory" in folder.err
+
+
+def piped(arguments: list[str], content: bytes, home: Path) -> subprocess.CompletedProcess[bytes]:
+    return subprocess.run(
+        [sys.executable, "-m", "segue", "redact", *arguments],
+        input=content,
+        capture_output=True,
+        env={"SEGUE_HOME": str(home), "PATH": os.environ["PATH"]},
+    )
+
+
+def test_bytes_that_are_no_text_pass_as_they_are(tmp_path: Path) -> None:
+    content = b"\xff\xfa\x00caf\xe9 " + TOKEN.encode() + b"\r\n\x80end"
+    done = piped(["-"], content, tmp_path)
+    assert done.returncode == 0 and views.PLACEHOLDER.sub("*", done.stdout.decode("latin-1")) == (
+        b"\xff\xfa\x00caf\xe9 *\r\n\x80end".decode("latin-1")
+    )
+
+
+def test_utf_16_is_read_and_stays_utf_16(tmp_path: Path) -> None:
+    done = piped(["-"], f"token={TOKEN}\r\n".encode("utf-16"), tmp_path)
+    assert done.stdout.decode("utf-16").startswith("token=[secret:github-token:")
+
+
+def test_a_large_file_is_read_in_pieces_that_break_no_key(
+    cli: CommandLine, env_file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    key = planting.pem(planting.Random(1))
+    env_file.write_text(f"x\n{'y' * 700}\n{key}\nz\nGITHUB_TOKEN={TOKEN}\n" * 5)
+    whole = cli("redact", ".env", "--json").out
+    monkeypatch.setattr(redaction, "PIECE", 1_000)
+    assert cli("redact", ".env", "--json").out == whole
+    assert "PRIVATE" not in cli("redact", ".env").out
+
+
+def test_a_line_too_long_to_hold_is_refused_with_a_way_out(
+    cli: CommandLine, env_file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(redaction, "PIECE", 1_000)
+    monkeypatch.setattr(redaction, "LONGEST_LINE", 2_000_000)
+    env_file.write_text("y" * 2_100_000)
+    result = cli("redact", ".env")
+    assert result.code == 2 and "a line of more than 2 MB" in result.err and "fold -b" in result.err
