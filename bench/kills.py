@@ -76,7 +76,7 @@ def upgrade(desk: Desk, key: str) -> None:
     def back(transaction: object) -> None:
         for table in ("handoff", "lease"):
             transaction.script(f"drop table {table}")  # type: ignore[attr-defined]
-        for column in ("transcripts", "satisfaction"):
+        for column in ("transcripts", "satisfaction", "task"):
             transaction.script(f"alter table session drop column {column}")  # type: ignore[attr-defined]
         transaction.run("meta_put", key="version", value=str(plan.migrations[0].version))  # type: ignore[attr-defined]
 

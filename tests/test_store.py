@@ -238,7 +238,7 @@ TAMPERING = {
     "row changed": "update session set title = 'other'",
     "row gone": "delete from session",
     "row from nowhere": "insert into session select 's-9', title, owner, project, status, epoch, created_at, "
-    "updated_at, transcripts, satisfaction from session",
+    "updated_at, transcripts, satisfaction, task from session",
     "row nonsense": "update session set status = 'nonsense'",
 }
 

@@ -12,6 +12,7 @@ from typing import Any
 from msgspec import Struct
 
 from segue.clock import Moment
+from segue.task import TaskEdit
 
 Hash = str
 """The SHA-256 of some content, in hex: the name under which the store keeps it."""
@@ -282,6 +283,16 @@ class Fact(Value, frozen=True):
     value: str
     entry: str
     origin: Origin
+    n: int = 0
+    """How many entries came before the one that shows it."""
+    note: str = ""
+    """What belongs to it: a reason, an older name, the line of an error."""
+    text: str = ""
+    """How it was put, where the subject is only what tells it apart: a command as it was run."""
+    hash: Hash | None = None
+    """Of a file: its content, where that can be told from the transcript alone."""
+    weight: float = 0.0
+    """How much it was used, and how lately: what was used is used again."""
 
 
 class Tier(StrEnum):
@@ -322,6 +333,17 @@ class Brief(Value, frozen=True):
     budget: int
     tokens: int
     sections: tuple[Section, ...]
+    title: str = ""
+    source: str = ""
+    """The agent that did the work, its folder and its transcript, in a line."""
+    nonce: str = ""
+    """What marks the fence around everything that is not the person's words."""
+    not_passed: tuple[str, ...] = ()
+    """What was left out, and why."""
+    counter: str = ""
+    """Who counted the tokens."""
+    rewritten_by: str = ""
+    """The model that made prose shorter, if one did."""
 
 
 class Fate(StrEnum):
@@ -338,13 +360,19 @@ class ReceiptLine(Value, frozen=True):
     fact: Fact
     fate: Fate
     reason: str = ""
-    pointer: Hash | None = None
+    pointer: str = ""
+    """Where it can be looked up: a transcript and the entry in it."""
+    hash: Hash | None = None
+    """Of what stands there."""
 
 
 class Receipt(Value, frozen=True):
     """Fact by fact: passed, recoverable by a pointer, or not passed and why."""
 
     lines: tuple[ReceiptLine, ...]
+    counter: str = ""
+    redacted: int = 0
+    """How many secrets were replaced."""
 
     def count(self, fate: Fate) -> int:
         return sum(line.fate is fate for line in self.lines)
@@ -383,6 +411,8 @@ class Session(Value, frozen=True):
     """The ids of the transcripts that were linked by hand or that it was found from."""
     satisfaction: float | None = None
     """How content the person is with it, 0 to 1, as they last said."""
+    task: TaskEdit | None = None
+    """What the person said of its task, in the place of what was derived."""
 
 
 class HandoffState(StrEnum):

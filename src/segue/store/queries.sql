@@ -17,12 +17,16 @@ select * from session where id = :id;
 
 -- name: session_put
 -- Write a session's present state.
-insert into session (id, title, owner, project, status, epoch, created_at, updated_at, transcripts, satisfaction)
-values (:id, :title, :owner, :project, :status, :epoch, :created_at, :updated_at, :transcripts, :satisfaction)
+insert into session (
+  id, title, owner, project, status, epoch, created_at, updated_at, transcripts, satisfaction, task
+)
+values (
+  :id, :title, :owner, :project, :status, :epoch, :created_at, :updated_at, :transcripts, :satisfaction, :task
+)
 on conflict (id) do update set
   title = excluded.title, owner = excluded.owner, project = excluded.project, status = excluded.status,
   epoch = excluded.epoch, created_at = excluded.created_at, updated_at = excluded.updated_at,
-  transcripts = excluded.transcripts, satisfaction = excluded.satisfaction;
+  transcripts = excluded.transcripts, satisfaction = excluded.satisfaction, task = excluded.task;
 
 -- name: session_drop
 -- Remove a session whose creation was undone; its chain stays.

@@ -43,7 +43,8 @@ create table session (
   created_at text not null,
   updated_at text not null,
   transcripts text not null default '[]',
-  satisfaction double precision
+  satisfaction double precision,
+  task text not null default 'null'
 );
 create index session_by_project on session (project, updated_at);
 

@@ -63,7 +63,7 @@ def _as(type: type[V], fields: Any) -> V:
 
 
 SESSION: Noun[Session] = Noun(
-    Session, "session", "segue session list", frozenset({"transcripts"}), lambda session: session.id
+    Session, "session", "segue session list", frozenset({"transcripts", "task"}), lambda session: session.id
 )
 HANDOFF: Noun[Handoff] = Noun(
     Handoff,

@@ -1,0 +1,181 @@
+"""`segue task`: what a session is about, and what you say of it."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from segue.errors import BadInput
+from segue.faces import render
+from segue.faces.cli.frame import Frame, answers, to_json
+from segue.ops import tasks as ops
+from segue.ops.tasks import Shown
+from segue.task import TaskEdit
+
+WIDTH = 200
+LISTS = {
+    "sub_goals": "Sub-goals",
+    "constraints": "Constraints",
+    "next_steps": "Next steps",
+    "critical_context": "Critical context",
+}
+
+
+def task_screen(shown: Shown) -> str:
+    task = shown.task
+    rows = [
+        ("Session", f"{shown.session}  {_line(shown.title)}"),
+        (
+            "Goal",
+            _line(task.primary_goal) + _mark(shown, "primary_goal")
+            if task.primary_goal
+            else "not stated yet",
+        ),
+        ("Progress", f"{task.progress:.0%}" + _mark(shown, "progress")),
+    ]
+    lines = [render.table(rows)]
+    for field, title in LISTS.items():
+        if items := getattr(task, field):
+            lines.append(title + _mark(shown, field))
+            lines += [f"  - {_line(item)}" for item in items]
+    return "\n".join(lines)
+
+
+def edited_screen(shown: Shown) -> str:
+    told = "segue undo takes it back." if shown.operation else "Nothing was changed."
+    return f"{task_screen(shown)}\n{told}"
+
+
+def _line(text: str) -> str:
+    return render.clean(render.short(" ".join(text.split()), WIDTH))
+
+
+def _mark(shown: Shown, field: str) -> str:
+    return "  (edited)" if field in shown.edited else ""
+
+
+def _share(_context: click.Context, _option: click.Parameter, value: str | None) -> float | None:
+    """'0.4' or '40%'."""
+    if value is None:
+        return None
+    try:
+        share = float(value.removesuffix("%")) / (100 if value.endswith("%") else 1)
+    except ValueError:
+        share = -1.0
+    if not 0 <= share <= 1:
+        raise BadInput(
+            what=f"'{value}' is no progress: it is a number from 0 to 1, or from 0% to 100%.",
+            next="segue task edit --progress 40%",
+        )
+    return share
+
+
+def _said(items: Sequence[str]) -> tuple[str, ...] | None:
+    """What was given for a list; one empty text stands for a list without items."""
+    return tuple(item.strip() for item in items if item.strip()) if items else None
+
+
+@click.group()
+def task() -> None:
+    """What a session is about: its goal, how far it is, what comes next."""
+
+
+@task.command("show")
+@click.option("--session", "id", help="Another session than this folder's.")
+@answers(task_screen)
+def show(frame: Frame, id: str | None) -> Shown:
+    """Show the task, derived from what was said and done, with what you said of it in its place."""
+    return ops.show(frame.desk, id)
+
+
+@task.command("edit")
+@click.option("--goal", help="What it is all for.")
+@click.option("--sub-goal", "sub_goals", multiple=True, help="A part of it; may be repeated, replaces all.")
+@click.option("--constraint", "constraints", multiple=True, help="What binds; may be repeated, replaces all.")
+@click.option("--progress", callback=_share, help="How much is done: 0.4 or 40%.")
+@click.option(
+    "--next-step", "next_steps", multiple=True, help="What comes next; may be repeated, replaces all."
+)
+@click.option("--critical", multiple=True, help="What must be known; may be repeated, replaces all.")
+@click.option("--reset", is_flag=True, help="Forget what you said before.")
+@click.option("--session", "id", help="Another session than this folder's.")
+@answers(edited_screen)
+def edit(
+    frame: Frame,
+    goal: str | None,
+    progress: float | None,
+    critical: tuple[str, ...],
+    reset: bool,
+    id: str | None,
+    **lists: Any,
+) -> Shown:
+    """Say what the task is; without options, in $VISUAL or $EDITOR. An empty text empties a list."""
+    said = TaskEdit(
+        primary_goal=goal,
+        progress=progress,
+        critical_context=_said(critical),
+        **{name: _said(items) for name, items in lists.items()},
+    )
+    if said.said() or reset:
+        return ops.edit(frame.desk, said, id, anew=reset)
+    written = _edited(frame, to_json(ops.show(frame.desk, id).task) + "\n")
+    return ops.edit_whole(frame.desk, ops.parse(written), id)
+
+
+def _edited(frame: Frame, text: str) -> str:
+    """A text as the person left it in their editor. What cannot be used is kept where it is, and they are told."""
+    editor = _editor(frame)
+    handle, name = tempfile.mkstemp(prefix="segue-task-", suffix=".json")
+    with os.fdopen(handle, "w", encoding="utf-8") as file:
+        file.write(text)
+    path = Path(name)
+    try:
+        code = subprocess.run([*editor, name]).returncode
+    except OSError as error:
+        path.unlink()
+        raise BadInput(
+            what=f"The editor '{editor[0]}' cannot be started: {error.strerror}.",
+            next="segue task edit --help lists the options that need none",
+        ) from error
+    if code:
+        path.unlink()
+        raise BadInput(
+            what=f"The editor '{editor[0]}' ended with {code}; nothing was changed.", next="segue task edit"
+        )
+    try:
+        written = path.read_text(encoding="utf-8")
+        ops.parse(written)
+    except (BadInput, OSError, UnicodeDecodeError) as error:
+        what = str(error).rstrip(".")
+        raise BadInput(
+            what=f"{what}. Nothing was changed; your text is in {name}.", next="segue task edit"
+        ) from error
+    path.unlink()
+    return written
+
+
+def _editor(frame: Frame) -> list[str]:
+    named = frame.env.get("VISUAL") or frame.env.get("EDITOR") or ""
+    try:
+        editor = shlex.split(named)
+    except ValueError as error:
+        raise BadInput(
+            what=f"The editor '{named}' cannot be read: {error}.", next="EDITOR=nano segue task edit"
+        ) from None
+    if not editor and not (sys.stdin and sys.stdin.isatty()):
+        raise BadInput(
+            what="There is no terminal to edit on, and neither VISUAL nor EDITOR names an editor.",
+            next="segue task edit --help lists the options that need none",
+        )
+    return editor or ["vi"]
+
+
+COMMANDS = {"task": task}
