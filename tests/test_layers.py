@@ -16,19 +16,29 @@ SOURCE = Path(__file__).parent.parent / "src" / "segue"
 
 VALUES = {
     *(
+        "acts",
         "assertions",
+        "briefs",
         "budget",
         "clock",
+        "context",
         "digest",
         "disk",
         "errors",
+        "exclusions",
         "facts",
+        "fence",
+        "fields",
         "forecast",
+        "goals",
         "lifecycle",
         "model",
+        "notation",
+        "outputs",
         "pack",
     ),
-    *("places", "prices", "redact", "seal", "settings", "spool", "text", "tiers"),
+    *("places", "prices", "protocol", "redact", "rewrite", "schemas", "seal", "settings", "shapes", "spool"),
+    *("task", "text", "tiers", "tokens"),
 }
 MAY_IMPORT = {
     "values": {"values"},

@@ -1,102 +1,286 @@
 """Facts in, a brief within a budget out, with its receipt: what was passed, what was not, and why. Pure.
 
-What may not be forgotten comes first (constraints), then how things stand, the next step last. Where
-the budget is short, the least telling kinds give way first; constraints give way to nothing, and a
-budget that cannot hold even them is refused. Only human text stands in sections of human origin.
+Each kind of fact has a weight, and fades from the newest to the oldest of its kind; what weighs most is kept,
+as long as it fits and is likely enough to be needed. What the person forbids gives way to nothing, and a
+budget that cannot hold it is refused. `briefs` says how the chosen facts read.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import groupby
 
+import msgspec
+from msgspec import Struct
+
+from segue import briefs, tiers
 from segue.errors import BadInput
-from segue.model import Brief, Fact, Fate, Origin, Receipt, ReceiptLine, Section, Tier
+from segue.facts import speech
+from segue.model import Brief, Fact, Fate, Receipt, ReceiptLine, Tier
+from segue.tiers import Shape
+from segue.tokens import Counter
 
-SECTIONS = {
-    "constraint": "Constraints (the person's words)",
-    "instruction": "What the person asked for, in order",
-    "file": "Files, as they now stand",
-    "command": "Commands, with their last result",
-    "test": "Tests, as last seen",
-    "next step": "Next step, in the agent's words",
+PINNED = 1000.0
+WORDS = ("instruction", "constraint", "correction")
+SHORT = 280
+"""How long a message may be, in characters, to stand as a whole where it binds."""
+SHARE = 0.4
+FRAME = 60
+"""Tokens set aside for what was not passed."""
+FLOOR = 1.0
+"""What weighs less is left out even where there is room: a brief names what will be needed, not all there is."""
+
+
+class Kind(Struct, frozen=True):
+    """How facts of a kind compete for room."""
+
+    weight: float
+    fade: float
+    shape: Shape
+
+
+KINDS = {
+    "constraint": Kind(300, 0.999, Shape.SUMMARY),
+    "correction": Kind(200, 0.99, Shape.QUOTE),
+    "question": Kind(90, 1, Shape.SUMMARY),
+    "next step": Kind(80, 1, Shape.SUMMARY),
+    "instruction": Kind(60, 0.985, Shape.QUOTE),
+    "plan": Kind(55, 1, Shape.QUOTE),
+    "rule": Kind(45, 0.97, Shape.QUOTE),
+    "pending": Kind(50, 0.8, Shape.ITEM),
+    "branch": Kind(50, 1, Shape.SCALAR),
+    "todo": Kind(40, 0.98, Shape.SUMMARY),
+    "test": Kind(40, 0.96, Shape.SCALAR),
+    "error": Kind(35, 0.94, Shape.ITEM),
+    "delegation": Kind(25, 0.8, Shape.SUMMARY),
+    "decision": Kind(30, 0.97, Shape.SUMMARY),
+    "file": Kind(30, 0.96, Shape.SCALAR),
+    "command": Kind(25, 0.96, Shape.ITEM),
+    "commit": Kind(25, 0.9, Shape.SUMMARY),
+    "pull request": Kind(25, 0.9, Shape.SCALAR),
+    "url": Kind(15, 0.9, Shape.SCALAR),
+    "id": Kind(12, 0.9, Shape.SCALAR),
+    "name": Kind(12, 0.97, Shape.SCALAR),
+    "port": Kind(10, 0.9, Shape.SCALAR),
+    "version": Kind(10, 0.9, Shape.SCALAR),
+    "reply": Kind(20, 0.4, Shape.QUOTE),
+    "image": Kind(8, 0.8, Shape.SCALAR),
+    "read": Kind(6, 0.9, Shape.SCALAR),
+    "summary": Kind(2, 1, Shape.QUOTE),
 }
-KEEP_LONGEST = ("constraint", "next step", "instruction", "test", "file", "command")
+SETTLED = {"done", "dropped", "passing", "resolved"}
+"""What is over: it is counted, not told."""
 
 
-def rank(fact: Fact) -> int:
-    """How early a fact gives way: a passing test before anything else."""
-    is_passing = fact.kind == "test" and fact.value == "passing"
-    return len(KEEP_LONGEST) if is_passing else KEEP_LONGEST.index(fact.kind)
+class Packed(Struct, frozen=True):
+    brief: Brief
+    receipt: Receipt
 
 
-def count_tokens(text: str) -> int:
-    """A cautious estimate: more than any vendor's tokenizer is likely to count."""
-    return _tokens(len(text.encode()))
+class _Choice(Struct):
+    """What competes for room: a line, and the facts that it would pass."""
+
+    facts: tuple[int, ...]
+    fact: Fact
+    """The one that says where it stands."""
+    line: str
+    worth: float
+    tokens: int = 0
 
 
-def _tokens(size: int) -> int:
-    return -(-size // 3)
+def pack(
+    facts: Iterable[Fact],
+    *,
+    tier: Tier,
+    budget: int,
+    counter: Counter,
+    about: briefs.About,
+    nonce: str = "",
+) -> Packed:
+    """The brief of some facts, and what became of each."""
+    every = tuple(facts)
+    frame = counter.count(briefs.render(_brief((), tier, budget, about, nonce))) + FRAME
+    for is_tight in (False, True):
+        choices = _choices(every, tier, budget, counter, is_tight)
+        kept = _fitting(choices, budget - frame, counter)
+        if len(kept) == len(choices):
+            break
+    while True:
+        brief = _brief([(choice.fact, choice.line) for choice in kept], tier, budget, about, nonce)
+        brief = msgspec.structs.replace(
+            brief, not_passed=_not_passed(every, kept, tier), counter=counter.name
+        )
+        tokens = counter.count(briefs.render(brief))
+        if tokens <= budget:
+            break
+        if not kept or kept[-1].worth >= PINNED:
+            raise _too_small(tokens, budget)
+        kept.pop()
+    brief = msgspec.structs.replace(brief, tokens=tokens)
+    chosen = {index for choice in kept for index in choice.facts}
+    lines = tuple(_line(fact, index in chosen, tier, about) for index, fact in enumerate(every))
+    return Packed(brief, Receipt(lines=lines, counter=counter.name))
 
 
-def pack(facts: Iterable[Fact], *, tier: Tier, budget: int) -> tuple[Brief, Receipt]:
-    every = list(facts)
-    kept: set[int] = set()
-    titled: set[str] = set()
-    size = len(render([]).encode())
-    # Of one rank, what came about last is kept longest.
-    for _, position in sorted((rank(fact), -index) for index, fact in enumerate(every)):
-        fact = every[-position]
-        grown = size + len(_line(fact).encode()) + 1
-        if fact.kind not in titled:
-            grown += len(_title(fact.kind).encode())
-        if _tokens(grown) <= budget:
-            kept.add(-position)
-            titled.add(fact.kind)
-            size = grown
-        elif fact.kind == "constraint":
-            raise BadInput(
-                what=f"A budget of {budget} tokens cannot hold the constraints.",
-                next="give a larger budget: no brief is made without them",
-            )
-    sections = _sections([fact for index, fact in enumerate(every) if index in kept])
-    brief = Brief(tier=tier, budget=budget, tokens=count_tokens(render(sections)), sections=sections)
-    return brief, Receipt(lines=tuple(_receipt_line(fact, index in kept) for index, fact in enumerate(every)))
+def _choices(
+    facts: Sequence[Fact], tier: Tier, budget: int, counter: Counter, is_tight: bool
+) -> list[_Choice]:
+    """Everything that competes for room, the weightiest first."""
+    choices = sorted(_all_choices(facts, tier, budget, is_tight), key=lambda choice: -choice.worth)
+    for choice in choices:
+        choice.tokens = counter.count(choice.line) + 2
+    return choices
 
 
-def _receipt_line(fact: Fact, is_kept: bool) -> ReceiptLine:
+def _all_choices(facts: Sequence[Fact], tier: Tier, budget: int, is_tight: bool) -> Iterable[_Choice]:
+    passing = [(index, fact) for index, fact in enumerate(facts) if _may_pass(fact, tier)]
+    yield from _words(passing, budget, is_tight)
+    order = sorted(passing, key=lambda pair: (pair[1].kind, -pair[1].weight, -pair[1].n, pair[0]))
+    for kind, group in groupby(order, key=lambda pair: pair[1].kind):
+        if kind in WORDS:
+            continue
+        for rank, (index, fact) in enumerate(group):
+            worth = _worth(KINDS[kind], fact, rank)
+            if worth >= FLOOR:
+                yield _Choice((index,), fact, briefs.line(fact, budget, is_tight=is_tight), worth)
+
+
+def _words(facts: Sequence[tuple[int, Fact]], budget: int, is_tight: bool) -> Iterable[_Choice]:
+    """What the person said, each message with its number. A short one that binds goes on as a whole, so that
+    nothing is said twice; of a long one the sentences that bind stand apart as well."""
+    messages = [(index, fact) for index, fact in facts if fact.kind == "instruction"]
+    numbers = {fact.entry: place for place, (_, fact) in enumerate(messages, 1)}
+    binding: dict[str, list[tuple[int, Fact]]] = {}
+    for index, fact in facts:
+        if fact.kind in ("constraint", "correction"):
+            binding.setdefault(fact.entry, []).append((index, fact))
+    for place, (index, fact) in enumerate(messages, 1):
+        rank = len(messages) - place
+        bound = binding.get(fact.entry, ())
+        if bound and len(fact.value) <= SHORT:
+            inside = binding.pop(fact.entry)
+            worth = max(_worth(KINDS[one.kind], one, rank) for _, one in inside)
+            indices = (index, *(other for other, _ in inside))
+            yield _Choice(indices, inside[0][1], f"[{place}] {fact.value}", worth)
+        else:
+            worth = _worth(KINDS["instruction"], fact, 0 if place == 1 else rank)
+            line = briefs.line(fact, budget, is_tight=is_tight)
+            yield _Choice((index,), fact, f"[{place}] {line}", worth)
+    for entry, inside in binding.items():
+        for index, fact in inside:
+            number = f"[{numbers[entry]}] " if entry in numbers else ""
+            rank = len(messages) - numbers.get(entry, 0)
+            yield _Choice((index,), fact, number + fact.value, _worth(KINDS[fact.kind], fact, rank))
+
+
+def _worth(kind: Kind, fact: Fact, rank: int) -> float:
+    if is_pinned(fact):
+        return PINNED + kind.weight * kind.fade**rank
+    worth = kind.weight * kind.fade**rank
+    if fact.kind == "decision" and fact.value in ("refused", "rejected") and not fact.note:
+        return worth / 3
+    return worth * fact.weight if fact.kind == "command" else worth
+
+
+def is_pinned(fact: Fact) -> bool:
+    """Whether it gives way to nothing: what the person forbids, or insists on."""
+    return fact.kind == "constraint" and speech.is_firm(fact.value)
+
+
+def _may_pass(fact: Fact, tier: Tier) -> bool:
+    if fact.kind not in KINDS or fact.value in SETTLED:
+        return False
+    return fact.kind in ("constraint", "correction") or tiers.passes(tier, KINDS[fact.kind].shape)
+
+
+def _fitting(choices: Sequence[_Choice], room: int, counter: Counter) -> list[_Choice]:
+    """The weightiest that fit, in their order. No section takes more than its share while others have something to
+    say; what is left over then goes to whatever still fits. A section's title costs room once."""
+    kept: dict[int, _Choice] = {}
+    spent: dict[str, int] = {}
+    for share in (SHARE, 1.0):
+        limit = room * share
+        for number, choice in enumerate(choices):
+            title = briefs.title_of(choice.fact)
+            cost = choice.tokens + (0 if title in spent else counter.count(title) + 4)
+            fits = cost <= room - sum(spent.values()) and spent.get(title, 0) + cost <= limit
+            if number not in kept and (fits or choice.worth >= PINNED):
+                spent[title] = spent.get(title, 0) + cost
+                kept[number] = choice
+    return [kept[number] for number in sorted(kept)]
+
+
+def _brief(
+    lines: Sequence[tuple[Fact, str]], tier: Tier, budget: int, about: briefs.About, nonce: str
+) -> Brief:
+    return Brief(
+        tier=tier,
+        budget=budget,
+        tokens=0,
+        sections=briefs.sections(lines),
+        title=about.title,
+        source=about.source,
+        nonce=nonce,
+    )
+
+
+def _too_small(tokens: int, budget: int) -> BadInput:
+    return BadInput(
+        what=f"A budget of {budget} tokens cannot hold what the person insists on: that takes {tokens}.",
+        next=f"segue pack --budget {tokens}; no brief is made without it",
+    )
+
+
+def _not_passed(facts: Sequence[Fact], kept: Sequence[_Choice], tier: Tier) -> tuple[str, ...]:
+    """What was left out, kind by kind, with the reason."""
+    chosen = {index for choice in kept for index in choice.facts}
+    counts: dict[tuple[str, str], int] = {}
+    for index, fact in enumerate(facts):
+        if index not in chosen and (reason := _reason(fact, tier)) and fact.kind != "name":
+            counts[fact.kind, reason] = counts.get((fact.kind, reason), 0) + 1
+    return tuple(f"{count} × {kind}: {reason}" for (kind, reason), count in sorted(counts.items()))
+
+
+def _reason(fact: Fact, tier: Tier) -> str:
+    if fact.value in SETTLED:
+        return fact.value
+    if fact.kind not in KINDS:
+        return "no part of a brief"
+    return "over budget" if _may_pass(fact, tier) else f"not at tier {tier}"
+
+
+def _line(fact: Fact, is_kept: bool, tier: Tier, about: briefs.About) -> ReceiptLine:
     if is_kept:
         return ReceiptLine(fact=fact, fate=Fate.PASSED)
-    return ReceiptLine(fact=fact, fate=Fate.NOT_PASSED, reason="over budget")
+    reason = _reason(fact, tier)
+    if about.transcript and fact.entry and _may_pass(fact, tier):
+        pointer = f"{about.transcript}#{fact.entry}"
+        return ReceiptLine(fact=fact, fate=Fate.RECOVERABLE, reason=reason, pointer=pointer, hash=fact.hash)
+    return ReceiptLine(fact=fact, fate=Fate.NOT_PASSED, reason=reason)
 
 
-def render(sections: Iterable[Section]) -> str:
-    """A brief as the receiver reads it."""
-    parts = [
-        _title_line(section.title) + "".join(f"{line}\n" for line in section.lines) for section in sections
-    ]
-    return "".join(["# Handoff\n", *parts])
+class Preservation(Struct, frozen=True):
+    """How much came through: the kinds that there were, those that passed whole, and those that did not."""
+
+    attempted: tuple[str, ...]
+    successful: tuple[str, ...]
+    failed: tuple[str, ...]
+    preservation_score: float
+    """The mean over the kinds of the share that was passed, so that forty files cannot hide a lost constraint;
+    what can be looked up counts half, what is settled or no part of the tier does not count."""
 
 
-def _title(kind: str) -> str:
-    return _title_line(SECTIONS[kind])
-
-
-def _title_line(title: str) -> str:
-    return f"\n## {title}\n"
-
-
-def _sections(facts: Sequence[Fact]) -> tuple[Section, ...]:
-    found = []
-    for kind, title in SECTIONS.items():
-        lines = tuple(_line(fact) for fact in facts if fact.kind == kind)
-        if lines:
-            origin = Origin.HUMAN if kind in ("constraint", "instruction") else Origin.ASSISTANT
-            found.append(Section(title=title, origin=origin, lines=lines))
-    return tuple(found)
-
-
-def _line(fact: Fact) -> str:
-    """A fact as one item of a list, whatever is in it: further lines are indented, so that nothing in a
-    file name or a command can start a section, or an item, of its own."""
-    text = f"{fact.subject}: {fact.value}" if fact.kind in ("file", "command", "test") else fact.value
-    return "- " + "\n  ".join(text.splitlines())
+def preservation(receipt: Receipt) -> Preservation:
+    counts: dict[str, list[float]] = {}
+    for line in receipt.lines:
+        if line.fate is Fate.NOT_PASSED and line.reason != "over budget":
+            continue
+        worth = {Fate.PASSED: 1.0, Fate.RECOVERABLE: 0.5, Fate.NOT_PASSED: 0.0}[line.fate]
+        counts.setdefault(line.fact.kind, []).append(worth)
+    shares = {kind: sum(worths) / len(worths) for kind, worths in counts.items()}
+    return Preservation(
+        attempted=tuple(shares),
+        successful=tuple(kind for kind, share in shares.items() if share == 1),
+        failed=tuple(kind for kind, share in shares.items() if share < 1),
+        preservation_score=sum(shares.values()) / len(shares) if shares else 1.0,
+    )

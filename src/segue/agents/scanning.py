@@ -10,9 +10,9 @@ from typing import Any
 
 import msgspec
 
-from segue import facts
 from segue.agents.reading import INTERRUPT, Reading
 from segue.clock import Moment
+from segue.facts.tone import is_correction
 from segue.model import Ending, Entry, EntryKind, Limit, Mark, Origin, Source, Spend, Transcript, Value
 
 TITLE = 120
@@ -77,7 +77,7 @@ class Tally:
                 self._add_context(entry.spend.at, entry.spend.tokens.total)
         if entry.kind is EntryKind.PROMPT and entry.origin is Origin.HUMAN:
             fields["turns"] += 1
-            fields["corrections"] += fields["turns"] > 1 and facts.is_correction(entry.text)
+            fields["corrections"] += fields["turns"] > 1 and is_correction(entry.text)
             if not fields["title"] or fields["title"].startswith("/"):
                 fields["title"] = title_of(entry.text) or fields["title"]
         fields["interruptions"] += is_interruption(entry)

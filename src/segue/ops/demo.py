@@ -23,7 +23,7 @@ from segue.model import Brief, Receipt, Trigger, Usage
 from segue.ops import handoffs, history, sessions
 from segue.ops.desk import Desk, NewId, open_desk
 
-BUDGET = 400
+BUDGET = 500
 """Small, so that the receipt has something to say about what was left out."""
 
 TRANSCRIPT = Path(demo.__file__).with_name("transcript.jsonl")

@@ -14,8 +14,9 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
-from segue import agents, disk, facts, lifecycle, pack
+from segue import agents, briefs, disk, lifecycle
 from segue.errors import AgentError, AgentFailed, NotFound, Refused
+from segue.facts.ledger import derive
 from segue.lifecycle import Event
 from segue.model import (
     Brief,
@@ -27,9 +28,11 @@ from segue.model import (
     Receipt,
     Session,
     SessionStatus,
-    Tier,
 )
+from segue.ops import briefs as making
+from segue.ops import redaction
 from segue.ops.desk import Desk
+from segue.ops.warm import Meaning
 from segue.store import HANDOFF
 
 RUN_SECONDS = 60
@@ -69,7 +72,11 @@ def prepare(
         raise Refused(
             what=f"Session {session.id} is closed.", next="segue undo opens it again, if you closed it last"
         )
-    brief, receipt = pack.pack(facts.derive(entries), tier=Tier.SELECTIVE, budget=budget)
+    known = derive(entries, Meaning(source))
+    about = briefs.About(title=session.title, source=f"From {agents.get(source).title}.")
+    secrets = making.Secrets(redaction.key(desk), desk.settings.redact_allow)
+    made = making.of_facts(known, about, making.Wish(budget=budget, target=to), secrets)
+    brief, receipt = made.brief, made.receipt
     context = desk.shared.keep(msgspec.json.encode(list(entries)))
     package = Package(
         context=context.hash,
@@ -96,6 +103,10 @@ def prepare(
     return handoff
 
 
+def get(desk: Desk, id: str) -> Handoff:
+    return desk.shared.get(HANDOFF, id)
+
+
 def brief_of(desk: Desk, handoff: Handoff) -> Brief:
     return msgspec.json.decode(desk.shared.content(handoff.package.brief), type=Brief)
 
@@ -107,7 +118,7 @@ def receipt_of(desk: Desk, handoff: Handoff) -> Receipt:
 def execute(desk: Desk, handoff: Handoff, folder: Path) -> Report:
     """Start the target with the brief and read back what it holds."""
     target, reader = agents.starter(handoff.target), agents.reader(handoff.target)
-    text = pack.render(brief_of(desk, handoff).sections)
+    text = briefs.render(brief_of(desk, handoff))
     brief_file = folder / f"{handoff.id}.md"
     disk.write_file(brief_file, text.encode())
     probes = probes_for(receipt_of(desk, handoff))
@@ -169,11 +180,11 @@ def validate(desk: Desk, report: Report) -> Report:
 
 QUESTIONS = {
     "constraint": ("What did the person last rule out or insist on?", ""),
-    "test": ("Which test fails?", "failing"),
-    "file": ("Which file was changed last?", ""),
+    "test": ("Which test fails?", ""),
+    "file": ("Which file was changed last?", ": {value}"),
     "next step": ("What is next?", ""),
 }
-"""For each kind of fact a question, and the word that a fitting line must hold."""
+"""For each kind of fact a question, and what a fitting line must hold."""
 
 
 def probes_for(receipt: Receipt) -> tuple[Probe, ...]:
@@ -183,7 +194,12 @@ def probes_for(receipt: Receipt) -> tuple[Probe, ...]:
         if line.fact.kind != "test" or line.fact.value == "failing":
             latest[line.fact.kind] = line.fact
     return tuple(
-        Probe(question, pack.SECTIONS[kind], about, latest[kind].subject or latest[kind].value)
+        Probe(
+            question,
+            briefs.title_of(latest[kind]),
+            about.format(value=latest[kind].value),
+            latest[kind].subject or latest[kind].value,
+        )
         for kind, (question, about) in QUESTIONS.items()
         if kind in latest
     )

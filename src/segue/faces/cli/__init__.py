@@ -49,7 +49,13 @@ COMMANDS = {
     ),
     "transcripts": Listed("Work", "what agents left on this machine: list, search, read", "transcripts"),
     "session": Listed("Work", "the pieces of work that handoffs belong to", "session"),
+    "pack": Listed("Work", "make a brief of a transcript: what the next agent needs", "pack"),
+    "show": Listed("Work", "what was passed, what was not, and why", "pack"),
+    "diff": Listed("Work", "compare two briefs, handoffs or moments", "pack"),
+    "task": Listed("Work", "what a session is about; say it yourself where it is wrong", "task"),
     "rate": Listed("Work", "say how content you are with this folder's session", "check"),
+    "protocol": Listed("Work", "handoff documents: check, reduce to a narrower tier, schema", "protocol"),
+    "redact": Listed("Work", "a file with a placeholder for every secret in it", "redact"),
     "log": Listed("History", "what was changed, by whom and when; verify that it is whole", "log"),
     "undo": Listed("History", "take back Segue's last step (never your code)", "log"),
     "config": Listed("Settings", "read and change settings", "config"),
@@ -64,7 +70,6 @@ COMMANDS = {
     "run": Listed("Not in this version yet", "work unattended; move on at a limit"),
     "give": Listed("Not in this version yet", "hand this work to a colleague"),
     "take": Listed("Not in this version yet", "accept what was handed to you"),
-    "show": Listed("Not in this version yet", "what was passed, what was not, and why"),
     "init": Listed("Not in this version yet", "set up the agents on this machine"),
 }
 

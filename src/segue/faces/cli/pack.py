@@ -1,0 +1,199 @@
+"""`segue pack`, `segue show`, `segue diff`: make a brief, look at what it passed, and compare."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import click
+from msgspec import Struct
+
+from segue import pack as packing
+from segue.faces import render
+from segue.faces.cli.frame import Frame, answers, to_json
+from segue.model import Fact, Fate, Receipt, Tier
+from segue.ops import briefs, compare
+from segue.ops.briefs import Made, Wish
+from segue.ops.compare import Changed, Difference
+from segue.rewrite import Change
+
+LINES = 12
+"""How many facts of a kind are listed, unless all are asked for."""
+FEW = 5
+
+
+@click.command()
+@click.argument("transcript", required=False, metavar="[TRANSCRIPT_FILE_OR_ID]")
+@click.option(
+    "--budget", type=int, metavar="TOKENS", help="At most this long; by default what the tier needs."
+)
+@click.option(
+    "--tier",
+    type=click.Choice(list(Tier), case_sensitive=False),
+    default=Tier.SELECTIVE,
+    show_default=True,
+    help="How much may be passed.",
+)
+@click.option(
+    "--for", "target", metavar="AGENT", default="", help="Who will read it: decides how tokens are counted."
+)
+@click.option(
+    "--rewrite",
+    metavar="MODEL",
+    default="",
+    help="Let a model of the llm library make the agent's prose shorter; it gets that prose, without secrets.",
+)
+@click.option("--markdown", "is_markdown", is_flag=True, help="Print Markdown, for agents: the default.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON, for programs.")
+@click.option("--debug", is_flag=True, help="Show the traceback of what goes wrong.")
+@click.pass_obj
+def pack(
+    frame: Frame,
+    transcript: str | None,
+    budget: int | None,
+    tier: str,
+    target: str,
+    rewrite: str,
+    is_markdown: bool,
+    as_json: bool,
+    debug: bool,
+) -> None:
+    """Make a brief of a transcript, or of this folder's last one: what the next agent needs, within a budget.
+
+    The brief goes to stdout. No agent is started, and nothing leaves this machine but what --rewrite sends.
+    """
+    frame.debug = frame.debug or debug
+    frame.as_json = (frame.as_json or as_json) and not is_markdown
+    made = briefs.packed(frame.desk, transcript, Wish(Tier(tier), budget, target, rewrite), tell=frame.say)
+    frame.print(to_json(made.brief) if frame.as_json else made.text.rstrip("\n"))
+    for change in made.changes:
+        frame.say(render.clean(_changed(change)))
+    frame.say(_told(made))
+
+
+def _changed(change: Change) -> str:
+    """What became of a text that a model was asked to rewrite."""
+    if change.problem:
+        return f"{change.before:,} characters stay as they were: {change.problem}"
+    told = f"{change.before:,} characters are {change.after:,} now"
+    for what, items in (("put back", change.put_back), ("left out as made up", change.dropped)):
+        if items:
+            more = f" and {len(items) - FEW} more" if len(items) > FEW else ""
+            told += f"; {what}: {', '.join(render.short(item, 60) for item in items[:FEW])}{more}"
+    return told
+
+
+def _told(made: Made) -> str:
+    receipt = made.receipt
+    return (
+        f"{made.id}: {made.brief.tokens:,} of {made.brief.budget:,} tokens ({made.brief.counter}); "
+        f"{receipt.count(Fate.PASSED)} facts passed, {receipt.count(Fate.RECOVERABLE)} recoverable, "
+        f"{receipt.count(Fate.NOT_PASSED)} not passed"
+        + (f"; {render.plural(receipt.redacted, 'secret')} replaced" if receipt.redacted else "")
+        + f". segue show {made.id} tells which."
+    )
+
+
+def show_screen(shown: Made | list[str]) -> str:
+    if isinstance(shown, list):
+        if not shown:
+            return "No brief was made yet. segue pack makes one."
+        return "\n".join(shown[:20]) + "\nsegue show ID tells what one of them passed."
+    brief, receipt = shown.brief, shown.receipt
+    kept = packing.preservation(receipt)
+    lines = [
+        f"{shown.id}  {render.clean(render.short(brief.title or brief.source, 70))}",
+        f"{brief.tier}, {brief.tokens:,} of {brief.budget:,} tokens, counted by {brief.counter}",
+        f"Preserved: {kept.preservation_score:.0%} of what was attempted "
+        f"({len(kept.attempted)} kinds: {len(kept.successful)} whole, {len(kept.failed)} not)",
+    ]
+    if brief.rewritten_by:
+        lines.append(f"Its prose was rewritten by {render.clean(brief.rewritten_by)}.")
+    lines += _fates(receipt)
+    return "\n".join(lines)
+
+
+def _fates(receipt: Receipt) -> list[str]:
+    rows: list[tuple[str, ...]] = [("kind", "passed", "recoverable", "not passed", "why")]
+    for kind in dict.fromkeys(line.fact.kind for line in receipt.lines):
+        own = [line for line in receipt.lines if line.fact.kind == kind]
+        counts = Counter(line.fate for line in own)
+        why = Counter(line.reason for line in own if line.reason)
+        rows.append(
+            (
+                kind,
+                *(str(counts[fate] or "-") for fate in Fate),
+                ", ".join(f"{reason} ({count})" for reason, count in why.most_common(3)),
+            )
+        )
+    return ["", render.table(rows, right={1, 2, 3})]
+
+
+class Asked(Struct, frozen=True):
+    shown: Made | list[str]
+    with_facts: bool
+
+
+def _shown(asked: Asked) -> str:
+    screen = show_screen(asked.shown)
+    if not asked.with_facts or isinstance(asked.shown, list):
+        return screen
+    lines = [screen, ""]
+    for line in asked.shown.receipt.lines:
+        where = f"  {line.pointer}" if line.pointer else ""
+        why = f" ({line.reason})" if line.reason else ""
+        lines.append(render.clean(f"{line.fate.value:<12} {_named(line.fact)}{why}{where}"))
+    return "\n".join(lines)
+
+
+@click.command()
+@click.argument("id", required=False)
+@click.option("--facts", "with_facts", is_flag=True, help="Every fact, with what became of it.")
+@answers(_shown, data=lambda asked: asked.shown)
+def show(frame: Frame, id: str | None, with_facts: bool) -> Asked:
+    """Show what a brief passed, what it did not, and why. Without an ID, list the briefs that were made."""
+    return Asked(briefs.made(frame.desk) if id is None else briefs.get(frame.desk, id), with_facts)
+
+
+def _named(fact: Fact) -> str:
+    said = f"{fact.subject}: {fact.value}" if fact.subject and fact.subject != fact.value else fact.value
+    return f"{fact.kind}: {render.short(' '.join(said.split()), 100)}"
+
+
+def diff_screen(found: Difference) -> str:
+    lines = [f"{render.clean(found.before)} -> {render.clean(found.after)}"]
+    lines += _part("New", [_named(fact) for fact in found.added])
+    lines += _part("Changed", [_turned(change) for change in found.changed])
+    lines += _part("Gone", [_named(fact) for fact in found.gone])
+    lines += _part("Passed in one only", [_turned(change) for change in found.fates])
+    return "\n".join(lines) if len(lines) > 1 else f"{lines[0]}\nNo difference."
+
+
+def _turned(change: Changed) -> str:
+    subject = render.short(" ".join(change.subject.split()), 80)
+    return f"{change.kind}: {subject}: {render.short(change.before, 40)} -> {render.short(change.after, 40)}"
+
+
+def _part(title: str, items: list[str]) -> list[str]:
+    if not items:
+        return []
+    shown = ["  " + render.clean(item) for item in items[:LINES]]
+    more = (
+        [render.dim(f"  and {len(items) - LINES} more (--json has them all)")] if len(items) > LINES else []
+    )
+    return ["", f"{title} ({len(items)})", *shown, *more]
+
+
+@click.command()
+@click.argument("before", metavar="A")
+@click.argument("after", metavar="B")
+@answers(diff_screen)
+def diff(frame: Frame, before: str, after: str) -> Difference:
+    """Compare two briefs, handoffs or moments.
+
+    A and B are each the id of a brief or handoff, a transcript (its id or file), or a transcript at a moment:
+    ID@2026-11-16T10:00:00Z.
+    """
+    return compare.compare(frame.desk, before, after)
+
+
+COMMANDS = {"pack": pack, "show": show, "diff": diff}

@@ -1,0 +1,124 @@
+"""What the work is about just now: names and files by how much they were used, and how lately.
+
+What an agent touches next is mostly what it touched last. Every use gives heat that goes in two ways: most of it
+within a few steps, the rest in the course of hundreds; so only the last hundreds of steps are kept. What results
+showed counts for the last few of them alone: of all that they ever showed, hardly anything is used again.
+"""
+
+from __future__ import annotations
+
+import math
+
+from msgspec import Struct
+
+from segue.facts.mentions import names, paths
+from segue.model import Fact, Origin
+
+QUICK, SLOW = 20, 300
+"""After how many steps heat has gone to a third, of either sort."""
+LASTING = 0.5
+"""How much of the slow sort counts."""
+KEPT = 600
+"""How many steps are kept."""
+SHOWN, SHOWN_QUICK = 15, 8
+"""The same for what results showed."""
+TIDIED = 100
+"""After how many steps what is too long ago is thrown away."""
+TOLD = 80
+HOT = 0.4
+"""What is cooler than this is used again one time in ten."""
+LONGEST = 20_000
+SHORTEST = 4
+
+USED = {"edit": 0.7, "read": 1.2, "run": 0.8, "search": 0.7, "other": 1.0, "reply": 0.6, "prompt": 0.3}
+SAW = {"read": 0.8, "search": 0.4, "run": 0.4, "edit": 0.3, "failed": 0.4}
+"""What a use of either sort is worth."""
+
+
+class Use(Struct):
+    """One step: a text that was used or shown, or, once it was looked through, what it names."""
+
+    heat: float
+    step: int
+    is_shown: bool
+    home: str = ""
+    """The file that it was put into."""
+    text: str = ""
+    named: list[str] | None = None
+
+    def names(self) -> list[str]:
+        if self.named is None:
+            self.named = [form for form in forms(self.text) if SHORTEST <= len(form) <= 200]
+            self.text = ""
+        return self.named
+
+
+class Spot(Struct):
+    """How hot a name is, and where it belongs."""
+
+    heat: float = 0.0
+    home: str = ""
+
+
+class Heat(Struct):
+    uses: list[Use] = []
+    step: int = 0
+
+    def used(self, text: str, how: str, home: str = "") -> None:
+        """What a text names was used."""
+        if text:
+            self.uses.append(Use(USED[how], self.step, False, home, text[:LONGEST]))
+
+    def saw(self, text: str, how: str) -> None:
+        """A result showed what a text names."""
+        if how in SAW and text:
+            self.uses.append(Use(SAW[how], self.step, True, "", text[:LONGEST]))
+
+    def tick(self) -> None:
+        """One more step; what is too long ago is forgotten, in one go from time to time."""
+        self.step += 1
+        if self.step % TIDIED == 0:
+            self.uses = [
+                use for use in self.uses if self.step - use.step <= (SHOWN if use.is_shown else KEPT)
+            ]
+
+    def now(self) -> dict[str, Spot]:
+        """Everything that is hot, by its name; a file by the last part of its path."""
+        spots: dict[str, Spot] = {}
+        for use in self.uses:
+            age = self.step - use.step
+            if use.is_shown:
+                heat = use.heat * math.exp(-age / SHOWN_QUICK) if age <= SHOWN else 0.0
+            else:
+                heat = use.heat * (math.exp(-age / QUICK) + LASTING * math.exp(-age / SLOW))
+            for name in use.names():
+                spot = spots.setdefault(name, Spot())
+                spot.heat += heat
+                spot.home = use.home or spot.home
+        return spots
+
+
+def forms(text: str) -> list[str]:
+    """What a text names, each in the form by which it is counted: a file without its folder, a member without
+    what it is a member of."""
+    found = [path.rpartition("/")[2] for path in paths(text)]
+    for name in names(text):
+        found += [part for part in name.split(".") if "_" in part or not (part.islower() or part.istitle())]
+    return list(dict.fromkeys(found))
+
+
+def heat_of(path: str, spots: dict[str, Spot]) -> float:
+    spot = spots.get(path.rpartition("/")[2])
+    return spot.heat if spot else 0.0
+
+
+def facts(spots: dict[str, Spot], n: int, told: set[str]) -> list[Fact]:
+    """The hottest names that are not told as files already, each with the file that it was last put into."""
+    known = {path.rpartition("/")[2] for path in told}
+    hot = sorted((-spot.heat, name) for name, spot in spots.items() if spot.heat >= HOT and name not in known)
+    return [
+        Fact(
+            kind="name", subject=name, value=spots[name].home, entry="", origin=Origin.TOOL, n=n, weight=-cold
+        )
+        for cold, name in hot[:TOLD]
+    ]

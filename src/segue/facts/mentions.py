@@ -1,0 +1,147 @@
+"""What a text names: addresses, commits, tickets, ports, versions, paths and identifiers.
+
+It runs over whole transcripts, so every pattern here is linear: what repeats is possessive or bounded, and what
+can be decided word by word is decided once for each distinct word.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+
+from msgspec import Struct
+
+LONGEST_NAME = 80
+LONGEST_PATH = 250
+
+
+class Mention(Struct, frozen=True):
+    kind: str
+    """'url', 'commit', 'id' (an issue, a ticket, a UUID), 'port', 'version', 'path' or 'identifier'."""
+    text: str
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+# Paths and identifiers
+
+TOKEN = re.compile(r"[\w@~./\\+$#-]{2,}+")
+"""What a path may be made of, or a ticket, or a version."""
+ENDING = re.compile(r"[A-Za-z][A-Za-z0-9]{0,9}")
+BARE_FILES = _words(
+    "Makefile Dockerfile Gemfile Rakefile Procfile Justfile Vagrantfile Jenkinsfile LICENSE CODEOWNERS .gitignore .env"
+    " .dockerignore .gitattributes .npmrc .prettierrc .eslintrc .editorconfig .nvmrc"
+)
+ENDINGS = _words(
+    "py pyi ipynb js jsx mjs cjs ts tsx mts cts vue svelte astro go rs rb erb php java kt kts scala groovy gradle swift"
+    " m mm c h cc cpp cxx hpp hh cs fs fsx vb ex exs erl hs ml mli elm clj cljs lua pl pm r jl dart zig nim sh bash zsh"
+    " fish ps1 bat sql graphql proto json jsonl json5 yaml yml toml ini cfg conf env xml html htm css scss sass less md"
+    " mdx rst txt csv tsv log lock tf tfvars hcl nix cmake mk png jpg jpeg gif svg webp ico pdf db sqlite wasm patch"
+    " diff snap tmpl j2 plist properties sum mod service parquet zip gz tar tgz zst whl jar exe dll so dylib feature"
+)
+"""What makes a bare word with a dot in it a file and not an attribute."""
+NO_ATTRIBUTES = ENDINGS | _words("com org net io dev ai app co edu gov de fr uk")
+"""What ends no dotted name: those, and the ends of domains."""
+NAME = re.compile(r"[A-Za-z_$][\w$]*+(?:\.[A-Za-z_$][\w$]*+)*+")
+HUMP = re.compile(r"[a-z0-9][A-Z]|[a-zA-Z0-9]_[a-zA-Z0-9]|^_++[a-z]|[A-Z]{2}[a-z]{2}")
+TICKED = re.compile(r"`([^`\s]{2,80}+)`")
+
+
+def paths(text: str) -> list[str]:
+    """The file paths in a text, each once, in order: with a folder and an ending, or with the ending of a file."""
+    return _paths(dict.fromkeys(TOKEN.findall(text)))
+
+
+def _paths(tokens: Iterable[str]) -> list[str]:
+    likely = [word.partition("#")[0] for word in tokens if "." in word or "/" in word or word in BARE_FILES]
+    found = (word[1:] if word[:1] == "@" and word[1:2] != "/" else word for word in likely)
+    return [word for word in dict.fromkeys(word.rstrip(".-") for word in found) if _is_path(word)]
+
+
+def _is_path(word: str) -> bool:
+    if len(word) > LONGEST_PATH or "//" in word or "@" in word[1:] or "..." in word:
+        return False
+    name = word.rpartition("/")[2]
+    if name in BARE_FILES:
+        return True
+    stem, _, ending = name.rpartition(".")
+    if stem and ENDING.fullmatch(ending):
+        return "/" in word or ending.lower() in ENDINGS
+    # Without an ending: only what starts somewhere known and goes deeper than 'and/or' would.
+    return word.startswith(("/", "./", "../", "~/")) and word.count("/") > 1 and name[:1].isalnum()
+
+
+def names(text: str) -> list[str]:
+    """The identifiers in a text, each once, in order: snake_case, camelCase, PascalCase, CONSTANT_CASE, dotted."""
+    return [word for word in dict.fromkeys(NAME.findall(text)) if _is_name(word)]
+
+
+def _is_name(word: str) -> bool:
+    if not 3 <= len(word) <= LONGEST_NAME:
+        return False
+    if "." in word:
+        heads = word.split(".")
+        return heads[-1].lower() not in NO_ATTRIBUTES and min(map(len, heads)) > 1 and not word.isupper()
+    # What is a third of digits is a hash or encoded.
+    return HUMP.search(word) is not None and 3 * sum(map(str.isdigit, word)) < len(word)
+
+
+# All of them
+
+URL = re.compile(r"\b(?:https?|ssh|git|wss?|postgres(?:ql)?|redis|mongodb|file)://[^\s<>\"'`|\\^{}]{2,500}+")
+ID = re.compile(
+    r"(?P<uuid>[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12})|(?:[\w.-]+/[\w.-]+)?#[1-9]\d{0,4}"
+    r"|(?P<ticket>(?!(?:UTF|ISO|SHA|RFC|UTC|GMT|HTTP|MD|AES|RSA|IEEE|PEP|BASE|GPT)-)[A-Z]{2,10}-[1-9]\d{0,6})"
+)
+VERSION = re.compile(
+    r"(?:@?[A-Za-z][\w./-]*@[\^~]?v?|v)\d{1,5}(?:\.\d{1,6}){1,3}(?:[-+][0-9A-Za-z.+-]{1,30})?|[A-Za-z][\w./-]*@v\d{1,5}"
+)
+PINNED = re.compile(r"[A-Za-z][\w.-]{0,60}==\d[\w.+-]{0,30}")
+SAID_VERSION = re.compile(r"ersion:? v?(\d{1,5}(?:\.\d{1,6}){1,3})(?![\w.]*\w)")
+HEX = re.compile(r"(?=[a-f]*\d)[0-9a-f]{7,40}")
+COMMIT = re.compile(
+    r"\b(?:commits?|sha|hash|revision|rev|HEAD|fixed (?:in|by)|reverts?|cherry-pick|merged?|rebased? onto|pushed|bisect"
+    r"|checkout|git show|git revert)\b[\s:=(`'\"@]{1,4}+([0-9a-f]{7,40})\b",
+    re.IGNORECASE,
+)
+ADDRESS_PORT = re.compile(r":(\d{2,5})(?![\d.])")
+HOSTS = ("localhost", "127.0.0.1", "0.0.0.0", "[::1]", "[::]", "host.docker.internal")  # noqa: S104 - read, not bound
+NAMED_PORT = re.compile(r"(?<![A-Za-z])[Pp](?:ort|ORT)s?(?: is| number)?[ =:]{1,2}+(\d{2,5})(?![\d.])")
+
+
+def mentions(text: str) -> tuple[Mention, ...]:
+    """Everything that a text names, each once; addresses first, identifiers last."""
+    return tuple(dict.fromkeys(_mentions(text)))
+
+
+def _mentions(text: str) -> Iterator[Mention]:
+    yield from (Mention("port", port) for port in _ports(text))
+    if "://" in text:
+        yield from (Mention("url", found.rstrip(".,;:!?)]*")) for found in URL.findall(text))
+        text = URL.sub(" ", text)
+    tokens = dict.fromkeys(token.rstrip(".-") for token in dict.fromkeys(TOKEN.findall(text)))
+    yield from (Mention("id", token) for token in tokens if ID.fullmatch(token[:200]))
+    if any(HEX.fullmatch(token) for token in tokens):
+        yield from (
+            Mention("commit", sha.lower()) for sha in COMMIT.findall(text) if HEX.fullmatch(sha.lower())
+        )
+    yield from (Mention("version", version) for version in _versions(text, tokens))
+    yield from (Mention("path", path) for path in _paths(tokens))
+    ticked = (word.removesuffix("()") for word in TICKED.findall(text))
+    quoted = [word for word in ticked if NAME.fullmatch(word) and not _is_path(word)]
+    yield from (Mention("identifier", name) for name in (*quoted, *names(text)))
+
+
+def _ports(text: str) -> Iterator[str]:
+    told = (found[1] for found in ADDRESS_PORT.finditer(text) if text.endswith(HOSTS, 0, found.start()))
+    yield from (port for port in (*told, *NAMED_PORT.findall(text)) if int(port) < 1 << 16)
+
+
+def _versions(text: str, tokens: Iterable[str]) -> Iterator[str]:
+    yield from (
+        token for token in tokens if ("@" in token or token[:1] == "v") and VERSION.fullmatch(token[:200])
+    )
+    yield from PINNED.findall(text) if "==" in text else ()
+    yield from (f"version {found}" for found in SAID_VERSION.findall(text))

@@ -1,0 +1,163 @@
+"""What a command that was run changes in a ledger: its own status, tests, errors, files, commits."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from segue.acts import Act, Deed
+from segue.facts import files, outcomes, shell
+from segue.facts.mentions import mentions
+from segue.model import Entry
+
+if TYPE_CHECKING:
+    from segue.facts.ledger import Ledger
+
+COMMITS = re.compile(r"\bgit\b[^|;&]{0,80}\bcommit\b")
+LOOK = 0.1
+"""What a command that only looks is worth, beside one that does something."""
+STEP_IN = re.compile(r"^(?:cd (?:'[^']*'|\"[^\"]*\"|[^\s;&|]+) ?(?:&&|;) ?)+")
+CUT = re.compile(r"(?: ?(?:2>&1|\| ?(?:tail|head|cat)(?: -[\w= ]{0,12})?))+$")
+INPUT = re.compile(r"(<<-?\s*['\"]?\w+['\"]?)\n.*", re.DOTALL)
+SELECTION = re.compile(
+    r"::|/| -(?:k|t|run|m|-grep|-filter|-testNamePattern|-tests)[ =]|(?:\.|_)(?:test|spec)\.\w+|\btest_\w+\.\w+"
+)
+"""What shows that a run is of some tests only."""
+WORD = re.compile(r"[\w.-]+")
+COMPLAINT = re.compile(
+    r"\b(?:error|fail(?:ed|ure)?|fatal|panic|exception|not found|no such|denied|cannot|can't|could not|unable|refused"
+    r"|invalid|missing|conflict|timed? ?out)\b",
+    re.IGNORECASE,
+)
+TELLING = re.compile(r"://|localhost|127\.0\.0\.1|port|==|@", re.IGNORECASE)
+"""What a command must hold to name an address, a port or a version."""
+SEEN = 40_000
+"""How much of an output is looked at: its beginning and its end."""
+EFFECTS = {"deleted": Deed.DELETE, "renamed": Deed.MOVE, "created": Deed.WRITE, "touched": Deed.EDIT}
+
+
+def add(ledger: Ledger, act: Act, call: Entry, result: Entry, is_done: bool) -> None:
+    command = shell.plain(act.subject, ledger.folder)
+    if not command:
+        return
+    output = _seen(result.text)
+    purpose = shell.purpose(act.subject)
+    _add_status(ledger, act, command, purpose, output, result, is_done)
+    if purpose == "test" or not is_done:
+        _add_tests(ledger, command, output, result, is_done)
+    if is_done:
+        _resolve(ledger, command, purpose)
+        # What the person would not allow then, they allowed now.
+        ledger.facts.get("decision", {}).pop(act.subject.strip()[:1000], None)
+    elif purpose != "look":
+        _add_errors(ledger, command, output, result)
+    if is_done:
+        for effect in shell.effects(act.subject):
+            done = Act(deed=EFFECTS[effect.kind], subject=effect.path, to=effect.to)
+            ledger.files.add(
+                done, files.relative(effect.path, ledger.folder), result, ledger.n, ledger.folder
+            )
+    _add_git(ledger, act, output, result)
+    for found in mentions(act.subject[:2000]) if TELLING.search(act.subject, 0, 2000) else ():
+        if found.kind in ("url", "port", "version"):
+            ledger.put(found.kind, found.text, "used", call)
+
+
+def as_run(command: str) -> str:
+    """A command in its own words, on one line, without the step into a folder and the cutting of output around it."""
+    line = " ".join(INPUT.sub(r"\1 …", command[:4000], count=1).split())
+    return CUT.sub("", STEP_IN.sub("", line))
+
+
+def _seen(output: str) -> str:
+    return output if len(output) <= SEEN else output[: SEEN // 4] + "\n" + output[-SEEN * 3 // 4 :]
+
+
+def _add_status(
+    ledger: Ledger, act: Act, command: str, purpose: str, output: str, result: Entry, is_done: bool
+) -> None:
+    if is_done:
+        value = "passed"
+    elif result.status:
+        value = f"failed with status {result.status}"
+    else:
+        value = "failed"
+    tally = outcomes.tally_in(output) if purpose == "test" else None
+    told = f"{tally.passed} passed, {tally.failed} failed" if tally else ""
+    ledger.put("command", command, value, result, note=told)
+    fact = ledger.facts["command"][command]
+    # What only looks, or is told as a commit, is told last.
+    weight = LOOK if purpose == "look" or (is_done and COMMITS.search(act.subject)) else 1.0
+    ledger.facts["command"][command] = msgspec.structs.replace(fact, weight=weight, text=as_run(act.subject))
+
+
+def _add_errors(ledger: Ledger, command: str, output: str, result: Entry) -> None:
+    found = [(outcomes.subject_of(problem), problem.text) for problem in outcomes.errors_in(output)]
+    if not found and (line := _complaint(output)):
+        found = [(line, line)]
+    for subject, text in found:
+        ledger.put("error", subject, "open", result, note=text)
+        ledger.blamed[subject] = command
+
+
+def _complaint(output: str) -> str:
+    """The line of a failed command's output that says why, where it has none of the usual forms."""
+    lines = [line.strip()[:200] for line in output[-4000:].splitlines() if len(line.strip()) > 8]
+    return next((line for line in lines if COMPLAINT.search(line)), "")
+
+
+def _add_tests(ledger: Ledger, command: str, output: str, result: Entry, is_done: bool) -> None:
+    for name, is_passing in outcomes.tests_in(output).items():
+        for other in ledger.tests.get(_tail(name), ()):
+            # The same test, told from another folder.
+            ledger.facts.get("test", {}).pop(other, None)
+        ledger.tests[_tail(name)] = [name]
+        ledger.put("test", name, "passing" if is_passing else "failing", result, note=command)
+    tally = outcomes.tally_in(output)
+    if is_done and (tally is None or not tally.failed):
+        # A run that passed as a whole: what failed in the same run before, or in a part of it, passes now.
+        for name, fact in list(ledger.facts.get("test", {}).items()):
+            if fact.value == "failing" and (fact.note == command or _covers(command, fact.note, name)):
+                ledger.put("test", name, "passing", result, note=command)
+
+
+def _tail(test: str) -> str:
+    """A test's name without the folder of its file."""
+    file, mark, rest = test.partition("::")
+    return file.rpartition("/")[2] + mark + rest if mark else test
+
+
+def _covers(command: str, other: str, test: str) -> bool:
+    """Whether a run of tests takes in a test that another one ran: it names the test or its file, or is a run of the
+    same program that selects none."""
+    file, _, name = test.rpartition("::")
+    name = name.partition("/")[0] if not file else name.partition("[")[0]
+    if (file and file.split("::")[0] in command) or name in WORD.findall(command):
+        return True
+    return command.split()[:2] == other.split()[:2] and not SELECTION.search(command.replace("./...", ""))
+
+
+def _resolve(ledger: Ledger, command: str, purpose: str) -> None:
+    """What a command complained of is resolved when it, or one of its kind that takes it in, succeeds."""
+    for subject, fact in list(ledger.facts.get("error", {}).items()):
+        if fact.value == "open":
+            by = ledger.blamed.get(subject, "")
+            if by == command or by.startswith(command) or (purpose and _is_same_tool(command, by)):
+                ledger.facts["error"][subject] = msgspec.structs.replace(fact, value="resolved", n=ledger.n)
+
+
+def _is_same_tool(command: str, other: str) -> bool:
+    return command.split()[:2] == other.split()[:2] and len(command) <= len(other)
+
+
+def _add_git(ledger: Ledger, act: Act, output: str, result: Entry) -> None:
+    git = shell.git_of(act.subject, output)
+    if git.branch:
+        ledger.branch = git.branch
+        ledger.put("branch", "", git.branch, result)
+    for sha, subject in git.commits:
+        ledger.put("commit", sha, subject or "made", result)
+    for address in git.pull_requests:
+        ledger.put("pull request", address, "opened", result)

@@ -1,0 +1,244 @@
+"""Briefs: from a transcript to what the next agent reads, with its receipt.
+
+transcript -> ledger (warm) -> facts -> secrets out -> pack -> a second look for secrets -> kept
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+
+from segue import agents, briefs, fence, pack, redact, rewrite, tokens
+from segue.agents import llm
+from segue.errors import BadInput, NotFound, SecretsLeft
+from segue.model import Brief, Fact, Receipt, Tier
+from segue.ops import redaction, sessions, transcripts, warm
+from segue.ops.desk import Desk
+from segue.ops.found import Work
+from segue.ops.warm import Warm
+from segue.pack import Packed
+from segue.rewrite import Asked, Change, Rewriter
+from segue.store.papers import Papers
+
+BUDGET = 8000
+KEY = b"segue, no secret"
+"""For what leaves no trace: where nothing is kept, placeholders need not be told from those of others."""
+NARROW = 2000
+"""The budget of the tiers that pass little."""
+SMALLEST = 200
+WINDOW = 200_000
+"""How much a target holds that does not tell."""
+TEXTS = ("subject", "value", "note", "text")
+APART = "\n\x1e\x1e\n"
+MOST_BRIEFS = 200
+MOST_LEDGERS = 50
+
+
+class Made(Struct, frozen=True):
+    """A brief, and what became of every fact."""
+
+    id: str
+    brief: Brief
+    receipt: Receipt
+    changes: tuple[Change, ...] = ()
+    """What became of each text that a model was asked to rewrite."""
+
+    @property
+    def text(self) -> str:
+        return briefs.render(self.brief)
+
+
+class Wish(Struct, frozen=True):
+    """How a brief is to be made."""
+
+    tier: Tier = Tier.SELECTIVE
+    budget: int | None = None
+    target: str = ""
+    """The agent it is for."""
+    rewrite: str = ""
+    """The model that makes an agent's prose shorter; none if empty."""
+
+
+class Secrets(Struct, frozen=True):
+    """What it takes to keep them out: the key of the placeholders, and what is known to be none."""
+
+    key: bytes
+    allow: tuple[str, ...] = ()
+
+
+Tell = Callable[[str], None]
+
+
+def _to_nobody(_text: str) -> None:
+    pass
+
+
+def pack_file(
+    path: Path | str,
+    *,
+    budget: int = BUDGET,
+    tier: Tier = Tier.SELECTIVE,
+    target: str = "",
+    rewriter: Rewriter | None = None,
+) -> Made:
+    """The brief of a file, with nothing kept and no settings read."""
+    source = transcripts.recognise(Path(path))
+    return make(warm.open_warm(source), Wish(tier, budget, target), Secrets(KEY), rewriter=rewriter)
+
+
+def packed(desk: Desk, name: str | None, wish: Wish, tell: Tell = _to_nobody) -> Made:
+    """The brief of a transcript: named by its id or file, or this folder's last one. It can be looked at later.
+    `tell` hears what goes to a model before it goes."""
+    refuse_impossible(wish)
+    known = _warm(desk, name)
+    made = make(known, wish, Secrets(redaction.key(desk), desk.settings.redact_allow), tell=tell)
+    _papers(desk).put(made.id, msgspec.json.encode(made))
+    return made
+
+
+def refuse_impossible(wish: Wish) -> None:
+    if wish.target:
+        agents.get(wish.target)
+    if wish.rewrite:
+        llm.get(wish.rewrite)
+    if wish.budget is not None and wish.budget < SMALLEST:
+        raise BadInput(
+            what=f"A budget of {wish.budget} tokens holds no brief: the least is {SMALLEST}.",
+            next=f"segue pack --budget {BUDGET}",
+        )
+
+
+def make(
+    known: Warm, wish: Wish, secrets: Secrets, *, rewriter: Rewriter | None = None, tell: Tell = _to_nobody
+) -> Made:
+    """The same value for the same transcript, wish and key, and the same words of a model."""
+    return of_facts(known.facts(), _about(known), wish, secrets, rewriter=rewriter, tell=tell)
+
+
+def of_facts(
+    facts: tuple[Fact, ...],
+    about: briefs.About,
+    wish: Wish,
+    secrets: Secrets,
+    *,
+    rewriter: Rewriter | None = None,
+    tell: Tell = _to_nobody,
+) -> Made:
+    """`rewriter` makes an agent's prose shorter; where it is left out, the model that the wish names does."""
+    agent = agents.get(wish.target) if wish.target else None
+    facts, about, replaced = _cleaned(facts, about, secrets)
+    budget = wish.budget or _budget(wish.tier, agent.context_window if agent else None)
+    counter = tokens.counter(agent.vendor if agent else "")
+    nonce = fence.nonce(secrets.key, "\n".join(fact.entry for fact in facts))
+
+    def within(facts: Sequence[Fact], budget: int) -> Packed:
+        return pack.pack(facts, tier=wish.tier, budget=budget, counter=counter, about=about, nonce=nonce)
+
+    def clean(text: str) -> str:
+        return redact.redact(text, key=secrets.key, allow=secrets.allow).text
+
+    if asked := _asked(wish, secrets, rewriter, tell):
+        result, changes = rewrite.packed(facts, budget, within, counter, asked, clean)
+    else:
+        result, changes = within(facts, budget), ()
+    refuse_secrets(result.brief, secrets.allow)
+    name = hashlib.sha256(msgspec.json.encode(result.brief)).hexdigest()[:12]
+    receipt = msgspec.structs.replace(result.receipt, redacted=replaced)
+    return Made("b-" + name, result.brief, receipt, changes)
+
+
+def _asked(wish: Wish, secrets: Secrets, rewriter: Rewriter | None, tell: Tell) -> Asked | None:
+    if rewriter is not None:
+        return Asked(wish.rewrite or getattr(rewriter, "__name__", "a function"), rewriter, tell)
+    return Asked(wish.rewrite, llm.rewriter(wish.rewrite, secrets.key), tell) if wish.rewrite else None
+
+
+def _cleaned(
+    facts: tuple[Fact, ...], about: briefs.About, secrets: Secrets
+) -> tuple[tuple[Fact, ...], briefs.About, int]:
+    """Facts without secrets, and how many there were. All are looked through as one text: a secret that is
+    recognised in one place is replaced in all, and the receipt holds none either."""
+    pieces = [getattr(fact, field) for fact in facts for field in TEXTS] + [about.title, about.source]
+    redacted = redact.redact(APART.join(pieces), key=secrets.key, allow=secrets.allow)
+    if not redacted.findings:
+        return facts, about, 0
+    clean = redacted.text.split(APART)
+    if len(clean) != len(pieces):
+        # One secret went on from one text into the next: then each is looked at by itself.
+        clean = [redact.redact(piece, key=secrets.key, allow=secrets.allow).text for piece in pieces]
+    texts = iter(clean)
+    found = tuple(msgspec.structs.replace(fact, **{field: next(texts) for field in TEXTS}) for fact in facts)
+    about = msgspec.structs.replace(about, title=next(texts), source=next(texts))
+    return found, about, len({finding.placeholder for finding in redacted.findings})
+
+
+def refuse_secrets(brief: Brief, allow: tuple[str, ...]) -> None:
+    """A second look, at the very text that would leave."""
+    if found := redact.scan(briefs.render(brief), allow=allow):
+        raise SecretsLeft(count=len(found), kinds=", ".join(sorted({finding.kind for finding in found})))
+
+
+def _budget(tier: Tier, window: int | None) -> int:
+    """What fits a tier and a target: a brief never takes more than half of what the target can hold."""
+    half = (window or WINDOW) // 2
+    if tier is Tier.FULL:
+        return half
+    return min(half, BUDGET if tier in (Tier.SELECTIVE, Tier.FILTERED) else NARROW)
+
+
+def _about(known: Warm) -> briefs.About:
+    folder = known.ledger.folder or known.learned.get("project", "")
+    title = agents.get(known.source.agent).title
+    return briefs.About(
+        title=known.learned.get("title", ""),
+        source=f"From {title}" + (f", in {fence.one_line(folder, 200)}." if folder else "."),
+        transcript=known.learned.get("id", ""),
+    )
+
+
+def _warm(desk: Desk, name: str | None) -> Warm:
+    if name is None:
+        work = sessions.current(desk)
+        name = work.main.id if work and work.main else None
+        if name is None:
+            raise NotFound(
+                noun="session of this folder", name=str(desk.project), next="segue pack TRANSCRIPT_FILE_OR_ID"
+            )
+    return warm.open_warm(transcripts.find(desk, name).source, _ledgers(desk))
+
+
+def facts_of(desk: Desk, work: Work) -> tuple[Fact, ...]:
+    """The facts of a session: those of the transcript that was written last, sub-agents' aside."""
+    if work.main is None:
+        return ()
+    return warm.open_warm(transcripts.find(desk, work.main.id).source, _ledgers(desk)).facts()
+
+
+def _papers(desk: Desk) -> Papers:
+    return Papers(desk.places.data / "briefs", suffix=".brief", most=MOST_BRIEFS)
+
+
+def _ledgers(desk: Desk) -> Papers:
+    return Papers(desk.places.data / "ledgers", suffix=".ledger", most=MOST_LEDGERS)
+
+
+def get(desk: Desk, id: str) -> Made:
+    """A brief that was made, by its id or the start of it."""
+    names = _papers(desk).names()
+    matches = [name for name in names if id and name.startswith(id)]
+    exact = [id] if id in matches else matches
+    if len(exact) > 1:
+        raise BadInput(what=f"More than one brief starts with '{id}'.", next="segue show")
+    content = _papers(desk).get(exact[0]) if exact else None
+    if content is None:
+        raise NotFound(noun="brief", name=id, next="segue show lists them")
+    return msgspec.json.decode(content, type=Made)
+
+
+def made(desk: Desk) -> list[str]:
+    """The ids of the briefs that were made, the newest first."""
+    return _papers(desk).names()

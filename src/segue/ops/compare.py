@@ -1,0 +1,111 @@
+"""Two briefs, receipts or moments side by side: what came, what went, and what changed in between."""
+
+from __future__ import annotations
+
+import re
+
+from msgspec import Struct
+
+from segue import clock
+from segue.clock import Moment
+from segue.errors import BadInput
+from segue.facts.ledger import Ledger
+from segue.model import Fact, Fate, Receipt
+from segue.ops import briefs, handoffs, transcripts
+from segue.ops.desk import Desk
+from segue.ops.warm import Meaning
+
+OWN = ("name", "reply")
+"""Kinds that say little of what happened: they change with every entry."""
+
+
+class Side(Struct, frozen=True):
+    """What one of the two holds: facts, and of each what became of it, where it was packed."""
+
+    name: str
+    facts: tuple[Fact, ...]
+    fates: dict[str, Fate]
+
+
+class Changed(Struct, frozen=True):
+    kind: str
+    subject: str
+    before: str
+    after: str
+
+
+class Difference(Struct, frozen=True):
+    before: str
+    after: str
+    added: tuple[Fact, ...]
+    gone: tuple[Fact, ...]
+    changed: tuple[Changed, ...]
+    fates: tuple[Changed, ...]
+    """Facts that are in both, passed in one and not in the other."""
+
+
+def compare(desk: Desk, before: str, after: str) -> Difference:
+    """A and B are each a brief's or a handoff's id, a transcript, or a transcript at a moment: ID@TIME."""
+    old, new = side(desk, before), side(desk, after)
+    left = {_key(fact): fact for fact in old.facts if fact.kind not in OWN}
+    right = {_key(fact): fact for fact in new.facts if fact.kind not in OWN}
+    both = left.keys() & right.keys()
+    return Difference(
+        before=old.name,
+        after=new.name,
+        added=tuple(fact for key, fact in right.items() if key not in left),
+        gone=tuple(fact for key, fact in left.items() if key not in right),
+        changed=tuple(
+            Changed(fact.kind, fact.subject, left[key].value, fact.value)
+            for key, fact in right.items()
+            if key in both and left[key].value != fact.value
+        ),
+        fates=tuple(
+            Changed(fact.kind, fact.subject or fact.value, old.fates[key].value, new.fates[key].value)
+            for key, fact in right.items()
+            if key in both and key in old.fates and key in new.fates and old.fates[key] != new.fates[key]
+        ),
+    )
+
+
+def _key(fact: Fact) -> str:
+    return f"{fact.kind}\0{fact.subject}"
+
+
+def side(desk: Desk, name: str) -> Side:
+    if re.match(r"b-[0-9a-f]*$", name):
+        made = briefs.get(desk, name)
+        return _packed(made.id, made.receipt)
+    if name.startswith("h-"):
+        handoff = handoffs.get(desk, name)
+        return _packed(handoff.id, handoffs.receipt_of(desk, handoff))
+    transcript, _, moment = name.rpartition("@") if "@" in name else (name, "", "")
+    return Side(name, _facts_at(desk, transcript, _moment(moment)), {})
+
+
+def _packed(name: str, receipt: Receipt) -> Side:
+    return Side(
+        name,
+        tuple(line.fact for line in receipt.lines),
+        {_key(line.fact): line.fate for line in receipt.lines},
+    )
+
+
+def _moment(text: str) -> Moment | None:
+    if not text:
+        return None
+    try:
+        return clock.moment(clock.parse(text))
+    except ValueError:
+        raise BadInput(what=f"'{text}' is no moment.", next="segue diff ID@2026-11-16T10:00:00Z ID") from None
+
+
+def _facts_at(desk: Desk, name: str, moment: Moment | None) -> tuple[Fact, ...]:
+    """What held in a transcript then; now, where no moment is named."""
+    shown = transcripts.find(desk, name)
+    ledger, reads = Ledger(), Meaning(shown.source.agent)
+    for entry in transcripts.entries(shown):
+        if moment is not None and entry.at is not None and entry.at > moment:
+            break
+        ledger.add(entry, reads)
+    return ledger.all(reads)

@@ -1,0 +1,63 @@
+"""Things that Segue made and can make again, each a small file under a name: briefs, and ledgers to go on from.
+
+They are no part of the store: nobody's work is lost with them. So there are no transactions and no
+migrations; a file that cannot be read counts as missing, and the oldest go when there are many.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from pathlib import Path
+
+import zstandard
+
+from segue import disk
+from segue.store import blobs
+from segue.store.faults import translated
+
+LARGEST = 512 << 20
+
+
+class Papers:
+    """One folder of them."""
+
+    def __init__(self, folder: Path, *, suffix: str, most: int) -> None:
+        self.folder = folder
+        self.suffix = suffix
+        self.most = most
+
+    def put(self, name: str, content: bytes) -> None:
+        with translated(self.folder):
+            disk.write_file(self._path(name), blobs.pack(content))
+            self._thin()
+
+    def get(self, name: str) -> bytes | None:
+        try:
+            packed = self._path(name).read_bytes()
+            if zstandard.frame_content_size(packed) > LARGEST:
+                return None
+            return zstandard.ZstdDecompressor().decompress(packed)
+        except (OSError, zstandard.ZstdError):
+            return None
+
+    def names(self) -> list[str]:
+        """The names, the newest first."""
+        found = [(path.stat().st_mtime_ns, path.name.removesuffix(self.suffix)) for path in self._files()]
+        return [name for _, name in sorted(found, reverse=True)]
+
+    def drop(self, name: str) -> None:
+        with contextlib.suppress(OSError):
+            self._path(name).unlink()
+
+    def _files(self) -> list[Path]:
+        try:
+            return list(self.folder.glob("*" + self.suffix))
+        except OSError:
+            return []
+
+    def _path(self, name: str) -> Path:
+        return self.folder / f"{name}{self.suffix}"
+
+    def _thin(self) -> None:
+        for name in self.names()[self.most :]:
+            self.drop(name)
