@@ -18,6 +18,9 @@ def main() -> None:
             given = b"" if sys.stdin is None or sys.stdin.isatty() else sys.stdin.buffer.read()
             sys.exit(status_line(sys.argv[2:], given, os.environ))
         if sys.argv[-1] == "--json" and len(sys.argv) <= 4:
+            import gc  # lazy: as all else here
+
+            gc.disable()  # there is nothing worth collecting in a run this short, nor in what it loads
             from segue.faces.plain import answer  # lazy: see above
 
             code = answer(sys.argv[1:])
@@ -26,6 +29,7 @@ def main() -> None:
                 import os  # lazy: as all else here
 
                 os._exit(code)
+            gc.enable()
         from segue.faces.cli import main as command_line  # lazy: see above
 
         sys.exit(command_line())

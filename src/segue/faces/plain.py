@@ -9,7 +9,6 @@ Whatever is not exactly one of these, or does not go well, goes the usual way, w
 
 from __future__ import annotations
 
-import gc
 import os
 import sys
 from collections.abc import Callable, Sequence
@@ -27,7 +26,6 @@ def answer(argv: Sequence[str]) -> int | None:
     asked = _asked(argv)
     if asked is None or sys.stdout is None:
         return None
-    gc.disable()  # there is nothing worth collecting in a run this short
     try:
         desk = desks.open_desk(env=os.environ, cwd=Path.cwd())
         if desk.resolved.ignored or (desk.project_file and desk.project_file.problem):
@@ -43,7 +41,6 @@ def answer(argv: Sequence[str]) -> int | None:
     except BrokenPipeError:
         return 0  # a reader that has seen enough
     except (SegueError, OSError, UnicodeError):
-        gc.enable()
         return None
 
 

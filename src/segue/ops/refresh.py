@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from enum import StrEnum
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -18,7 +19,6 @@ from segue import agents, places
 from segue.agents.reading import Spends
 from segue.errors import AgentError, IndexRenewed
 from segue.model import Entry, EntryKind, Limit, Mark, Source, Transcript
-from segue.ops import sharing
 from segue.ops.desk import Desk
 from segue.store import index as indexes
 from segue.store.index import Index, Known, Ledger
@@ -103,7 +103,8 @@ def _refresh(desk: Desk, wanted: set[Pass], progress: Progress) -> Refreshed:
         desk.do_without_index()
     index = desk.index
     _put_away(index, [entry for key, entry in known.items() if key not in found], found)
-    jobs = list(_jobs(index, found.values(), known, wanted))
+    # The oldest change first: an answer in two files belongs to the older one.
+    jobs = sorted(_jobs(index, found.values(), known, wanted), key=attrgetter("source.stamp", "source.path"))
     whole = sum(job.bytes for job in jobs)
     for batch in _batched(_told(_run(jobs, whole), whole, progress), BATCH):
         with index.changing():
@@ -149,8 +150,8 @@ def find(desk: Desk, problems: list[str]) -> list[Source]:
 def _jobs(
     index: Index, found: Iterable[Source], known: dict[tuple[str, str], Known], wanted: set[Pass]
 ) -> Iterator[Job]:
-    """What has to be read, the oldest change first: an answer in two files belongs to the older one."""
-    for source in sorted(found, key=lambda source: (source.stamp, source.path)):
+    """What has to be read."""
+    for source in found:
         entry = known.get((source.path, source.part))
         now = (source.size, source.stamp)
         is_quick = agents.offers(source.agent, "spends") is not None
@@ -170,7 +171,12 @@ def _mark(entry: Known | None, of: str) -> Mark | None:
 
 
 def _run(jobs: list[Job], size: int) -> Iterator[Done]:
-    processes = sharing.processes_for(len(jobs)) if size >= SHARE_FROM else 1
+    if size < SHARE_FROM:
+        yield from map(work, jobs)
+        return
+    from segue.ops import sharing  # lazy: there is rarely so much to read
+
+    processes = sharing.processes_for(len(jobs))
     if processes == 1:
         yield from map(work, jobs)
         return
