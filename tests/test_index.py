@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 from pathlib import Path
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -122,6 +123,32 @@ def test_the_total_is_that_of_distinct_answers_whatever_the_order(
     assert least <= total <= most
     assert sum(each.answers for each in index.sums("day")) == len(keys)
     index.close()
+
+
+@pytest.mark.parametrize("piece", [0, 64, 1 << 15])
+def test_what_is_counted_is_known_however_it_came_in(monkeypatch: pytest.MonkeyPatch, piece: int) -> None:
+    monkeypatch.setattr(indexes, "PIECE", piece)
+    index = Index(None)
+    ids = [put(index, f"{n}", *(spend(f"{n}-{k}") for k in range(3))) for n in range(40)]
+    for n in range(0, 40, 5):  # some of it in a few answers, all of it in one large source
+        put(index, f"few-{n}", spend(f"{n}-1"), spend(f"few-{n}"))
+    many = put(index, "many", *(spend(f"{n}-{k}") for n in range(40) for k in range(3)), spend("many"))
+    assert output(index)[many] == 1
+    assert sum(output(index).values()) == 40 * 3 + 8 + 1
+    with index.changing():
+        index.drop([ids[0], ids[7]])
+    again = put(index, "again", spend("0-0"), spend("7-2"), spend("9-1"), spend("again"))
+    assert output(index)[again] == 1
+    assert sum(output(index).values()) == 40 * 3 + 8 + 1 + 1
+
+
+def test_what_only_a_dropped_source_counted_counts_again_elsewhere(tmp_path: Path) -> None:
+    index = opened(tmp_path)
+    gone = put(index, "a", spend("x", 5))
+    with index.changing():
+        index.drop([gone])
+    back = put(index, "b", spend("x", 5))
+    assert output(index) == {back: 5}
 
 
 def test_sums_are_by_day_quarter_and_source(tmp_path: Path) -> None:

@@ -26,6 +26,10 @@ CLASSES = (32_000, 100_000, 128_000, 199_999, 200_000, 256_000, 272_000, 512_000
 TOLD = -1
 """The class of what the agent itself told the price of."""
 FAR = 1 << 40
+PIECE = 1 << 15
+"""Hashes of counted answers are kept in pieces of at least so many bytes."""
+FEW = 32
+"""Looking up a key takes as long as comparing so many."""
 
 Row = tuple[int, int, str, int, int, int, int, int, int, float]
 """A spend as the index takes it: key, second, model, class, five counts, cost."""
@@ -161,6 +165,21 @@ def _rows(packed: bytes) -> list[Row]:
     return msgspec.msgpack.decode(packed, type=list[Row]) if packed else []
 
 
+def _merged(known: bytes, ledger: Ledger) -> Ledger:
+    """What is new with what was known of the same source."""
+    merged = {old[0]: old for old in _rows(known)}
+    merged.update((new[0], new) for new in _rows(ledger.spends))
+    return pack(list(merged.values()))
+
+
+def _has_any(ordered: array[int], keys: set[int]) -> bool:
+    """Whether one of the keys is there. A few are looked up, many are compared with all."""
+    if len(keys) * FEW > len(ordered):
+        return not keys.isdisjoint(ordered)
+    size = len(ordered)
+    return any((at := bisect_left(ordered, key)) < size and ordered[at] == key for key in keys)
+
+
 class Index(IndexFile):
     """What the file holds, as values."""
 
@@ -202,6 +221,8 @@ class Index(IndexFile):
         for id in ids:
             for query in ("words_drop", "passages_drop", "reports_drop", "source_drop"):
                 self._run(query, source=id)
+        self._run("counted_forget")
+        self._note_counted({key for row in self._run("keys") for key in _keys(row["keys"])})
 
     def hide(self, ids: Iterable[int]) -> None:
         """Leave sources out for as long as this index is open: they are there, and not what this run looks at."""
@@ -235,8 +256,16 @@ class Index(IndexFile):
     def put_spent(self, found: Sequence[tuple[int, Source, Mark, Ledger, bool]]) -> None:
         """Keep what sources were found to have spent since their marks, or at all (the flag)."""
         self._free([id for id, _, _, _, is_anew in found if is_anew and id not in self._new])
-        ledgers = [ledger if is_anew else self._merged(id, ledger) for id, _, _, ledger, is_anew in found]
-        owners = self._owners({key for ledger in ledgers for key in _keys(ledger.keys)})
+        ledgers: list[Ledger] = []
+        owners: dict[int, int] = {}
+        for id, _, _, ledger, is_anew in found:
+            kept = None if is_anew else self._first("spends_of", id=id)
+            if kept:
+                owners.update(dict.fromkeys(_keys(kept["keys"]), id))
+            ledgers.append(_merged(kept["spends"], ledger) if kept else ledger)
+        new = {key for ledger in ledgers for key in _keys(ledger.keys)}.difference(owners)
+        owners.update(self._owners(new))
+        new.difference_update(owners)
         settled: list[tuple[int, Ledger]] = []
         for (id, _, _, _, _), ledger in zip(found, ledgers, strict=True):
             if not owners.keys().isdisjoint(_keys(ledger.keys)):
@@ -244,24 +273,27 @@ class Index(IndexFile):
                 settled = []
             settled.append((id, self._settled(id, ledger, owners)))
         self._put_ledgers(settled)
+        self._note_counted(new)
         marks = [(s.size, s.stamp, msgspec.json.encode(mark).decode(), id) for id, s, mark, _, _ in found]
         self._run_all("source_spent", marks)
 
     def _owners(self, keys: set[int]) -> dict[int, int]:
         """Of these answers, those that are counted already, and the source they are counted in."""
+        if not any(_has_any(_keys(row["keys"]), keys) for row in self._run("counted")):
+            return {}
         found = {}
-        for row in self._run("keys") if keys else ():
+        for row in self._run("keys"):
             found.update(dict.fromkeys(keys.intersection(_keys(row["keys"])), row["id"]))
         return found
 
-    def _merged(self, id: int, ledger: Ledger) -> Ledger:
-        """What is new with what was known of the same source."""
-        row = self._first("spends_of", id=id)
-        if row is None:
-            return ledger
-        merged = {old[0]: old for old in _rows(row["spends"])}
-        merged.update((new[0], new) for new in _rows(ledger.spends))
-        return pack(list(merged.values()))
+    def _note_counted(self, keys: set[int]) -> None:
+        """Remember that answers are counted. A short piece is made longer, so that there are few."""
+        last = self._first("counted_last")
+        if last and len(last["keys"]) < PIECE:
+            keys = keys.union(_keys(last["keys"]))
+            self._run("counted_drop", id=last["id"])
+        if keys:
+            self._run("counted_add", keys=array("q", sorted(keys)).tobytes())
 
     def _settled(self, id: int, ledger: Ledger, owners: dict[int, int]) -> Ledger:
         """Count what no other source counts, or counts with smaller figures: it was written down there before the

@@ -10,6 +10,9 @@
 -- when that source goes, it passes to another. A BUCKET sums what is counted in a source over a quarter of an
 -- hour, per model and size class: any day in any time zone, any week and any 5-hour block is a sum of buckets.
 --
+-- COUNTED holds the hashes of all ledgers once more, ordered, in a few long pieces: that an answer is not counted
+-- anywhere yet, as nearly all new ones, is told by it without a look at every ledger.
+--
 -- A REPORT is what an agent told of a limit at a moment: how fast a limit is used up is read from these.
 -- PASSAGE and WORDS are the full text of what people and agents said, made when it is first searched.
 -- PRICE keeps what was looked up, because looking up is slow.
@@ -37,6 +40,11 @@ create table ledger (
   source integer primary key,
   keys blob not null,
   spends blob not null
+);
+
+create table counted (
+  id integer primary key,
+  keys blob not null
 );
 
 create table bucket (

@@ -18,7 +18,7 @@ from segue import disk
 from segue.errors import IndexRenewed, SegueError, StoreBusy
 from segue.store import queries
 
-VERSION = 4
+VERSION = 5
 
 
 @cache

@@ -63,6 +63,26 @@ delete from source where id = :source;
 -- Every answer that is counted somewhere.
 select source as id, keys from ledger;
 
+-- name: counted
+-- The hashes of the answers that are counted somewhere, in pieces.
+select keys from counted;
+
+-- name: counted_last
+-- The piece that is added to.
+select id, keys from counted order by id desc limit 1;
+
+-- name: counted_add
+-- A piece.
+insert into counted (keys) values (:keys);
+
+-- name: counted_drop
+-- A piece that a longer one takes the place of.
+delete from counted where id = :id;
+
+-- name: counted_forget
+-- All pieces, to be made anew.
+delete from counted;
+
 -- name: spends_of
 -- What a source tells of.
 select keys, spends from ledger where source = :id;

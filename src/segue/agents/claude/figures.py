@@ -5,8 +5,6 @@ apart, and of an answer that was written in several lines decodes only the last.
 `claude.read` finds; the conformance suite compares them.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator
 from typing import Annotated, Any, BinaryIO
