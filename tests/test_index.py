@@ -9,9 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from segue.ledger import CLASSES, TOLD, ledger_of, row_of, size_in
 from segue.model import Limit, Mark, Scope, Source, Spend, Tokens, Transcript
 from segue.store import index as indexes
-from segue.store.index import CLASSES, Index, ledger_of
+from segue.store.index import Index
 
 DAY = "2026-11-16"
 
@@ -161,12 +162,12 @@ def test_sums_are_by_day_quarter_and_source(tmp_path: Path) -> None:
 
 def test_the_size_of_a_question_is_kept_as_far_as_prices_ask_for_it() -> None:
     for over in CLASSES:
-        at = indexes.row_of(Spend(key="k", model="m", tokens=Tokens(input=over)))[3]
-        above = indexes.row_of(Spend(key="k", model="m", tokens=Tokens(cache_read=over + 1)))[3]
+        at = row_of(Spend(key="k", model="m", tokens=Tokens(input=over)))[3]
+        above = row_of(Spend(key="k", model="m", tokens=Tokens(cache_read=over + 1)))[3]
         assert above == at + 1
-        assert indexes.size_in(at) <= over < indexes.size_in(above)
-    told = indexes.row_of(Spend(key="k", model="m", tokens=Tokens(input=1), cost_usd=0.0))
-    assert told[3] == indexes.TOLD
+        assert size_in(at) <= over < size_in(above)
+    told = row_of(Spend(key="k", model="m", tokens=Tokens(input=1), cost_usd=0.0))
+    assert told[3] == TOLD
 
 
 def test_a_second_look_finds_what_the_first_one_kept(tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from segue.agents import claude
 from segue.agents.reading import INTERRUPT
 from segue.agents.scanning import Scan, scan
+from segue.ledger import row_of
 from segue.model import Ending, Entry, EntryKind, Mark, Origin, Relation, Source, Tokens
 
 DATA = Path(__file__).parent / "data" / "claude"
@@ -456,6 +457,58 @@ def test_no_more_is_kept_long_than_is_kept_at_all(tmp_path: Path) -> None:
     found = write(tmp_path, [assistant(call(), message={"usage": usage})])
     for spends in (scan(claude.read(found)).spends, claude.spends(found).spends):
         assert [spend.tokens for spend in spends] == [Tokens(input=1, cache_write=5, cache_write_long=5)]
+
+
+@st.composite
+def spending(draw: st.DrawFn) -> Record:
+    """A record that may hold figures, its own or others', with its fields in any order."""
+    few = st.integers(0, 3)
+    usage = {"input_tokens": draw(few), "output_tokens": draw(st.integers(0, 2000))}
+    inner = assistant(
+        call(said="x" * draw(st.sampled_from([0, 900]))),
+        message={"id": f"msg_{draw(few)}", "usage": usage},
+        requestId=f"req_{draw(few)}",
+        timestamp=f"2026-03-02T09:00:{draw(st.integers(10, 59))}.250Z",
+    )
+    kind = draw(st.sampled_from(["assistant", "progress", "user"]))
+    if kind == "progress":
+        quoted = [
+            assistant(
+                call(), message={"id": f"msg_{draw(few)}", "usage": usage}, requestId=f"req_{draw(few)}"
+            )
+        ]
+        quotes = draw(st.sampled_from([{}, {"normalizedMessages": quoted}]))
+        inner = chained("progress", "g", data={**quotes, "agentId": "b7", "message": inner})
+    elif kind != "assistant":
+        inner = {**inner, "type": kind, "toolUseResult": {"usage": usage}}
+    return {key: inner[key] for key in draw(st.permutations(list(inner)))}
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(records=st.lists(spending(), max_size=8))
+def test_every_way_to_read_finds_the_same_spends(tmp_path: Path, records: list[Record]) -> None:
+    found = write(tmp_path, records)
+    quick = claude.spends(found)
+    by_key = {spend.key: spend for spend in quick.spends}
+    assert by_key == {spend.key: spend for spend in scan(claude.read(found)).spends}
+    assert claude.rows(found) == ([row_of(spend) for spend in quick.spends], quick.mark, True)
+
+
+def test_a_report_of_a_sub_agent_is_no_part_of_the_answer_that_it_quotes(tmp_path: Path) -> None:
+    def answer(number: int, output: int) -> Record:
+        usage = {"input_tokens": 1, "output_tokens": output}
+        return assistant(call(), message={"id": f"msg_{number}", "usage": usage}, requestId=f"req_{number}")
+
+    def report(of: Record, *quoted: Record) -> Record:
+        return chained("progress", "g", data={"normalizedMessages": quoted, "agentId": "b7", "message": of})
+
+    quoting = write(tmp_path, [report(answer(2, 7), answer(1, 5)), answer(1, 5)])
+    assert {spend.key: spend.tokens.output for spend in claude.spends(quoting).spends} == {
+        "msg_1:req_1": 5,
+        "msg_2:req_2": 7,
+    }
+    growing = write(tmp_path, [report(answer(1, 2)), answer(1, 3), report(answer(1, 4)), answer(1, 9)])
+    assert [spend.tokens.output for spend in claude.spends(growing).spends] == [9]
 
 
 def test_a_file_that_was_written_twice_over_has_no_id_twice(tmp_path: Path) -> None:

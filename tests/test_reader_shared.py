@@ -13,13 +13,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from segue import agents
+from segue import agents, clock
 from segue.agents import claude, demo, limit_text, linking, pi, picture, qwen
 from segue.agents.reading import (
     DEEPEST,
     Reading,
     decode_any,
     items_in,
+    moment_of,
+    second_of,
     source_of,
     sources_like,
     status_of,
@@ -32,6 +34,22 @@ READERS = {"claude": claude, "qwen": qwen, "pi": pi, "demo": demo}
 
 
 # Values
+
+
+@given(
+    st.one_of(
+        st.datetimes().map(lambda when: when.isoformat(timespec="milliseconds") + "Z"),
+        st.datetimes(timezones=st.timezones()).map(str),
+        st.from_regex(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d\d\dZ", fullmatch=True),
+        st.text(max_size=30),
+        st.floats(),
+        st.integers(),
+        st.none(),
+    )
+)
+def test_a_time_is_the_same_as_a_number_and_as_text(written: object) -> None:
+    moment = moment_of(written)
+    assert second_of(written) == (int(clock.parse(moment).timestamp()) if moment else 0)
 
 
 def nested(depth: int) -> bytes:

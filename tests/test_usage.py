@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from segue import prices
-from segue.store.index import CLASSES
+from segue.ledger import CLASSES
 from tests.conftest import CommandLine
 from tests.world import Conversation
 

@@ -266,7 +266,7 @@ def moment_of(value: Any) -> Moment | None:
     try:
         if isinstance(value, str):
             found = datetime.fromisoformat(value)
-            if len(value) == 24 and value[4:20:3] == "--T::." and value[23] == "Z":
+            if _is_usual(value):
                 return value[:-1] + "000Z" if FIRST <= value < LAST else None
             moment = clock.moment(found if found.tzinfo else found.replace(tzinfo=UTC))
             return moment if FIRST <= moment < LAST else None
@@ -276,6 +276,22 @@ def moment_of(value: Any) -> Moment | None:
     except (ValueError, OverflowError, OSError):
         pass
     return None
+
+
+def _is_usual(time: str) -> bool:
+    """Whether a time is written as most agents do: UTC, to the millisecond."""
+    return len(time) == 24 and time[4:20:3] == "--T::." and time[23] == "Z"
+
+
+def second_of(value: Any) -> int:
+    """The same in seconds since 1970, 0 where there is none: without the text, where only a number is wanted."""
+    if isinstance(value, str) and _is_usual(value):
+        try:
+            return int(datetime.fromisoformat(value).timestamp()) if FIRST <= value < LAST else 0
+        except ValueError:
+            return 0
+    moment = moment_of(value)
+    return int(clock.parse(moment).timestamp()) if moment else 0
 
 
 def text_of(value: Any) -> str:

@@ -18,10 +18,10 @@ from msgspec import Struct
 from segue import agents, places
 from segue.agents.reading import Spends
 from segue.errors import AgentError, IndexRenewed
+from segue.ledger import Ledger, ledger_of, pack
 from segue.model import Entry, EntryKind, Limit, Mark, Source, Transcript
 from segue.ops.desk import Desk
-from segue.store import index as indexes
-from segue.store.index import Index, Known, Ledger
+from segue.store.index import Index, Known
 
 if TYPE_CHECKING:
     from segue.agents.scanning import Scan
@@ -192,9 +192,12 @@ def work(job: Job) -> Done:
     """Read one source for one pass."""
     reader = agents.reader(job.source.agent)
     try:
+        if job.what is Pass.SPENDS and (rows := agents.offers(job.source.agent, "rows")):
+            found_rows, mark, is_anew = rows(job.source, job.mark)
+            return Done(job, mark, is_anew, pack(found_rows))
         if job.what is Pass.SPENDS:
             found: Spends = reader.spends(job.source, job.mark)  # type: ignore[attr-defined]
-            return Done(job, found.mark, found.is_anew, indexes.ledger_of(found.spends))
+            return Done(job, found.mark, found.is_anew, ledger_of(found.spends))
         if job.what is Pass.ENTRIES and (own := agents.offers(job.source.agent, "scan")):
             return _scanned(job, own(job.source, job.mark, job.so_far))
         reading = reader.read(job.source, job.mark)
@@ -209,7 +212,7 @@ def work(job: Job) -> Done:
 
 
 def _scanned(job: Job, scan: Scan) -> Done:
-    ledger = None if agents.offers(job.source.agent, "spends") else indexes.ledger_of(scan.spends)
+    ledger = None if agents.offers(job.source.agent, "spends") else ledger_of(scan.spends)
     return Done(job, scan.mark, scan.is_anew, ledger, scan.reports, scan.transcript)
 
 

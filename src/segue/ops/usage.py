@@ -15,12 +15,13 @@ from msgspec import Struct
 
 from segue import agents, clock, prices
 from segue.clock import Moment
+from segue.ledger import QUARTER, TOLD, size_in
 from segue.model import Tokens, Transcript
 from segue.ops import refresh
 from segue.ops.desk import Desk
 from segue.ops.refresh import Pass
 from segue.prices import Price
-from segue.store.index import FAR, QUARTER, TOLD, Index, Sum, size_in
+from segue.store.index import FAR, Index, Sum
 
 BLOCK_HOURS = 5
 BLOCK = BLOCK_HOURS * 3600 // QUARTER

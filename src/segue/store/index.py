@@ -8,32 +8,22 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import msgspec
 from msgspec import Struct
 
-from segue import clock
 from segue.clock import Moment
-from segue.digest import short_hash
-from segue.model import Limit, Mark, Source, Spend, Tokens, Transcript
+from segue.ledger import Ledger, Row, keys_in, merged, pack, rows_in
+from segue.model import Limit, Mark, Source, Tokens, Transcript
 from segue.store.index_file import IndexFile
 
-QUARTER = 900
-CLASSES = (32_000, 100_000, 128_000, 199_999, 200_000, 256_000, 272_000, 512_000, 524_288)
-"""Where the size of a question may change its price. A spend's class is the number of these it exceeds."""
-TOLD = -1
-"""The class of what the agent itself told the price of."""
 FAR = 1 << 40
 PIECE = 1 << 15
 """Hashes of counted answers are kept in pieces of at least so many bytes."""
 FEW = 32
 """Looking up a key takes as long as comparing so many."""
-
-Row = tuple[int, int, str, int, int, int, int, int, int, float]
-"""A spend as the index takes it: key, second, model, class, five counts, cost."""
-
 
 Stamp = tuple[int, int]
 """Size and time of the last change: what tells whether a source is as it was."""
@@ -97,81 +87,6 @@ class Sum(Struct, frozen=True):
     """What agents told themselves: only in the class TOLD."""
 
 
-def size_in(size_class: int) -> int:
-    """A size of a question that is in a class."""
-    return CLASSES[size_class - 1] + 1 if size_class > 0 else 0
-
-
-class Ledger(Struct, frozen=True):
-    """What a source spent, packed for the index: made where the source is read, which may be another process."""
-
-    keys: bytes
-    """The hashes of the answers that count, eight bytes each."""
-    spends: bytes
-    """Every answer, counted or not."""
-    buckets: list[tuple[int, str, int, int, int, int, int, int, int, float]]
-    """Sums of those that count: quarter, model, class, answers, five counts, cost."""
-
-
-def ledger_of(spends: Iterable[Spend]) -> Ledger:
-    return pack([row_of(spend) for spend in spends])
-
-
-def row_of(spend: Spend) -> Row:
-    tokens = spend.tokens
-    key = int.from_bytes(short_hash(spend.key.encode()), signed=True)
-    at = int(clock.parse(spend.at).timestamp()) if spend.at else 0
-    asked = tokens.input + tokens.cache_read + tokens.cache_write
-    return (
-        key,
-        at,
-        spend.model,
-        TOLD if spend.cost_usd is not None else bisect_left(CLASSES, asked),
-        tokens.input,
-        tokens.output,
-        tokens.cache_read,
-        tokens.cache_write,
-        tokens.cache_write_long,
-        spend.cost_usd or 0.0,
-    )
-
-
-def pack(rows: list[Row], counts: Callable[[int], bool] = lambda _key: True) -> Ledger:
-    """Pack spends; those whose key counts are summed up."""
-    keys = array("q")
-    sums: dict[tuple[int, str, int], list[float]] = {}
-    for row in rows:
-        key, at, model, size_class, input, output, read, write, long, cost = row
-        if not counts(key):
-            continue
-        keys.append(key)
-        total = sums.setdefault((at // QUARTER, model, size_class), [0, 0, 0, 0, 0, 0, 0.0])
-        total[0] += 1
-        total[1] += input
-        total[2] += output
-        total[3] += read
-        total[4] += write
-        total[5] += long
-        total[6] += cost
-    buckets = [(*key, *total) for key, total in sums.items()]
-    return Ledger(keys.tobytes(), msgspec.msgpack.encode(rows), buckets)  # type: ignore[arg-type]
-
-
-def _keys(packed: bytes) -> array[int]:
-    return array("q", packed)
-
-
-def _rows(packed: bytes) -> list[Row]:
-    return msgspec.msgpack.decode(packed, type=list[Row]) if packed else []
-
-
-def _merged(known: bytes, ledger: Ledger) -> Ledger:
-    """What is new with what was known of the same source."""
-    merged = {old[0]: old for old in _rows(known)}
-    merged.update((new[0], new) for new in _rows(ledger.spends))
-    return pack(list(merged.values()))
-
-
 def _has_any(ordered: array[int], keys: set[int]) -> bool:
     """Whether one of the keys is there. A few are looked up, many are compared with all."""
     if len(keys) * FEW > len(ordered):
@@ -222,7 +137,7 @@ class Index(IndexFile):
             for query in ("words_drop", "passages_drop", "reports_drop", "source_drop"):
                 self._run(query, source=id)
         self._run("counted_forget")
-        self._note_counted({key for row in self._run("keys") for key in _keys(row["keys"])})
+        self._note_counted({key for row in self._run("keys") for key in keys_in(row["keys"])})
 
     def hide(self, ids: Iterable[int]) -> None:
         """Leave sources out for as long as this index is open: they are there, and not what this run looks at."""
@@ -261,14 +176,14 @@ class Index(IndexFile):
         for id, _, _, ledger, is_anew in found:
             kept = None if is_anew else self._first("spends_of", id=id)
             if kept:
-                owners.update(dict.fromkeys(_keys(kept["keys"]), id))
-            ledgers.append(_merged(kept["spends"], ledger) if kept else ledger)
-        new = {key for ledger in ledgers for key in _keys(ledger.keys)}.difference(owners)
+                owners.update(dict.fromkeys(keys_in(kept["keys"]), id))
+            ledgers.append(merged(kept["spends"], ledger) if kept else ledger)
+        new = {key for ledger in ledgers for key in keys_in(ledger.keys)}.difference(owners)
         owners.update(self._owners(new))
         new.difference_update(owners)
         settled: list[tuple[int, Ledger]] = []
         for (id, _, _, _, _), ledger in zip(found, ledgers, strict=True):
-            if not owners.keys().isdisjoint(_keys(ledger.keys)):
+            if not owners.keys().isdisjoint(keys_in(ledger.keys)):
                 self._put_ledgers(settled)
                 settled = []
             settled.append((id, self._settled(id, ledger, owners)))
@@ -279,18 +194,18 @@ class Index(IndexFile):
 
     def _owners(self, keys: set[int]) -> dict[int, int]:
         """Of these answers, those that are counted already, and the source they are counted in."""
-        if not any(_has_any(_keys(row["keys"]), keys) for row in self._run("counted")):
+        if not any(_has_any(keys_in(row["keys"]), keys) for row in self._run("counted")):
             return {}
         found = {}
         for row in self._run("keys"):
-            found.update(dict.fromkeys(keys.intersection(_keys(row["keys"])), row["id"]))
+            found.update(dict.fromkeys(keys.intersection(keys_in(row["keys"])), row["id"]))
         return found
 
     def _note_counted(self, keys: set[int]) -> None:
         """Remember that answers are counted. A short piece is made longer, so that there are few."""
         last = self._first("counted_last")
         if last and len(last["keys"]) < PIECE:
-            keys = keys.union(_keys(last["keys"]))
+            keys = keys.union(keys_in(last["keys"]))
             self._run("counted_drop", id=last["id"])
         if keys:
             self._run("counted_add", keys=array("q", sorted(keys)).tobytes())
@@ -298,13 +213,13 @@ class Index(IndexFile):
     def _settled(self, id: int, ledger: Ledger, owners: dict[int, int]) -> Ledger:
         """Count what no other source counts, or counts with smaller figures: it was written down there before the
         answer was whole. Mostly that is all of it, as it was packed."""
-        keys = _keys(ledger.keys)
+        keys = keys_in(ledger.keys)
         if not owners.keys().isdisjoint(keys) and any(owners.get(key, id) != id for key in keys):
-            rows = _rows(ledger.spends)
+            rows = rows_in(ledger.spends)
             self._win(id, rows, owners)
             kept = {key for key in keys if owners.get(key, id) == id}
             ledger = pack(rows, kept.__contains__)
-        owners.update(dict.fromkeys(_keys(ledger.keys), id))
+        owners.update(dict.fromkeys(keys_in(ledger.keys), id))
         return ledger
 
     def _win(self, id: int, rows: list[Row], owners: dict[int, int]) -> None:
@@ -315,10 +230,10 @@ class Index(IndexFile):
                 contested.setdefault(owners[row[0]], {})[row[0]] = row
         for owner, mine in contested.items():
             kept = self._first("spends_of", id=owner)
-            theirs = _rows(kept["spends"]) if kept else []
+            theirs = rows_in(kept["spends"]) if kept else []
             won = {row[0] for row in theirs if row[0] in mine and sum(mine[row[0]][4:8]) > sum(row[4:8])}
             if kept and won:
-                counted = set(_keys(kept["keys"])) - won
+                counted = set(keys_in(kept["keys"])) - won
                 self._put_ledgers([(owner, pack(theirs, counted.__contains__))])
                 owners.update(dict.fromkeys(won, id))
 
@@ -334,15 +249,15 @@ class Index(IndexFile):
         for id in ids:
             row = self._first("spends_of", id=id)
             if row:
-                free.update(_keys(row["keys"]))
+                free.update(keys_in(row["keys"]))
                 self._run("spends_drop", id=id)
                 self._run_all("buckets_drop", [(id,)])
         for other in self._run("spends_of_all") if free else ():
-            rows = _rows(other["spends"])
+            rows = rows_in(other["spends"])
             heirs = free.intersection(spent[0] for spent in rows)
             if heirs:
                 free -= heirs
-                counted = heirs.union(_keys(other["keys"]))
+                counted = heirs.union(keys_in(other["keys"]))
                 self._put_ledgers([(other["id"], pack(rows, counted.__contains__))])
 
     def sums(self, by: str, since: int = 0, until: int = FAR) -> list[Sum]:

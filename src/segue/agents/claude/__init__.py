@@ -13,13 +13,23 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from segue.agents.claude.figures import spends
+from segue.agents.claude.figures import rows, spends
 from segue.agents.reading import Reading, count_of, decode, dict_of, items_in, source_of, text_of
 from segue.agents.reading import records as json_records
 from segue.clock import Moment
 from segue.model import Agent, Entry, EntryKind, Limit, Mark, Source
 
-__all__ = ["AGENT", "find", "limits_of_event", "limits_of_status", "read", "recognise", "side_file", "spends"]
+__all__ = [
+    "AGENT",
+    "find",
+    "limits_of_event",
+    "limits_of_status",
+    "read",
+    "recognise",
+    "rows",
+    "side_file",
+    "spends",
+]
 
 AGENT = Agent(
     name="claude",

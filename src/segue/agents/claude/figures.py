@@ -6,21 +6,28 @@ apart, and of an answer that was written in several lines decodes only the last.
 """
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Annotated, Any, BinaryIO
 
 import msgspec
 from msgspec import Meta, Struct, field
 
 from segue.agents import reading
-from segue.agents.reading import Spends, count_of, dict_of, moment_of, text_of
+from segue.agents.reading import Spends, count_of, dict_of, moment_of, second_of, text_of
+from segue.ledger import Row, row
 from segue.model import Mark, Source, Spend, Tokens
 
-CHUNK = 1 << 20
+CHUNK = 1 << 17
+"""Little enough to stay close to the processor while it is searched."""
 FIGURES = b'"input_tokens":'
 """In every line with figures, whatever else is in it."""
 ID = b'"id":"msg_'
 ID_LENGTH = 48
+KIND = b'"type":"'
+ANSWER = (b"assis", b"messa")
+"""How the kind of a record with an answer begins, or the kind of its message where that comes first."""
+USER = b'user"'
+"""The kind of a record with what was typed, or with results of tools: most of a transcript, and without figures."""
 REPORT = b'"type":"progress"'
 HEAD = 700
 """How much of a line is looked at for its kind."""
@@ -76,6 +83,8 @@ _DECODER = msgspec.json.Decoder(_Record)
 
 def spends_in(record: dict[str, Any]) -> list[Spend]:
     """The figures of a record: an answer's own, or those of a sub-agent's that it reports."""
+    if record.get("type") == "user":
+        return []
     if record.get("type") == "progress":
         record = dict_of(dict_of(record.get("data")).get("message"))
     message = dict_of(record.get("message"))
@@ -99,9 +108,31 @@ def spends_in(record: dict[str, Any]) -> list[Spend]:
     return [Spend(key=key, model=model, tokens=tokens, at=moment_of(record.get("timestamp")))]
 
 
+Told = tuple[str, str, Any, int, int, int, int, int]
+"""What a line tells of an answer: key, model, time as it is written, five counts."""
+
+
 def spends(source: Source, mark: Mark | None = None) -> Spends:
     """What was spent since the mark, each answer once."""
-    found: dict[str, Spend] = {}
+    told, mark, is_anew = _told(source, mark)
+    return Spends(source=source, spends=tuple(map(_spend, told)), mark=mark, is_anew=is_anew)
+
+
+def rows(source: Source, mark: Mark | None = None) -> tuple[list[Row], Mark, bool]:
+    """The same as the index takes it."""
+    found, mark, is_anew = _told(source, mark)
+    return [row(told[0], second_of(told[2]), told[1], *told[3:]) for told in found], mark, is_anew
+
+
+def _spend(told: Told) -> Spend:
+    key, model, at, input, output, read, written, long = told
+    tokens = Tokens(input=input, output=output, cache_read=read, cache_write=written, cache_write_long=long)
+    return Spend(key=key, model=model, tokens=tokens, at=moment_of(at))
+
+
+def _told(source: Source, mark: Mark | None) -> tuple[Iterable[Told], Mark, bool]:
+    """What is told since the mark, where to go on, and whether all was read anew."""
+    found: dict[str, Told] = {}
     with reading.open_file(source, buffering=0) as file:
         offset = mark.offset if mark else 0
         if mark and offset and reading.witness(file, offset) != mark.before:
@@ -109,14 +140,8 @@ def spends(source: Source, mark: Mark | None = None) -> Spends:
         is_anew = not offset
         for block, end in _blocks(file, offset):
             offset += abs(end)
-            for run in _runs_with_figures(block, end):
-                _add(found, block, run)
-        return Spends(
-            source=source,
-            spends=tuple(found.values()),
-            mark=Mark(offset=offset, before=reading.witness(file, offset)),
-            is_anew=is_anew,
-        )
+            _add(found, block, end)
+        return found.values(), Mark(offset=offset, before=reading.witness(file, offset)), is_anew
 
 
 def _blocks(file: BinaryIO, offset: int) -> Iterator[tuple[bytearray, int]]:
@@ -150,61 +175,68 @@ def _blocks(file: BinaryIO, offset: int) -> Iterator[tuple[bytearray, int]]:
         yield buffer, kept
 
 
-def _runs_with_figures(block: bytearray, size: int) -> Iterator[list[tuple[int, int]]]:
-    """Lines with figures, by where they are: those in a row that name the same answer together."""
-    find, rfind = block.find, block.rfind
-    end = 0
-    before = None
+def _add(found: dict[str, Told], block: bytearray, size: int) -> None:
+    """What the lines of a block tell. Those in a row that name the same answer are looked at together."""
+    find, startswith = block.find, block.startswith
+    start, before = 0, None
     run: list[tuple[int, int]] = []
-    at = find(FIGURES, 0, size)
-    while at >= 0:
-        start = rfind(b"\n", end, at) + 1 or end
-        end = find(b"\n", at, size)
+    while start < size:
+        end = find(b"\n", start, size)
         if end < 0:
             end = size
-        named = find(ID, start, end)
-        id = block[named : named + ID_LENGTH] if named >= 0 else None
-        # A report of a sub-agent may hold an answer's figures again, where they are not its own.
-        if run and (id is None or id != before or _is_report(block, start) or _is_report(block, run[-1][0])):
-            yield run
-            run = []
-        run.append((start, end))
-        before = id
-        at = find(FIGURES, end, size)
+        kind = find(KIND, start, start + HEAD) + len(KIND)
+        if kind < end and startswith(ANSWER, kind):
+            has_figures = True
+        elif kind < end and startswith(USER, kind) and find(b"{", start + 1, kind) < 0:
+            has_figures = False
+        else:
+            has_figures = find(FIGURES, start, end) >= 0
+        if has_figures:
+            named = find(ID, start, end)
+            id = block[named : named + ID_LENGTH] if named >= 0 else None
+            if run and (id is None or id != before):
+                _add_run(found, block, run)
+                run = []
+            run.append((start, end))
+            before = id
+        start = end + 1
     if run:
-        yield run
+        _add_run(found, block, run)
 
 
-def _add(found: dict[str, Spend], block: bytearray, run: list[tuple[int, int]]) -> None:
-    """What a run tells: mostly its last line tells all. A line before it is looked at where the last one tells nothing,
-    or is of another request."""
-    request = b""
+def _add_run(found: dict[str, Told], block: bytearray, run: list[tuple[int, int]]) -> None:
+    """What lines tell that name the same answer: mostly the last tells all. One before it is looked at where the last
+    tells nothing, or is of another request; and so is a sub-agent's report, which may hold an answer's figures
+    again beside its own."""
+    start, end = run.pop()
+    last = _told_by(block[start:end])
+    told = {last[0]: last} if last else {}
     while run:
         start, end = run.pop()
-        if request and block.rfind(request, start, end) >= 0:
+        request = last[0].rpartition(":")[2].encode() if last else b""
+        if last and block.rfind(request, start, end) >= 0 and not _is_report(block, start):
             continue
-        spend = _spend_of(block[start:end])
-        if spend:
-            found[spend.key] = spend
-            request = spend.key.rpartition(":")[2].encode()
+        last = _told_by(block[start:end]) or last
+        if last:
+            told.setdefault(last[0], last)
+    found.update(told)
 
 
 def _is_report(block: bytearray, start: int) -> bool:
     return block.find(REPORT, start, start + HEAD) >= 0
 
 
-def _spend_of(line: bytearray) -> Spend | None:
+def _told_by(line: bytearray) -> Told | None:
     """The figures of a line: what `spends_in` finds, without making of the line more than is asked for."""
     try:
         record = _DECODER.decode(line)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        whole = reading.decode(bytes(line)) if len(line) <= reading.LONGEST_LINE else None
-        return next(iter(spends_in(whole)), None) if whole else None
+        return _told_by_damaged(bytes(line))
     own: _Record | _Reported | None = record
     if record.type == "progress":
         own = record.data.message if record.data else None
     message = own.message if own else None
-    if own is None or message is None or message.usage is None:
+    if own is None or message is None or message.usage is None or record.type == "user":
         return None
     usage, id, request, model = message.usage, message.id, own.request, message.model or ""
     written, kept = usage.cache_creation_input_tokens, usage.cache_creation
@@ -213,5 +245,13 @@ def _spend_of(line: bytearray) -> Spend | None:
     if not key or model == SYNTHETIC or not (input or output or read or written):
         return None
     long = min(kept.ephemeral_1h_input_tokens, written) if kept else 0
-    tokens = Tokens(input=input, output=output, cache_read=read, cache_write=written, cache_write_long=long)
-    return Spend(key=key, model=model, tokens=tokens, at=moment_of(own.timestamp))
+    return key, model, own.timestamp, input, output, read, written, long
+
+
+def _told_by_damaged(line: bytes) -> Told | None:
+    whole = reading.decode(line) if len(line) <= reading.LONGEST_LINE else None
+    for spend in spends_in(whole) if whole else ():
+        tokens = spend.tokens
+        counts = (tokens.input, tokens.output, tokens.cache_read, tokens.cache_write, tokens.cache_write_long)
+        return spend.key, spend.model, spend.at, *counts
+    return None
