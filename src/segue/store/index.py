@@ -22,6 +22,8 @@ from segue.store.index_file import IndexFile
 FAR = 1 << 40
 PIECE = 1 << 15
 """Hashes of counted answers are kept in pieces of at least so many bytes."""
+KEY = 8
+"""How many bytes a hash has."""
 FEW = 32
 """Looking up a key takes as long as comparing so many."""
 
@@ -171,26 +173,36 @@ class Index(IndexFile):
     def put_spent(self, found: Sequence[tuple[int, Source, Mark, Ledger, bool]]) -> None:
         """Keep what sources were found to have spent since their marks, or at all (the flag)."""
         self._free([id for id, _, _, _, is_anew in found if is_anew and id not in self._new])
-        ledgers: list[Ledger] = []
+        ledgers: list[tuple[int, Ledger]] = []
         owners: dict[int, int] = {}
+        keys: set[int] = set()
         for id, _, _, ledger, is_anew in found:
             kept = None if is_anew else self._first("spends_of", id=id)
             if kept:
                 owners.update(dict.fromkeys(keys_in(kept["keys"]), id))
-            ledgers.append(merged(kept["spends"], ledger) if kept else ledger)
-        new = {key for ledger in ledgers for key in keys_in(ledger.keys)}.difference(owners)
-        owners.update(self._owners(new))
-        new.difference_update(owners)
+                ledger = merged(kept["spends"], ledger)
+            ledgers.append((id, ledger))
+            keys.update(keys_in(ledger.keys))
+        is_each_once = len(keys) * KEY == sum(len(ledger.keys) for _, ledger in ledgers)
+        keys.difference_update(owners)
+        owners.update(self._owners(keys))
+        self._note_counted(keys.difference(owners))
+        if is_each_once and not owners:
+            self._put_ledgers(ledgers)
+        else:
+            self._settle(ledgers, owners)
+        marks = [(s.size, s.stamp, msgspec.json.encode(mark).decode(), id) for id, s, mark, _, _ in found]
+        self._run_all("source_spent", marks)
+
+    def _settle(self, ledgers: Sequence[tuple[int, Ledger]], owners: dict[int, int]) -> None:
+        """Keep ledgers some of whose answers are in others too."""
         settled: list[tuple[int, Ledger]] = []
-        for (id, _, _, _, _), ledger in zip(found, ledgers, strict=True):
+        for id, ledger in ledgers:
             if not owners.keys().isdisjoint(keys_in(ledger.keys)):
                 self._put_ledgers(settled)
                 settled = []
             settled.append((id, self._settled(id, ledger, owners)))
         self._put_ledgers(settled)
-        self._note_counted(new)
-        marks = [(s.size, s.stamp, msgspec.json.encode(mark).decode(), id) for id, s, mark, _, _ in found]
-        self._run_all("source_spent", marks)
 
     def _owners(self, keys: set[int]) -> dict[int, int]:
         """Of these answers, those that are counted already, and the source they are counted in."""
