@@ -74,7 +74,10 @@ def pack(rows: list[Row], counts: Callable[[int], bool] | None = None) -> Ledger
         if counts and not counts(key):
             continue
         keys.append(key)
-        total = sums.setdefault((second // QUARTER, model, size_class), [0, 0, 0, 0, 0, 0, 0.0])
+        bucket = (second // QUARTER, model, size_class)
+        total = sums.get(bucket)
+        if total is None:
+            total = sums[bucket] = [0, 0, 0, 0, 0, 0, 0.0]
         total[0] += 1
         total[1] += input
         total[2] += output

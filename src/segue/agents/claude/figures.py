@@ -28,7 +28,6 @@ ANSWER = (b"assis", b"messa")
 """How the kind of a record with an answer begins, or the kind of its message where that comes first."""
 USER = b'user"'
 """The kind of a record with what was typed, or with results of tools: most of a transcript, and without figures."""
-REPORT = b'"type":"progress"'
 HEAD = 700
 """How much of a line is looked at for its kind."""
 SYNTHETIC = "<synthetic>"
@@ -108,8 +107,8 @@ def spends_in(record: dict[str, Any]) -> list[Spend]:
     return [Spend(key=key, model=model, tokens=tokens, at=moment_of(record.get("timestamp")))]
 
 
-Told = tuple[str, str, Any, int, int, int, int, int]
-"""What a line tells of an answer: key, model, time as it is written, five counts."""
+Told = tuple[str, Any, str, int, int, int, int, int]
+"""What a line tells of an answer: key, time as it is written, model, five counts."""
 
 
 def spends(source: Source, mark: Mark | None = None) -> Spends:
@@ -121,11 +120,15 @@ def spends(source: Source, mark: Mark | None = None) -> Spends:
 def rows(source: Source, mark: Mark | None = None) -> tuple[list[Row], Mark, bool]:
     """The same as the index takes it."""
     found, mark, is_anew = _told(source, mark)
-    return [row(told[0], second_of(told[2]), told[1], *told[3:]) for told in found], mark, is_anew
+    rows = [
+        row(key, second_of(at), model, input, output, read, written, long)
+        for key, at, model, input, output, read, written, long in found
+    ]
+    return rows, mark, is_anew
 
 
 def _spend(told: Told) -> Spend:
-    key, model, at, input, output, read, written, long = told
+    key, at, model, input, output, read, written, long = told
     tokens = Tokens(input=input, output=output, cache_read=read, cache_write=written, cache_write_long=long)
     return Spend(key=key, model=model, tokens=tokens, at=moment_of(at))
 
@@ -179,51 +182,50 @@ def _add(found: dict[str, Told], block: bytearray, size: int) -> None:
     """What the lines of a block tell. Those in a row that name the same answer are looked at together."""
     find, startswith = block.find, block.startswith
     start, before = 0, None
-    run: list[tuple[int, int]] = []
+    run: list[tuple[int, int, bool]] = []
     while start < size:
         end = find(b"\n", start, size)
         if end < 0:
             end = size
         kind = find(KIND, start, start + HEAD) + len(KIND)
-        if kind < end and startswith(ANSWER, kind):
-            has_figures = True
+        is_answer = kind < end and startswith(ANSWER, kind)
+        if is_answer:
+            named = find(ID, max(start, kind - ID_LENGTH - len(ID)), end)
         elif kind < end and startswith(USER, kind) and find(b"{", start + 1, kind) < 0:
-            has_figures = False
-        else:
-            has_figures = find(FIGURES, start, end) >= 0
-        if has_figures:
+            start = end + 1
+            continue
+        elif find(FIGURES, start, end) >= 0:
             named = find(ID, start, end)
-            id = block[named : named + ID_LENGTH] if named >= 0 else None
-            if run and (id is None or id != before):
-                _add_run(found, block, run)
-                run = []
-            run.append((start, end))
-            before = id
+        else:
+            start = end + 1
+            continue
+        id = block[named : named + ID_LENGTH] if named >= 0 else None
+        if run and (id is None or id != before):
+            _add_run(found, block, run)
+            run = []
+        run.append((start, end, is_answer))
+        before = id
         start = end + 1
     if run:
         _add_run(found, block, run)
 
 
-def _add_run(found: dict[str, Told], block: bytearray, run: list[tuple[int, int]]) -> None:
+def _add_run(found: dict[str, Told], block: bytearray, run: list[tuple[int, int, bool]]) -> None:
     """What lines tell that name the same answer: mostly the last tells all. One before it is looked at where the last
     tells nothing, or is of another request; and so is a sub-agent's report, which may hold an answer's figures
     again beside its own."""
-    start, end = run.pop()
-    last = _told_by(block[start:end])
-    told = {last[0]: last} if last else {}
+    told: dict[str, Told] = {}
+    request = b""
     while run:
-        start, end = run.pop()
-        request = last[0].rpartition(":")[2].encode() if last else b""
-        if last and block.rfind(request, start, end) >= 0 and not _is_report(block, start):
+        start, end, is_answer = run.pop()
+        if request and is_answer and block.rfind(request, start, end) >= 0:
             continue
-        last = _told_by(block[start:end]) or last
-        if last:
-            told.setdefault(last[0], last)
+        one = _told_by(block[start:end])
+        if one:
+            told.setdefault(one[0], one)
+            if run:
+                request = one[0].rpartition(":")[2].encode()
     found.update(told)
-
-
-def _is_report(block: bytearray, start: int) -> bool:
-    return block.find(REPORT, start, start + HEAD) >= 0
 
 
 def _told_by(line: bytearray) -> Told | None:
@@ -245,7 +247,7 @@ def _told_by(line: bytearray) -> Told | None:
     if not key or model == SYNTHETIC or not (input or output or read or written):
         return None
     long = min(kept.ephemeral_1h_input_tokens, written) if kept else 0
-    return key, model, own.timestamp, input, output, read, written, long
+    return key, own.timestamp, model, input, output, read, written, long
 
 
 def _told_by_damaged(line: bytes) -> Told | None:
@@ -253,5 +255,5 @@ def _told_by_damaged(line: bytes) -> Told | None:
     for spend in spends_in(whole) if whole else ():
         tokens = spend.tokens
         counts = (tokens.input, tokens.output, tokens.cache_read, tokens.cache_write, tokens.cache_write_long)
-        return spend.key, spend.model, spend.at, *counts
+        return spend.key, spend.at, spend.model, *counts
     return None
