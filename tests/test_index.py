@@ -40,6 +40,10 @@ def output(index: Index, by: str = "source") -> dict[object, int]:
     return totals
 
 
+def summed(index: Index, by: str) -> Tokens:
+    return sum((each.tokens for each in index.sums(by)), Tokens())
+
+
 def opened(tmp_path: Path) -> Index:
     return Index(tmp_path / "index.db")
 
@@ -114,9 +118,11 @@ def test_the_total_is_that_of_distinct_answers_whatever_the_order(
     index = Index(None)
     told: dict[str, dict[str, int]] = {}
     for name, is_anew, spends in steps:
-        put(index, name, *(spend(key, output) for key, output in dict(spends).items()), is_anew=is_anew)
+        figures = [spend(key, output, minute=15 * (output % 4)) for key, output in dict(spends).items()]
+        put(index, name, *figures, is_anew=is_anew)
         before = {} if is_anew else told.get(name, {})
         told[name] = before | dict(spends)
+        assert summed(index, "day") == summed(index, "quarter") == summed(index, "source")
     keys = {key for each in told.values() for key in each}
     total = sum(output(index).values())
     least = sum(min(each[key] for each in told.values() if key in each) for key in keys)
@@ -141,6 +147,18 @@ def test_what_is_counted_is_known_however_it_came_in(monkeypatch: pytest.MonkeyP
     again = put(index, "again", spend("0-0"), spend("7-2"), spend("9-1"), spend("again"))
     assert output(index)[again] == 1
     assert sum(output(index).values()) == 40 * 3 + 8 + 1 + 1
+
+
+def test_sums_are_without_what_is_hidden(tmp_path: Path) -> None:
+    index = opened(tmp_path)
+    first, second = put(index, "a", spend("x", 5)), put(index, "b", spend("y", 7), spend("z", 1, 15))
+    for hidden, expected in (([first], 8), ([], 13), ([second], 5), ([first, second], 0)):
+        index.hide(hidden)
+        assert [summed(index, by).output for by in ("day", "quarter", "source")] == [expected] * 3
+    with index.changing():
+        index.drop([second])
+    index.hide([])
+    assert [summed(index, by).output for by in ("day", "quarter", "source")] == [5] * 3
 
 
 def test_what_only_a_dropped_source_counted_counts_again_elsewhere(tmp_path: Path) -> None:

@@ -272,8 +272,19 @@ class Index(IndexFile):
                 counted = heirs.union(keys_in(other["keys"]))
                 self._put_ledgers([(other["id"], pack(rows, counted.__contains__))])
 
+    def _sum_up(self) -> None:
+        """Make the totals anew that have to be."""
+        if self._first("stale"):
+            with self.changing():
+                for query in ("totals_drop", "totals_add", "stale_drop"):
+                    self._run(query)
+
     def sums(self, by: str, since: int = 0, until: int = FAR) -> list[Sum]:
         """Tokens by 'day', 'quarter' or 'source', from one quarter up to another."""
+        if by != "source" and self._first("hides"):
+            by += "_of_some"
+        elif by != "source":
+            self._sum_up()
         return [
             Sum(
                 row["period"],

@@ -8,7 +8,8 @@
 -- A LEDGER holds every answer of a model that a source tells of, packed, and the hashes of those that are counted
 -- there. An answer that stands in several files (forks, resumes) is counted where it was first found;
 -- when that source goes, it passes to another. A BUCKET sums what is counted in a source over a quarter of an
--- hour, per model and size class: any day in any time zone, any week and any 5-hour block is a sum of buckets.
+-- hour, per model and size class: any day in any time zone, any week and any 5-hour block is a sum of buckets. A
+-- TOTAL is the sum of all sources' buckets; STALE are the quarters whose totals have to be made anew.
 --
 -- COUNTED holds the hashes of all ledgers once more, ordered, in a few long pieces: that an answer is not counted
 -- anywhere yet, as nearly all new ones, is told by it without a look at every ledger.
@@ -62,6 +63,27 @@ create table bucket (
   primary key (quarter, model, class, source)
 ) without rowid;
 create index bucket_by_source on bucket (source);
+
+create table total (
+  quarter integer not null,
+  model text not null,
+  class integer not null,
+  answers integer not null,
+  input integer not null,
+  output integer not null,
+  cache_read integer not null,
+  cache_write integer not null,
+  cache_write_long integer not null,
+  cost real not null,
+  primary key (quarter, model, class)
+) without rowid;
+create table stale (quarter integer primary key);
+create trigger bucket_added after insert on bucket begin
+  insert or ignore into stale (quarter) values (new.quarter);
+end;
+create trigger bucket_dropped after delete on bucket begin
+  insert or ignore into stale (quarter) values (old.quarter);
+end;
 
 create table report (
   source integer not null,

@@ -109,8 +109,39 @@ insert into bucket
   (source, quarter, model, class, answers, input, output, cache_read, cache_write, cache_write_long, cost)
 values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
 
+-- name: stale
+-- Whether totals have to be made anew.
+select quarter from stale limit 1;
+
+-- name: totals_drop
+-- Those that do.
+delete from total where quarter in (select quarter from stale);
+
+-- name: totals_add
+-- Anew.
+insert into total
+select quarter, model, class, sum(answers), sum(input), sum(output), sum(cache_read), sum(cache_write),
+  sum(cache_write_long), sum(cost)
+from bucket where quarter in (select quarter from stale) group by quarter, model, class;
+
+-- name: stale_drop
+-- All of them are as they should be.
+delete from stale;
+
+-- name: hides
+-- Whether there are sources that this run does not look at.
+select id from hidden limit 1;
+
 -- name: sums_by_day
--- Tokens per day of this machine's time zone: first as the buckets are ordered, then by days.
+-- Tokens per day of this machine's time zone.
+select date(quarter * 900, 'unixepoch', 'localtime') as period, model, class, sum(answers) as answers,
+  sum(input) as input, sum(output) as output, sum(cache_read) as cache_read, sum(cache_write) as cache_write,
+  sum(cache_write_long) as cache_write_long, sum(cost) as cost
+from total where quarter >= :since and quarter < :until
+group by 1, 2, 3 order by 1, 2;
+
+-- name: sums_by_day_of_some
+-- The same where not all sources are looked at: first as the buckets are ordered, then by days.
 select date(quarter * 900, 'unixepoch', 'localtime') as period, model, class, sum(answers) as answers,
   sum(input) as input, sum(output) as output, sum(cache_read) as cache_read, sum(cache_write) as cache_write,
   sum(cache_write_long) as cache_write_long, sum(cost) as cost
@@ -125,6 +156,11 @@ group by 1, 2, 3 order by 1, 2;
 
 -- name: sums_by_quarter
 -- Tokens per quarter of an hour.
+select quarter as period, model, class, answers, input, output, cache_read, cache_write, cache_write_long, cost
+from total where quarter >= :since and quarter < :until order by 1, 2;
+
+-- name: sums_by_quarter_of_some
+-- The same where not all sources are looked at.
 select b.quarter as period, b.model as model, b.class as class,
   sum(b.answers) as answers, sum(b.input) as input, sum(b.output) as output,
   sum(b.cache_read) as cache_read, sum(b.cache_write) as cache_write,
