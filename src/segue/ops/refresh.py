@@ -151,16 +151,20 @@ def _jobs(
     index: Index, found: Iterable[Source], known: dict[tuple[str, str], Known], wanted: set[Pass]
 ) -> Iterator[Job]:
     """What has to be read."""
+    wants_spends, wants_entries, wants_words = (each in wanted for each in Pass)
+    quick: dict[str, bool] = {}
     for source in found:
         entry = known.get((source.path, source.part))
         now = (source.size, source.stamp)
-        is_quick = agents.offers(source.agent, "spends") is not None
-        if Pass.SPENDS in wanted and is_quick and (entry is None or entry.spent != now):
+        is_quick = quick.get(source.agent)
+        if is_quick is None:
+            is_quick = quick[source.agent] = agents.offers(source.agent, "spends") is not None
+        if wants_spends and is_quick and (entry is None or entry.spent != now):
             yield Job(source, Pass.SPENDS, _mark(entry, "spent_mark"))
-        if (Pass.ENTRIES in wanted or not is_quick) and (entry is None or entry.read != now):
+        if (wants_entries or not is_quick) and (entry is None or entry.read != now):
             so_far = index.transcript(entry.id) if entry else None
             yield Job(source, Pass.ENTRIES, _mark(entry, "mark"), so_far)
-        if Pass.WORDS in wanted and (entry is None or entry.told != now):
+        if wants_words and (entry is None or entry.told != now):
             yield Job(source, Pass.WORDS, _mark(entry, "told_mark"))
 
 

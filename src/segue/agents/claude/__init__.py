@@ -128,16 +128,15 @@ def _is_streamed(record: dict[str, Any]) -> bool | None:
 
 
 _CUT_CHAIN = (b'"parentUuid"', b'"isSidechain"')
-_CUT_OWN = re.compile(rb'\s*\{\s*"type"\s*:\s*"(?:queue-operation|file-history-snapshot|last-prompt)"')
-_CUT_INIT = re.compile(
-    rb'\s*\{\s*"type"\s*:\s*"system"\s*,\s*"subtype"\s*:\s*"init".*"session_id"', re.DOTALL
-)
+# Not compiled before they are needed: totals are told without them.
+_CUT_OWN = rb'\s*\{\s*"type"\s*:\s*"(?:queue-operation|file-history-snapshot|last-prompt)"'
+_CUT_INIT = rb'(?s)\s*\{\s*"type"\s*:\s*"system"\s*,\s*"subtype"\s*:\s*"init".*"session_id"'
 
 
 def _looks_own(line: bytes) -> bool:
     if all(key in line for key in _CUT_CHAIN):
         return not re.search(rb'"message"\s*:\s*\{\s*"role"\s*:\s*"\w+"\s*,\s*"parts"', line)
-    return bool(_CUT_OWN.match(line) or (_CUT_INIT.match(line) and b"qwen" not in line))
+    return bool(re.match(_CUT_OWN, line) or (re.match(_CUT_INIT, line) and b"qwen" not in line))
 
 
 # What is in it
@@ -176,7 +175,7 @@ def limits_of_event(record: dict[str, Any], at: Moment | None) -> tuple[Limit, .
 
 # What was too long for it
 
-_SAVED = re.compile(r"saved to:? +(\S[^\n]*)")
+_SAVED = r"saved to:? +(\S[^\n]*)"
 _SIDE_FOLDER = "tool-results"
 
 
@@ -187,7 +186,7 @@ def side_file(entry: Entry, source: Source) -> Path | None:
         return None
     outcome = dict_of(dict_of(entry.native).get("toolUseResult"))
     named = [text_of(outcome.get("persistedOutputPath")).replace("\0", "")]
-    if found := _SAVED.search(entry.text[:2000]):
+    if found := re.search(_SAVED, entry.text[:2000]):
         named.append(found[1].strip().replace("\0", ""))
     folder = Path(os.path.realpath(_own_folder(source) / _SIDE_FOLDER))
     for path in filter(None, named):
