@@ -13,7 +13,7 @@ from segue import briefs, fence, pack, tokens
 from segue.agents import demo
 from segue.agents.demo import program as demo_program
 from segue.errors import BadInput
-from segue.facts.ledger import derive
+from segue.facts.tracker import derive
 from segue.model import Brief, Entry, EntryKind, Fact, Fate, Origin, Receipt, Source, Tier
 from segue.ops import briefs as making
 from segue.ops.demo import TRANSCRIPT

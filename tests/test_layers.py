@@ -31,6 +31,7 @@ VALUES = {
         "fields",
         "forecast",
         "goals",
+        "ledger",
         "lifecycle",
         "model",
         "notation",
@@ -51,7 +52,7 @@ MAY_IMPORT = {
 }
 SHARED_BY_FACES = (["render"], ["encode"])
 QUICK_FILES = {"__main__.py", "__init__.py", "faces/hook.py", "faces/statusline.py"}
-QUICK_IMPORTS = {"sys", "os", "json", "time", "_sqlite3", "sqlite3", "segue", "__future__"}
+QUICK_IMPORTS = {"sys", "os", "gc", "json", "time", "_sqlite3", "sqlite3", "segue", "__future__"}
 AGENT_NAMES = re.compile(r"\b(claude|codex|gemini|opencode|copilot|aider|qwen)\b", re.IGNORECASE)
 LONGEST_FILE, LONGEST_FUNCTION, MEDIAN_FILE = 600, 60, 200
 

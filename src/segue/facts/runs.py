@@ -1,4 +1,4 @@
-"""What a command that was run changes in a ledger: its own status, tests, errors, files, commits."""
+"""What a command that was run changes in a tracker: its own status, tests, errors, files, commits."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from segue.facts.mentions import mentions
 from segue.model import Entry
 
 if TYPE_CHECKING:
-    from segue.facts.ledger import Ledger
+    from segue.facts.tracker import Tracker
 
 COMMITS = re.compile(r"\bgit\b[^|;&]{0,80}\bcommit\b")
 LOOK = 0.1
@@ -38,31 +38,31 @@ SEEN = 40_000
 EFFECTS = {"deleted": Deed.DELETE, "renamed": Deed.MOVE, "created": Deed.WRITE, "touched": Deed.EDIT}
 
 
-def add(ledger: Ledger, act: Act, call: Entry, result: Entry, is_done: bool) -> None:
-    command = shell.plain(act.subject, ledger.folder)
+def add(tracker: Tracker, act: Act, call: Entry, result: Entry, is_done: bool) -> None:
+    command = shell.plain(act.subject, tracker.folder)
     if not command:
         return
     output = _seen(result.text)
     purpose = shell.purpose(act.subject)
-    _add_status(ledger, act, command, purpose, output, result, is_done)
+    _add_status(tracker, act, command, purpose, output, result, is_done)
     if purpose == "test" or not is_done:
-        _add_tests(ledger, command, output, result, is_done)
+        _add_tests(tracker, command, output, result, is_done)
     if is_done:
-        _resolve(ledger, command, purpose)
+        _resolve(tracker, command, purpose)
         # What the person would not allow then, they allowed now.
-        ledger.facts.get("decision", {}).pop(act.subject.strip()[:1000], None)
+        tracker.facts.get("decision", {}).pop(act.subject.strip()[:1000], None)
     elif purpose != "look":
-        _add_errors(ledger, command, output, result)
+        _add_errors(tracker, command, output, result)
     if is_done:
         for effect in shell.effects(act.subject):
             done = Act(deed=EFFECTS[effect.kind], subject=effect.path, to=effect.to)
-            ledger.files.add(
-                done, files.relative(effect.path, ledger.folder), result, ledger.n, ledger.folder
+            tracker.files.add(
+                done, files.relative(effect.path, tracker.folder), result, tracker.n, tracker.folder
             )
-    _add_git(ledger, act, output, result)
+    _add_git(tracker, act, output, result)
     for found in mentions(act.subject[:2000]) if TELLING.search(act.subject, 0, 2000) else ():
         if found.kind in ("url", "port", "version"):
-            ledger.put(found.kind, found.text, "used", call)
+            tracker.put(found.kind, found.text, "used", call)
 
 
 def as_run(command: str) -> str:
@@ -76,7 +76,7 @@ def _seen(output: str) -> str:
 
 
 def _add_status(
-    ledger: Ledger, act: Act, command: str, purpose: str, output: str, result: Entry, is_done: bool
+    tracker: Tracker, act: Act, command: str, purpose: str, output: str, result: Entry, is_done: bool
 ) -> None:
     if is_done:
         value = "passed"
@@ -86,20 +86,20 @@ def _add_status(
         value = "failed"
     tally = outcomes.tally_in(output) if purpose == "test" else None
     told = f"{tally.passed} passed, {tally.failed} failed" if tally else ""
-    ledger.put("command", command, value, result, note=told)
-    fact = ledger.facts["command"][command]
+    tracker.put("command", command, value, result, note=told)
+    fact = tracker.facts["command"][command]
     # What only looks, or is told as a commit, is told last.
     weight = LOOK if purpose == "look" or (is_done and COMMITS.search(act.subject)) else 1.0
-    ledger.facts["command"][command] = msgspec.structs.replace(fact, weight=weight, text=as_run(act.subject))
+    tracker.facts["command"][command] = msgspec.structs.replace(fact, weight=weight, text=as_run(act.subject))
 
 
-def _add_errors(ledger: Ledger, command: str, output: str, result: Entry) -> None:
+def _add_errors(tracker: Tracker, command: str, output: str, result: Entry) -> None:
     found = [(outcomes.subject_of(problem), problem.text) for problem in outcomes.errors_in(output)]
     if not found and (line := _complaint(output)):
         found = [(line, line)]
     for subject, text in found:
-        ledger.put("error", subject, "open", result, note=text)
-        ledger.blamed[subject] = command
+        tracker.put("error", subject, "open", result, note=text)
+        tracker.blamed[subject] = command
 
 
 def _complaint(output: str) -> str:
@@ -108,19 +108,19 @@ def _complaint(output: str) -> str:
     return next((line for line in lines if COMPLAINT.search(line)), "")
 
 
-def _add_tests(ledger: Ledger, command: str, output: str, result: Entry, is_done: bool) -> None:
+def _add_tests(tracker: Tracker, command: str, output: str, result: Entry, is_done: bool) -> None:
     for name, is_passing in outcomes.tests_in(output).items():
-        for other in ledger.tests.get(_tail(name), ()):
+        for other in tracker.tests.get(_tail(name), ()):
             # The same test, told from another folder.
-            ledger.facts.get("test", {}).pop(other, None)
-        ledger.tests[_tail(name)] = [name]
-        ledger.put("test", name, "passing" if is_passing else "failing", result, note=command)
+            tracker.facts.get("test", {}).pop(other, None)
+        tracker.tests[_tail(name)] = [name]
+        tracker.put("test", name, "passing" if is_passing else "failing", result, note=command)
     tally = outcomes.tally_in(output)
     if is_done and (tally is None or not tally.failed):
         # A run that passed as a whole: what failed in the same run before, or in a part of it, passes now.
-        for name, fact in list(ledger.facts.get("test", {}).items()):
+        for name, fact in list(tracker.facts.get("test", {}).items()):
             if fact.value == "failing" and (fact.note == command or _covers(command, fact.note, name)):
-                ledger.put("test", name, "passing", result, note=command)
+                tracker.put("test", name, "passing", result, note=command)
 
 
 def _tail(test: str) -> str:
@@ -139,25 +139,25 @@ def _covers(command: str, other: str, test: str) -> bool:
     return command.split()[:2] == other.split()[:2] and not SELECTION.search(command.replace("./...", ""))
 
 
-def _resolve(ledger: Ledger, command: str, purpose: str) -> None:
+def _resolve(tracker: Tracker, command: str, purpose: str) -> None:
     """What a command complained of is resolved when it, or one of its kind that takes it in, succeeds."""
-    for subject, fact in list(ledger.facts.get("error", {}).items()):
+    for subject, fact in list(tracker.facts.get("error", {}).items()):
         if fact.value == "open":
-            by = ledger.blamed.get(subject, "")
+            by = tracker.blamed.get(subject, "")
             if by == command or by.startswith(command) or (purpose and _is_same_tool(command, by)):
-                ledger.facts["error"][subject] = msgspec.structs.replace(fact, value="resolved", n=ledger.n)
+                tracker.facts["error"][subject] = msgspec.structs.replace(fact, value="resolved", n=tracker.n)
 
 
 def _is_same_tool(command: str, other: str) -> bool:
     return command.split()[:2] == other.split()[:2] and len(command) <= len(other)
 
 
-def _add_git(ledger: Ledger, act: Act, output: str, result: Entry) -> None:
+def _add_git(tracker: Tracker, act: Act, output: str, result: Entry) -> None:
     git = shell.git_of(act.subject, output)
     if git.branch:
-        ledger.branch = git.branch
-        ledger.put("branch", "", git.branch, result)
+        tracker.branch = git.branch
+        tracker.put("branch", "", git.branch, result)
     for sha, subject in git.commits:
-        ledger.put("commit", sha, subject or "made", result)
+        tracker.put("commit", sha, subject or "made", result)
     for address in git.pull_requests:
-        ledger.put("pull request", address, "opened", result)
+        tracker.put("pull request", address, "opened", result)

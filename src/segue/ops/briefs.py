@@ -1,6 +1,6 @@
 """Briefs: from a transcript to what the next agent reads, with its receipt.
 
-transcript -> ledger (warm) -> facts -> secrets out -> pack -> a second look for secrets -> kept
+transcript -> tracker (warm) -> facts -> secrets out -> pack -> a second look for secrets -> kept
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ WINDOW = 200_000
 TEXTS = ("subject", "value", "note", "text")
 APART = "\n\x1e\x1e\n"
 MOST_BRIEFS = 200
-MOST_LEDGERS = 50
+MOST_TRACKERS = 50
 
 
 class Made(Struct, frozen=True):
@@ -191,7 +191,7 @@ def _budget(tier: Tier, window: int | None) -> int:
 
 
 def _about(known: Warm) -> briefs.About:
-    folder = known.ledger.folder or known.learned.get("project", "")
+    folder = known.tracker.folder or known.learned.get("project", "")
     title = agents.get(known.source.agent).title
     return briefs.About(
         title=known.learned.get("title", ""),
@@ -208,22 +208,22 @@ def _warm(desk: Desk, name: str | None) -> Warm:
             raise NotFound(
                 noun="session of this folder", name=str(desk.project), next="segue pack TRANSCRIPT_FILE_OR_ID"
             )
-    return warm.open_warm(transcripts.find(desk, name).source, _ledgers(desk))
+    return warm.open_warm(transcripts.find(desk, name).source, _trackers(desk))
 
 
 def facts_of(desk: Desk, work: Work) -> tuple[Fact, ...]:
     """The facts of a session: those of the transcript that was written last, sub-agents' aside."""
     if work.main is None:
         return ()
-    return warm.open_warm(transcripts.find(desk, work.main.id).source, _ledgers(desk)).facts()
+    return warm.open_warm(transcripts.find(desk, work.main.id).source, _trackers(desk)).facts()
 
 
 def _papers(desk: Desk) -> Papers:
     return Papers(desk.places.data / "briefs", suffix=".brief", most=MOST_BRIEFS)
 
 
-def _ledgers(desk: Desk) -> Papers:
-    return Papers(desk.places.data / "ledgers", suffix=".ledger", most=MOST_LEDGERS)
+def _trackers(desk: Desk) -> Papers:
+    return Papers(desk.places.data / "trackers", suffix=".tracker", most=MOST_TRACKERS)
 
 
 def get(desk: Desk, id: str) -> Made:

@@ -9,7 +9,7 @@ from msgspec import Struct
 from segue import clock
 from segue.clock import Moment
 from segue.errors import BadInput
-from segue.facts.ledger import Ledger
+from segue.facts.tracker import Tracker
 from segue.model import Fact, Fate, Receipt
 from segue.ops import briefs, handoffs, transcripts
 from segue.ops.desk import Desk
@@ -103,9 +103,9 @@ def _moment(text: str) -> Moment | None:
 def _facts_at(desk: Desk, name: str, moment: Moment | None) -> tuple[Fact, ...]:
     """What held in a transcript then; now, where no moment is named."""
     shown = transcripts.find(desk, name)
-    ledger, reads = Ledger(), Meaning(shown.source.agent)
+    tracker, reads = Tracker(), Meaning(shown.source.agent)
     for entry in transcripts.entries(shown):
         if moment is not None and entry.at is not None and entry.at > moment:
             break
-        ledger.add(entry, reads)
-    return ledger.all(reads)
+        tracker.add(entry, reads)
+    return tracker.all(reads)

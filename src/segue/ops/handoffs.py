@@ -16,7 +16,7 @@ from msgspec import Struct
 
 from segue import agents, briefs, disk, lifecycle
 from segue.errors import AgentError, AgentFailed, NotFound, Refused
-from segue.facts.ledger import derive
+from segue.facts.tracker import derive
 from segue.lifecycle import Event
 from segue.model import (
     Brief,

@@ -1,4 +1,4 @@
-"""Ledgers that are kept and gone on with: of a long transcript only what is new since the last look is read."""
+"""Trackers that are kept and gone on with: of a long transcript only what is new since the last look is read."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from segue import agents
 from segue.acts import Act, Answer, Going
 from segue.agents import acting
 from segue.digest import short_hash
-from segue.facts.ledger import Ledger
+from segue.facts.tracker import Tracker
 from segue.model import Entry, Fact, Mark, Source
 from segue.store.papers import Papers
 
@@ -21,7 +21,7 @@ WORTH_KEEPING = 1 << 20
 
 
 class Meaning(Struct, frozen=True):
-    """What an agent's calls mean, for a ledger."""
+    """What an agent's calls mean, for a tracker."""
 
     agent: str
 
@@ -42,7 +42,7 @@ class Warm(Struct):
     """How far a transcript was read, and what is known of it up to there."""
 
     source: Source
-    ledger: Ledger
+    tracker: Tracker
     mark: Mark | None = None
     learned: dict[str, Any] = {}
     """What the transcript says of itself: its id, title and folder."""
@@ -54,26 +54,26 @@ class Warm(Struct):
         # Of a document, what is new cannot be told from what has changed: it is read as a whole.
         mark = self.mark if self.mark and self.mark.offset else None
         if mark is None:
-            self.ledger = Ledger()
+            self.tracker = Tracker()
         reading = agents.reader(self.source.agent).read(self.source, mark)
         count = 0
         for entry in reading:
             if not count and reading.is_anew:
-                self.ledger = Ledger()
-            self.ledger.add(entry, reads)
+                self.tracker = Tracker()
+            self.tracker.add(entry, reads)
             count += 1
         self.mark = reading.mark
         self.learned |= {key: value for key, value in reading.learned.items() if isinstance(value, str)}
         return count
 
     def facts(self) -> tuple[Fact, ...]:
-        return self.ledger.all(Meaning(self.source.agent))
+        return self.tracker.all(Meaning(self.source.agent))
 
 
 def open_warm(source: Source, papers: Papers | None = None) -> Warm:
     """What is known of a transcript, brought up to date; kept for the next time where that pays."""
     name = short_hash(f"{source.agent}\0{source.path}\0{source.part}".encode()).hex()
-    warm = _kept(name, source, papers) or Warm(source, Ledger())
+    warm = _kept(name, source, papers) or Warm(source, Tracker())
     count = warm.refresh()
     if papers is not None and count and source.size >= WORTH_KEEPING:
         papers.put(name, msgspec.msgpack.encode(warm))

@@ -1,4 +1,4 @@
-"""Things that Segue made and can make again, each a small file under a name: briefs, and ledgers to go on from.
+"""Things that Segue made and can make again, each a small file under a name: briefs, and trackers to go on from.
 
 They are no part of the store: nobody's work is lost with them. So there are no transactions and no
 migrations; a file that cannot be read counts as missing, and the oldest go when there are many.

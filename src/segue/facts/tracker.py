@@ -1,6 +1,6 @@
 """The facts of one transcript as its entries arrive: what holds now, under the subject it holds for.
 
-A later value takes the place of an earlier one. A ledger can be kept and gone on with, so that a long
+A later value takes the place of an earlier one. A tracker can be kept and gone on with, so that a long
 transcript is gone through once and every further entry costs only itself.
 """
 
@@ -52,7 +52,7 @@ class Reads(Protocol):
         """A command that goes on after the call, or that the call looked at again."""
 
 
-class Ledger(Struct):
+class Tracker(Struct):
     """Everything that is known so far."""
 
     facts: dict[str, dict[str, Fact]] = {}
@@ -282,7 +282,7 @@ def _light(entry: Entry) -> Entry:
 
 def derive(entries: Iterable[Entry], reads: Reads) -> tuple[Fact, ...]:
     """The facts of a transcript, the latest last."""
-    ledger = Ledger()
+    tracker = Tracker()
     for entry in entries:
-        ledger.add(entry, reads)
-    return ledger.all(reads)
+        tracker.add(entry, reads)
+    return tracker.all(reads)

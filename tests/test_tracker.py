@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from segue.acts import Act, Answer, Change, Deed, Going, Todo, TodoState, Verdict
-from segue.facts.ledger import Ledger, derive
+from segue.facts.tracker import Tracker, derive
 from segue.model import Entry, EntryKind, Fact, Origin
 
 
@@ -237,16 +237,16 @@ def test_each_of_several_questions_has_its_own_answer() -> None:
     assert values([call, result], "decision") == {"Which port?": "8080", "Which host?": "localhost"}
 
 
-def test_a_ledger_that_was_kept_goes_on_as_if_it_never_stopped() -> None:
+def test_a_tracker_that_was_kept_goes_on_as_if_it_never_stopped() -> None:
     entries = [
         said("Never touch a.py."),
         *done(written("b.py", "def to_cents(): pass\n")),
         replied("Next: tests."),
     ]
-    kept = Ledger()
+    kept = Tracker()
     for entry in entries[:2]:
         kept.add(entry, Plain())
-    again = msgspec.msgpack.decode(msgspec.msgpack.encode(kept), type=Ledger)
+    again = msgspec.msgpack.decode(msgspec.msgpack.encode(kept), type=Tracker)
     for entry in entries[2:]:
         again.add(entry, Plain())
     assert again.all(Plain()) == derive(entries, Plain())
