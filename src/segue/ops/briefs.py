@@ -141,6 +141,7 @@ def of_facts(
     def clean(text: str) -> str:
         return redact.redact(text, key=secrets.key, allow=secrets.allow).text
 
+    facts = _cleaned_as_seen(facts, briefs.render(within(facts, budget).brief), secrets)
     if asked := _asked(wish, secrets, rewriter, tell):
         result, changes = rewrite.packed(facts, budget, within, counter, asked, clean)
     else:
@@ -149,6 +150,20 @@ def of_facts(
     name = hashlib.sha256(msgspec.json.encode(result.brief)).hexdigest()[:12]
     receipt = msgspec.structs.replace(result.receipt, redacted=replaced)
     return Made("b-" + name, result.brief, receipt, changes)
+
+
+def _cleaned_as_seen(facts: tuple[Fact, ...], text: str, secrets: Secrets) -> tuple[Fact, ...]:
+    """The same without what looks like a secret only where facts stand beside each other in the whole text."""
+    redacted = redact.redact(text, key=secrets.key, allow=secrets.allow)
+    swaps = {text[one.start : one.start + one.length]: one.placeholder for one in redacted.findings}
+    for secret, placeholder in swaps.items():
+        facts = tuple(
+            msgspec.structs.replace(
+                fact, **{field: getattr(fact, field).replace(secret, placeholder) for field in TEXTS}
+            )
+            for fact in facts
+        )
+    return facts
 
 
 def _asked(wish: Wish, secrets: Secrets, rewriter: Rewriter | None, tell: Tell) -> Asked | None:
