@@ -24,6 +24,8 @@ PINNED = 1000.0
 WORDS = ("instruction", "constraint", "correction")
 SHORT = 280
 """How long a message may be, in characters, to stand as a whole where it binds."""
+READ_LATELY = 0.4
+"""How hot a file must be that was only read."""
 SHARE = 0.4
 FRAME = 60
 """Tokens set aside for what was not passed."""
@@ -177,6 +179,8 @@ def _worth(kind: Kind, fact: Fact, rank: int) -> float:
     if is_pinned(fact):
         return PINNED + kind.weight * kind.fade**rank
     worth = kind.weight * kind.fade**rank
+    if fact.kind == "read" and fact.weight < READ_LATELY:
+        return 0.0
     if fact.kind == "decision" and fact.value in ("refused", "rejected") and not fact.note:
         return worth / 3
     return worth * fact.weight if fact.kind == "command" else worth

@@ -8,6 +8,7 @@ showed counts for the last few of them alone: of all that they ever showed, hard
 from __future__ import annotations
 
 import math
+import re
 
 from msgspec import Struct
 
@@ -29,6 +30,9 @@ HOT = 0.4
 """What is cooler than this is used again one time in ten."""
 LONGEST = 20_000
 SHORTEST = 4
+
+HYPHENED = re.compile(r"(?<![\w/.-])[A-Za-z][A-Za-z0-9]{0,40}+(?:-[A-Za-z0-9]{1,40}+){2,4}+(?![\w/-])")
+"""Names of branches, packages, style classes: words with at least two hyphens."""
 
 USED = {"edit": 0.7, "read": 1.2, "run": 0.8, "search": 0.7, "other": 1.0, "reply": 0.6, "prompt": 0.3}
 SAW = {"read": 0.8, "search": 0.4, "run": 0.4, "edit": 0.3, "failed": 0.4}
@@ -101,7 +105,7 @@ class Heat(Struct):
 def forms(text: str) -> list[str]:
     """What a text names, each in the form by which it is counted: a file without its folder, a member without
     what it is a member of."""
-    found = [path.rpartition("/")[2] for path in paths(text)]
+    found = [path.rpartition("/")[2] for path in paths(text)] + HYPHENED.findall(text)
     for name in names(text):
         found += [part for part in name.split(".") if "_" in part or not (part.islower() or part.istitle())]
     return list(dict.fromkeys(found))
