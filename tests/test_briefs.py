@@ -164,6 +164,17 @@ def test_a_narrower_tier_passes_less_and_says_so() -> None:
     assert line.fate is Fate.NOT_PASSED
 
 
+def test_only_the_widest_tier_passes_contents_and_the_conversation() -> None:
+    said = [
+        Entry(id=f"r{n}", kind=EntryKind.REPLY, origin=Origin.ASSISTANT, text=f"Thought number {n}.")
+        for n in range(9)
+    ]
+    found = facts_of(prompt("Look."), *said, *call("write", "b.py\ntotal = 41 + 1"))
+    wide, narrow = (briefs.render(packed(found, tier=tier)[0]) for tier in (Tier.FULL, Tier.SELECTIVE))
+    assert "Thought number 0." in wide and "total = 41 + 1" in wide
+    assert "Thought number 0." not in narrow and "total = 41 + 1" not in narrow
+
+
 def test_what_did_not_fit_can_be_looked_up() -> None:
     found = facts_of(
         *(entry for n in range(60) for entry in call("shell", f"make part-{n} --flag", id=f"c{n}"))

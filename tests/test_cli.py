@@ -24,6 +24,7 @@ from segue.faces.cli import main
 from segue.faces.cli.frame import Frame
 from segue.ops import status
 from tests.conftest import CommandLine
+from tests.handoff_documents import MINIMAL
 from tests.world import Conversation
 
 ROOT = Path(__file__).parent.parent
@@ -50,6 +51,11 @@ ARGUMENTS = {
     ("session", "use"): ["s-000000000001"],
     ("session", "link"): ["s-000000000001", "aaaa"],
     ("transcripts", "show"): ["aaaa"],
+    ("pack",): ["aaaa"],
+    ("diff",): ["aaaa", "aaaa"],
+    ("redact",): [".segue.toml"],
+    ("protocol", "check"): ["handoff.yaml"],
+    ("protocol", "reduce"): ["handoff.yaml", "--to", "METADATA"],
     ("rate",): ["4"],
     ("watch",): ["--count", "1"],
     ("log", "show"): ["op-000000000001"],
@@ -72,6 +78,7 @@ def test_every_command_speaks_json(cli: CommandLine, command: tuple[str, ...]) -
     Conversation(cli.folder, cli.cwd, "aaaa").prompt("Go")
     cli("backup", "make")
     (cli.cwd / ".segue.toml").write_text("")
+    (cli.cwd / "handoff.yaml").write_text(MINIMAL)
     arguments = [*command, *ARGUMENTS.get(command, []), "--json"]
     result = cli(*arguments, EDITOR="/bin/true")
     assert result.code == 0, result

@@ -51,7 +51,18 @@ Work
   segue session use       make a session the one of this folder
   segue session link      add transcripts to a session, whichever agent or folder they are from
   segue session close     close a session: the work is done
+  segue pack              make a brief of a transcript: what the next agent needs
+  segue show              what was passed, what was not, and why
+  segue diff              compare two briefs, handoffs or moments
+  segue task              what a session is about; say it yourself where it is wrong
+  segue task show         show the task, derived from what was said and done, with what you said of it in its place
+  segue task edit         say what the task is; without options, in $VISUAL or $EDITOR
   segue rate              say how content you are with this folder's session
+  segue protocol          handoff documents: check, reduce to a narrower tier, schema
+  segue protocol check    say whether a handoff document keeps to its tier: FILE is YAML or JSON, - is stdin; exit code 1 if not
+  segue protocol reduce   print a handoff document at a narrower tier, and say what fell away
+  segue protocol schema   print the JSON Schema of the handoff document, or of an answer that Segue knows by NAME
+  segue redact            a file with a placeholder for every secret in it
 
 History
   segue log         what was changed, by whom and when; verify that it is whole
@@ -86,7 +97,6 @@ Not in this version yet
   segue run   work unattended; move on at a limit
   segue give  hand this work to a colleague
   segue take  accept what was handed to you
-  segue show  what was passed, what was not, and why
   segue init  set up the agents on this machine
 
 Nearly every command takes --json; all take --help. Settings for one run: segue --set KEY=VALUE ...
@@ -222,6 +232,7 @@ limits.recommend     75%       default
 limits.urgent        90%       default
 limits.models.opus   80%       user file /ada/home/settings.toml:2
 vendors.allowed      (none)    default
+redact.allow         (none)    default
 store.url            (none)    default
 store.busy_seconds   30        default
 user.name            ada       environment SEGUE_USER_NAME
@@ -287,7 +298,7 @@ def test_the_doctor_with_a_store_and_agents(cli: CommandLine) -> None:
 ✓ folders       /ada/home/data: closed to others
 ✓ local store   not made yet
 ✓ index         not made yet: segue transcripts makes it
-✓ shared store  /ada/home/data/shared/store.db: schema 4
+✓ shared store  /ada/home/data/shared/store.db: schema 5
 ✓ shared store  SQLite X with the Y journal
 ✓ log           every chain verifies (1)
 ✓ blobs         all content matches its name
@@ -311,44 +322,52 @@ def test_the_demonstration(cli: CommandLine) -> None:
    183,412 of 200,000 tokens used (92%), past the urgent threshold of 90%.
    urgency high: the agent would soon stop, and its context be lost.
 3. Packed
-   package 18.7 kB (2.5 kB stored); brief 397 of 400 tokens, tier SELECTIVE:
+   package 18.7 kB (2.5 kB stored); brief 467 of 500 tokens, tier SELECTIVE:
 
-   │ Constraints (the person's words)
-   │ - Don't touch src/ledger/legacy.py, the auditors have signed it off.
-   │ - Use ROUND_HALF_EVEN though, never half up.
-   │ - Before you go on: only use the standard library, we can't add dependencies in this release.
-   │ What the person asked for, in order
-   │ - Our invoices are sometimes a cent off. Find out why and fix it. Don't touch src/ledger/legacy.py, the auditors have signed it off.
-   │ - Per line is right, the tax office wants it that way. Use ROUND_HALF_EVEN though, never half up.
-   │ - Good. Before you go on: only use the standard library, we can't add dependencies in this release.
+   │ What the person insists on, word for word
+   │ [1] Our invoices are sometimes a cent off. Find out why and fix it. Don't touch src/ledger/legacy.py, the auditors have signed it off.
+   │ [2] Per line is right, the tax office wants it that way. Use ROUND_HALF_EVEN though, never half up.
+   │ [3] Good. Before you go on: only use the standard library, we can't add dependencies in this release.
    │ Files, as they now stand
-   │ - src/ledger/money.py: created
-   │ - src/ledger/tax.py: edited
-   │ - src/ledger/rates.py: edited
-   │ - scratch/compare.py: deleted
-   │ - src/ledger/invoice.py: edited
+   │ src/ledger/money.py: created
+   │ src/ledger/tax.py: edited
+   │ src/ledger/rates.py: edited
+   │ scratch/compare.py: deleted
+   │ src/ledger/invoice.py: edited · to_cents
+   │ Names in use: test_invoice.py, credit.py
    │ Commands, with their last result
-   │ - grep -rn 'round(' src/ledger: passed
-   │ - python scratch/compare.py: passed
-   │ - python -m pytest tests -q: failed with status 1
-   │ Tests, as last seen
-   │ - tests/test_invoice.py::test_credit_note: failing
-   │ Next step, in the agent's words
-   │ - build the lines of a credit note from Decimal in src/ledger/credit.py, then run tests/test_invoice.py again.
+   │ `python scratch/compare.py`: passed
+   │ `python -m pytest tests -q`: failed with status 1 (40 passed, 1 failed)
+   │ Tests failing
+   │ tests/test_invoice.py::test_credit_note
+   │ Errors still open
+   │ FAILED tests/test_invoice.py::test_credit_note - AssertionError: assert Decimal('-10.01') == Decimal('-10.00')
+   │ The agent's last words
+   │ A credit note is now a cent off: its lines are negative, and one of them is still built from a float in src/ledger/credit.py.
+   │ Next: build the lines of a credit note from Decimal in src/ledger/credit.py, then run tests/test_invoice.py again.
+   │ Next step
+   │ Next: build the lines of a credit note from Decimal in src/ledger/credit.py, then run tests/test_invoice.py again.
 
 4. Handed over
    to a separate program that knows nothing but the brief. What it holds was read back: the brief, byte for byte.
 5. Proved
-   ✓ What did the person last rule out or insist on?  Before you go on: only use the standard library, we can't add dependencies in this release.
-   ✓ Which test fails?  tests/test_invoice.py::test_credit_note: failing
-   ✓ Which file was changed last?  src/ledger/invoice.py: edited
-   ✓ What is next?  build the lines of a credit note from Decimal in src/ledger/credit.py, then run tests/test_invoice.py again.
+   ✓ What did the person last rule out or insist on?  [3] Good. Before you go on: only use the standard library, we can't add dependencies in this release.
+   ✓ Which test fails?  tests/test_invoice.py::test_credit_note
+   ✓ Which file was changed last?  src/ledger/invoice.py: edited · to_cents
+   ✓ What is next?  Next: build the lines of a credit note from Decimal in src/ledger/credit.py, then run tests/test_invoice.py again.
 6. Receipt
-   16 facts passed, 4 not passed:
+   20 facts passed, 11 not passed:
    · command git status --short: over budget
-   · test tests/test_invoice.py::test_total: over budget
-   · test tests/test_invoice.py::test_empty: over budget
-   · test tests/test_tax.py::test_rate_from_text: over budget
+   · test tests/test_invoice.py::test_total: passing
+   · test tests/test_invoice.py::test_empty: passing
+   · command grep -rn 'round(' src/ledger: over budget
+   · content src/ledger/money.py: not at tier SELECTIVE
+   · error FAILED tests/test_tax.py::test_rate_from_text - TypeError: unsupported operand type(s) for *: 'decimal.Decimal' and 'float': resolved
+   · test tests/test_tax.py::test_rate_from_text: passing
+   · name ROUND_HALF_EVEN: over budget
+   · talk e2: not at tier SELECTIVE
+   · talk e9: not at tier SELECTIVE
+   · talk e23: not at tier SELECTIVE
    · as a whole: the conversation itself (kept in the package)
    handoff h-000000000001 is validated; 6 operations in the log, its chain verifies.
 

@@ -65,6 +65,7 @@ NARROWER = [
     ("handoff.auto", True, False),
     ("handoff.preserve", "complete", "minimal"),
     ("vendors.allowed", ["a", "b"], ["a"]),
+    ("redact.allow", ["a", "b"], ["a"]),
     ("handoff.models", ["opus", "sonnet"], ["opus"]),
 ]
 NEVER = [

@@ -26,11 +26,13 @@ TITLES = {
     "plan": "The plan, as the agent wrote it and the person let it go ahead",
     "state": "How things stand",
     "file": "Files, as they now stand",
+    "content": "What is in them",
     "command": "Commands, with their last result",
     "test": "Tests failing",
     "error": "Errors still open",
     "decision": "Decided",
     "todo": "Open tasks",
+    "talk": "What the agent said before, in order",
     "reply": "The agent's last words",
     "pending": "Not finished",
     "question": "Waiting for the person's answer",
@@ -76,7 +78,9 @@ def line(fact: Fact, budget: int = 8000, *, is_tight: bool = False) -> str:
             limit = max(400, budget // 4 if is_tight else budget)
             long = len(fact.value) > limit
             return shortened(speech.without_pasted(fact.value) if long else fact.value, limit)
-        case "reply" | "summary" | "plan":
+        case "content":
+            return f"{fact.subject}:\n{fact.value}"
+        case "reply" | "summary" | "plan" | "talk":
             return shortened(fact.value, half)
         case "file":
             return f"{fact.subject}: {fact.value}{with_note}"

@@ -69,7 +69,11 @@ KINDS = {
     "image": Kind(8, 0.8, Shape.SCALAR),
     "read": Kind(6, 0.9, Shape.SCALAR),
     "summary": Kind(2, 1, Shape.QUOTE),
+    "talk": Kind(9, 0.995, Shape.QUOTE),
+    "content": Kind(8, 0.98, Shape.CONTENT),
 }
+ONLY_FULL = ("talk", "content")
+"""What a receiver can look up for itself, in the files or in the package: passed only where all is."""
 SETTLED = {"done", "dropped", "passing", "resolved"}
 """What is over: it is counted, not told."""
 
@@ -193,6 +197,8 @@ def is_pinned(fact: Fact) -> bool:
 
 def _may_pass(fact: Fact, tier: Tier) -> bool:
     if fact.kind not in KINDS or fact.value in SETTLED:
+        return False
+    if fact.kind in ONLY_FULL and tier is not Tier.FULL:
         return False
     return fact.kind in ("constraint", "correction") or tiers.passes(tier, KINDS[fact.kind].shape)
 

@@ -9,10 +9,13 @@ import msgspec
 from msgspec import Struct
 
 from segue.acts import Act, Deed
+from segue.facts.heat import Spot, heat_of
 from segue.model import Entry, Fact, Origin
 
 LONGEST = 4 << 20
 """A content beyond this is not followed."""
+LONGEST_TOLD = 40_000
+"""A content beyond this is no part of a brief: the file itself is there to be read."""
 
 
 class File(Struct):
@@ -67,6 +70,22 @@ class Files(Struct):
             for path, file in self.known.items()
             # What was made and thrown away again is of no further interest.
             if not (file.state == "deleted" and file.was in self.known)
+        ]
+
+    def contents(self, spots: dict[str, Spot]) -> list[Fact]:
+        """What is in the files whose content is known, as it now stands."""
+        return [
+            Fact(
+                kind="content",
+                subject=path,
+                value=file.content,
+                entry=file.entry,
+                origin=file.origin,
+                n=file.n,
+                weight=heat_of(path, spots),
+            )
+            for path, file in self.known.items()
+            if file.content and len(file.content) <= LONGEST_TOLD
         ]
 
 

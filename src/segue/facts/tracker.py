@@ -22,6 +22,7 @@ from segue.model import Entry, EntryKind, Fact, Origin
 LONGEST_WORDS = 20_000
 """How much of one message is looked through for what it mentions."""
 LAST_REPLIES = 3
+KEPT_TALK = 200
 PATHS = ("file", "read")
 STEPS = (EntryKind.PROMPT, EntryKind.REPLY, EntryKind.CALL, EntryKind.RESULT)
 USES = {
@@ -65,6 +66,8 @@ class Tracker(Struct):
     """Commands that go on, by what later calls name them by."""
     replies: list[Entry] = []
     """The last few words of the agent since the person's last."""
+    talk: list[Entry] = []
+    """What the agent said before, the latest of it."""
     tests: dict[str, list[str]] = {}
     """The names that a test was told by."""
     blamed: dict[str, str] = {}
@@ -125,6 +128,7 @@ class Tracker(Struct):
                 text if len(text) <= speech.LONGEST_SENTENCE else text[:400] + " …",
                 entry,
             )
+        self.talk += self.replies
         self.replies = []
         self.put("instruction", entry.id, text, entry)
         for kind, sentence in speech.binding(text):
@@ -135,7 +139,11 @@ class Tracker(Struct):
         self.heat.used(text, "prompt")
 
     def _add_reply(self, entry: Entry, reads: Reads) -> None:
-        self.replies = [*self.replies[-LAST_REPLIES + 1 :], _light(entry)]
+        self.replies.append(_light(entry))
+        if len(self.replies) > LAST_REPLIES:
+            self.talk.append(self.replies.pop(0))
+        if len(self.talk) > 2 * KEPT_TALK:
+            self.talk = self.talk[-KEPT_TALK:]
         for todo, state in speech.todos_in(entry.text):
             self.todos.note(todo, state, entry, self.n)
         self.heat.used(entry.text, "reply")
@@ -239,6 +247,7 @@ class Tracker(Struct):
             else fact
             for fact in found
         ]
+        found += self.files.contents(spots)
         found += self.todos.facts()
         found += heat.facts(spots, self.n, {fact.subject for fact in found if fact.kind in PATHS})
         found += self._open(reads)
@@ -269,6 +278,7 @@ class Tracker(Struct):
         if asked and by:
             found.append(self._fact("question", "", asked, by))
         found += [self._fact("reply", entry.id, entry.text, entry) for entry in self.replies]
+        found += [self._fact("talk", entry.id, entry.text, entry) for entry in self.talk[-KEPT_TALK:]]
         return found
 
     def _fact(self, kind: str, subject: str, value: str, entry: Entry) -> Fact:

@@ -130,7 +130,7 @@ def of_facts(
 ) -> Made:
     """`rewriter` makes an agent's prose shorter; where it is left out, the model that the wish names does."""
     agent = agents.get(wish.target) if wish.target else None
-    facts, about, replaced = _cleaned(facts, about, secrets)
+    facts, about, replaced = _cleaned(_without_bulk(facts, wish.tier), about, secrets)
     budget = wish.budget or _budget(wish.tier, agent.context_window if agent else None)
     counter = tokens.counter(agent.vendor if agent else "")
     nonce = fence.nonce(secrets.key, "\n".join(fact.entry for fact in facts))
@@ -150,6 +150,15 @@ def of_facts(
     name = hashlib.sha256(msgspec.json.encode(result.brief)).hexdigest()[:12]
     receipt = msgspec.structs.replace(result.receipt, redacted=replaced)
     return Made("b-" + name, result.brief, receipt, changes)
+
+
+def _without_bulk(facts: tuple[Fact, ...], tier: Tier) -> tuple[Fact, ...]:
+    """What only the widest tier passes is named in the receipts of the others, no more: it is large."""
+    if tier is Tier.FULL:
+        return facts
+    return tuple(
+        msgspec.structs.replace(fact, value="") if fact.kind in pack.ONLY_FULL else fact for fact in facts
+    )
 
 
 def _cleaned_as_seen(facts: tuple[Fact, ...], text: str, secrets: Secrets) -> tuple[Fact, ...]:

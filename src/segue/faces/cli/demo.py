@@ -29,7 +29,7 @@ def screen(story: Story) -> str:
     ]
     for section in story.brief.sections:
         lines.append(f"   │ {render.bold(render.clean(section.title))}")
-        lines += [f"   │ {render.clean(line)}" for line in section.lines]
+        lines += [f"   │ {render.clean(part)}" for line in section.lines for part in line.splitlines()]
     lines += [
         "",
         render.bold("4. Handed over"),
