@@ -422,5 +422,5 @@ def test_an_editor_that_cannot_be_used_is_an_error_and_not_a_crash(
 
 
 def test_the_editor_gets_arguments_and_no_shell(cli: CommandLine, talk: Conversation) -> None:
-    result = cli("task", "edit", EDITOR=f"touch {cli.folder}/ran; echo")
+    result = cli("task", "edit", EDITOR=f"true ; touch {cli.folder}/ran")
     assert result.code == 0 and not (cli.folder / "ran").exists() and (cli.folder / "ran;").exists()
