@@ -315,15 +315,14 @@ def test_the_doctor_with_a_store_and_agents(cli: CommandLine) -> None:
 
 
 def test_the_demonstration(cli: CommandLine) -> None:
-    # How long the brief is depends on a random mark in it.
-    assert re.sub(r"brief 4\d\d of", "brief N of", cli("demo").out) == snapshot("""\
+    assert cli("demo").out == snapshot("""\
 1. An agent's transcript
    36 entries, 7.6 kB: a bug in invoices, half mended.
 2. Near its limit
    183,412 of 200,000 tokens used (92%), past the urgent threshold of 90%.
    urgency high: the agent would soon stop, and its context be lost.
 3. Packed
-   package 18.7 kB (2.5 kB stored); brief N of 500 tokens, tier SELECTIVE:
+   package 18.7 kB (2.5 kB stored); brief 465 of 500 tokens, tier SELECTIVE:
 
    │ What the person insists on, word for word
    │ [1] Our invoices are sometimes a cent off. Find out why and fix it. Don't touch src/ledger/legacy.py, the auditors have signed it off.

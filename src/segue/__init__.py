@@ -11,7 +11,7 @@ __all__ = [
     "usage_report",
 ]
 
-__version__ = "0.2.0"
+__version__ = "0.3.0"
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -20,12 +20,13 @@ from segue.agents import demo
 from segue.clock import Clock
 from segue.errors import BadInput, NoReason
 from segue.model import Brief, Receipt, Trigger, Usage
-from segue.ops import handoffs, history, sessions
+from segue.ops import handoffs, history, redaction, sessions
 from segue.ops.desk import Desk, NewId, open_desk
 
 BUDGET = 500
 """Small, so that the receipt has something to say about what was left out."""
 
+KEY = b"the demonstration has no secrets"
 TRANSCRIPT = Path(demo.__file__).with_name("transcript.jsonl")
 
 
@@ -55,6 +56,8 @@ def run(keep: Path | None, *, clock: Clock, new_id: NewId) -> Story:
         desk = open_desk(env={"SEGUE_HOME": str(home)}, cwd=home, clock=clock, new_id=new_id)
         # Whatever a policy says of stores, this one is in the scratch folder.
         desk.settings = msgspec.structs.replace(desk.settings, store_url="")
+        # The same brief for everyone: there is nothing to guess in a story that ships with Segue.
+        disk.write_file(desk.places.data / redaction.KEY_FILE, KEY)
         with contextlib.closing(desk):
             return msgspec.structs.replace(
                 play(desk, home / "project"), home=str(home), is_kept=keep is not None
