@@ -4,10 +4,13 @@ __all__ = [
     "__version__",
     "all_transcripts",
     "auto_handoff",
+    "brief",
+    "current_task",
     "current_usage",
     "get_or_create_session",
     "session",
     "should_handoff",
+    "transcript_facts",
     "usage_report",
 ]
 
@@ -18,10 +21,13 @@ if TYPE_CHECKING:
     from segue.faces.api import (
         all_transcripts,
         auto_handoff,
+        brief,
+        current_task,
         current_usage,
         get_or_create_session,
         session,
         should_handoff,
+        transcript_facts,
         usage_report,
     )
 

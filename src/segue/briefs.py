@@ -27,6 +27,7 @@ TITLES = {
     "state": "How things stand",
     "file": "Files, as they now stand",
     "content": "What is in them",
+    "failure": "Tried, and failed",
     "command": "Commands, with their last result",
     "test": "Tests failing",
     "error": "Errors still open",
@@ -65,8 +66,14 @@ class About(Struct, frozen=True):
     transcript: str = ""
 
 
+def section_of(fact: Fact) -> str:
+    if fact.kind == "command" and fact.value.startswith("failed"):
+        return "failure"
+    return SECTION.get(fact.kind, fact.kind)
+
+
 def title_of(fact: Fact) -> str:
-    return TITLES[SECTION.get(fact.kind, fact.kind)]
+    return TITLES[section_of(fact)]
 
 
 def line(fact: Fact, budget: int = 8000, *, is_tight: bool = False) -> str:
@@ -119,7 +126,7 @@ def sections(lines: Iterable[tuple[Fact, str]]) -> tuple[Section, ...]:
     """The chosen lines by section, in the order in which they came about."""
     found: dict[str, list[tuple[Fact, str]]] = {}
     for fact, text in lines:
-        found.setdefault(SECTION.get(fact.kind, fact.kind), []).append((fact, text))
+        found.setdefault(section_of(fact), []).append((fact, text))
     result = []
     for name, title in TITLES.items():
         if name in found:

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from segue.facts import speech
 from segue.model import Fact, Origin
-from segue.task import TaskContext
+from segue.task import TaskContext, TaskEdit
 
 MOST = 50
 """How many items a list has at most; the newest stay."""
@@ -126,3 +126,16 @@ def _listed(items: Iterable[str]) -> tuple[str, ...]:
 def _short(text: str) -> str:
     text = text.strip()
     return text if len(text) <= LONGEST else text[: LONGEST - 2] + " …"
+
+
+def facts_said(said: TaskEdit) -> tuple[Fact, ...]:
+    """What a person said of a task, as facts: their words, as binding as if they had typed them to the agent."""
+    found = [("instruction", f"The goal: {said.primary_goal}")] if said.primary_goal else []
+    found += [("instruction", f"Part of the goal: {goal}") for goal in said.sub_goals or ()]
+    found += [("constraint", constraint) for constraint in said.constraints or ()]
+    found += [("instruction", f"To know: {context}") for context in said.critical_context or ()]
+    found += [("instruction", f"Next: {step}") for step in said.next_steps or ()]
+    return tuple(
+        Fact(kind=kind, subject=text, value=text, entry=f"task-{number}", origin=Origin.HUMAN)
+        for number, (kind, text) in enumerate(found, 1)
+    )

@@ -192,7 +192,7 @@ def _worth(kind: Kind, fact: Fact, rank: int) -> float:
 
 def is_pinned(fact: Fact) -> bool:
     """Whether it gives way to nothing: what the person forbids, or insists on."""
-    return fact.kind == "constraint" and speech.is_firm(fact.value)
+    return fact.kind == "constraint" and (speech.is_firm(fact.value) or fact.entry.startswith("task-"))
 
 
 def _may_pass(fact: Fact, tier: Tier) -> bool:

@@ -30,6 +30,7 @@ LONGEST = 40_000
 """What is longer is not sent: an answer to it would be cut as well."""
 QUOTE = 20
 """From how many characters on a person's words in an agent's are a quotation, and no chance."""
+LONGEST_PROBLEM = 200
 ROOM = 1_000_000_000
 SLACK = 2
 """Tokens that a line may cost more among others than alone."""
@@ -87,6 +88,9 @@ def packed(
     # What may not leave as a brief does not leave in pieces either.
     sent = prose(facts, clean, pack) if clean(text) == text else ()
     if not sent:
+        asked.tell(
+            f"{asked.name} gets nothing: no text of the agent's is long, free to leave and part of this brief"
+        )
         return plain, ()
     many = "1 text" if len(sent) == 1 else f"{len(sent)} texts"
     length = sum(len(text) for _, text in sent)
@@ -141,12 +145,10 @@ def rewritten(
         if not given_up:
             try:
                 result = checked(text, clean(fence.neutral(str(rewriter(text) or ""))))
-            except TimeoutError as error:
-                given_up = f"it took too long: {error}" if str(error) else "it took too long"
-                result = Checked(text, problem=given_up)
             except Exception as error:  # noqa: BLE001 - another's code: what it raises is not ours to know
-                problem = fence.one_line(clean(str(error) or type(error).__name__), 200)
+                problem = fence.one_line(clean(str(error) or type(error).__name__), LONGEST_PROBLEM)
                 result = Checked(text, problem=problem)
+                given_up = problem if isinstance(error, TimeoutError) else ""
         if not result.problem:
             new[fact] = msgspec.structs.replace(fact, value=result.text)
         changes.append(

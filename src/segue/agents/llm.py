@@ -49,7 +49,7 @@ def rewriter(model: str, key: bytes, seconds: float | None = None) -> Callable[[
 def get(model: str) -> Any:
     """A model of the library, by its name or alias."""
     try:
-        import llm  # lazy: takes 0.3 s to load, and only rewriting needs it
+        import llm  # lazy: takes 0.6 s to load, and only rewriting needs it
     except ImportError as error:
         raise BadInput(
             what="Rewriting needs the library llm, which is not installed.",
@@ -95,7 +95,7 @@ def _within(seconds: float, ask: Callable[[threading.Event], str]) -> str:
         result = outcome.get(timeout=seconds)
     except queue.Empty:
         stop.set()
-        raise TimeoutError(f"no answer within {seconds:g} s") from None
+        raise TimeoutError(f"it gave no answer within {seconds:g} s") from None
     if isinstance(result, str):
         return result
     if isinstance(result, AgentError):

@@ -13,12 +13,16 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import ParamSpec, TypeVar
 
+from segue import tiers
 from segue.errors import BadInput
-from segue.model import Session, Transcript, Usage
-from segue.ops import sessions, status, transcripts, usage
+from segue.model import Fact, Session, Transcript, Usage
+from segue.ops import briefs, sessions, status, tasks, transcripts, usage
+from segue.ops.briefs import Made, Wish
 from segue.ops.desk import Desk, open_desk
 from segue.ops.transcripts import Wanted
 from segue.ops.usage import By, Report
+from segue.rewrite import Rewriter
+from segue.task import TaskContext
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -81,6 +85,35 @@ def all_transcripts(text: str | None = None, agent: str | None = None) -> list[T
     return [item.transcript for item in listing.transcripts]
 
 
+def brief(
+    transcript: str | None = None,
+    *,
+    budget: int | None = None,
+    tier: str = "SELECTIVE",
+    target: str = "",
+    rewriter: Rewriter | None = None,
+    project: str | Path | None = None,
+) -> Made:
+    """A brief of a transcript, named by its id or file, or of a folder's last one: `text` is what the next agent
+    reads, `receipt` what became of every fact. `rewriter`, a function from text to text, may shorten the agent's
+    prose; what it loses is put back."""
+    with _desk(project) as desk:
+        wish = Wish(tiers.named(tier, next="segue pack --help"), budget, target)
+        return briefs.packed(desk, transcript, wish, rewriter=rewriter)
+
+
+def transcript_facts(transcript: str | None = None, project: str | Path | None = None) -> tuple[Fact, ...]:
+    """What was asked, done and found in a transcript, each with its current value; secrets are still in them."""
+    with _desk(project) as desk:
+        return briefs.open_known(desk, transcript).facts()
+
+
+def current_task(project: str | Path | None = None) -> TaskContext:
+    """What a folder's session is about: derived, with what a person said of it in its place."""
+    with _desk(project) as desk:
+        return tasks.show(desk).task
+
+
 def auto_handoff(function: Callable[P, T]) -> Callable[P, T]:
     """A decorator that says, before each call, when the limit of this folder's session is near."""
 
@@ -98,9 +131,12 @@ def auto_handoff(function: Callable[P, T]) -> Callable[P, T]:
 __all__ = [
     "all_transcripts",
     "auto_handoff",
+    "brief",
+    "current_task",
     "current_usage",
     "get_or_create_session",
     "session",
     "should_handoff",
+    "transcript_facts",
     "usage_report",
 ]

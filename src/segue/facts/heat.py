@@ -29,7 +29,9 @@ TOLD = 80
 HOT = 0.4
 """What is cooler than this is used again one time in ten."""
 LONGEST = 20_000
-SHORTEST = 4
+SHORTEST, LONGEST_NAME = 4, 100
+ALTERNATING = re.compile(r"[A-Za-z]\d+[A-Za-z]+\d|\d[A-Za-z]+\d+[A-Za-z]|(?:[a-z][A-Z]){3}|[0-9a-f]{12}")
+CONTROL = re.compile(r"\x1b\[[0-9;:?]{0,40}[A-Za-z]|[\x00-\x08\x0b-\x1f]")
 
 HYPHENED = re.compile(r"(?<![\w/.-])[A-Za-z][A-Za-z0-9]{0,40}+(?:-[A-Za-z0-9]{1,40}+){2,4}+(?![\w/-])")
 """Names of branches, packages, style classes: words with at least two hyphens."""
@@ -52,7 +54,7 @@ class Use(Struct):
 
     def names(self) -> list[str]:
         if self.named is None:
-            self.named = [form for form in forms(self.text) if SHORTEST <= len(form) <= 200]
+            self.named = [form for form in forms(self.text) if is_word(form)]
             self.text = ""
         return self.named
 
@@ -102,9 +104,15 @@ class Heat(Struct):
         return spots
 
 
+def is_word(name: str) -> bool:
+    """Whether people made it up: not a piece of a hash, a key or a token, whose letters and digits alternate."""
+    return SHORTEST <= len(name) <= LONGEST_NAME and not ALTERNATING.search(name)
+
+
 def forms(text: str) -> list[str]:
     """What a text names, each in the form by which it is counted: a file without its folder, a member without
     what it is a member of."""
+    text = CONTROL.sub("", text)
     found = [path.rpartition("/")[2] for path in paths(text)] + HYPHENED.findall(text)
     for name in names(text):
         found += [part for part in name.split(".") if "_" in part or not (part.islower() or part.istitle())]

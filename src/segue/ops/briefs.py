@@ -12,11 +12,11 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
-from segue import agents, briefs, fence, pack, redact, rewrite, tokens
+from segue import agents, briefs, fence, goals, pack, redact, rewrite, tokens
 from segue.agents import llm
 from segue.errors import BadInput, NotFound, SecretsLeft
 from segue.model import Brief, Fact, Receipt, Tier
-from segue.ops import redaction, sessions, transcripts, warm
+from segue.ops import found, redaction, sessions, transcripts, warm
 from segue.ops.desk import Desk
 from segue.ops.found import Work
 from segue.ops.warm import Warm
@@ -90,12 +90,21 @@ def pack_file(
     return make(warm.open_warm(source), Wish(tier, budget, target), Secrets(KEY), rewriter=rewriter)
 
 
-def packed(desk: Desk, name: str | None, wish: Wish, tell: Tell = _to_nobody) -> Made:
+def packed(
+    desk: Desk,
+    name: str | None,
+    wish: Wish,
+    *,
+    rewriter: Rewriter | None = None,
+    tell: Tell = _to_nobody,
+) -> Made:
     """The brief of a transcript: named by its id or file, or this folder's last one. It can be looked at later.
     `tell` hears what goes to a model before it goes."""
     refuse_impossible(wish)
-    known = _warm(desk, name)
-    made = make(known, wish, Secrets(redaction.key(desk), desk.settings.redact_allow), tell=tell)
+    known = open_known(desk, name)
+    facts = (*said_of(desk, known), *known.facts())
+    secrets = Secrets(redaction.key(desk), desk.settings.redact_allow)
+    made = of_facts(facts, _about(known), wish, secrets, rewriter=rewriter, tell=tell)
     _papers(desk).put(made.id, msgspec.json.encode(made))
     return made
 
@@ -187,9 +196,10 @@ def _cleaned(
     """Facts without secrets, and how many there were. All are looked through as one text: a secret that is
     recognised in one place is replaced in all, and the receipt holds none either."""
     pieces = [getattr(fact, field) for fact in facts for field in TEXTS] + [about.title, about.source]
-    redacted = redact.redact(APART.join(pieces), key=secrets.key, allow=secrets.allow)
-    if not redacted.findings:
-        return facts, about, 0
+    # What cannot be seen could stand inside a secret and hide it.
+    pieces = [fence.neutral(piece, is_human=True) for piece in pieces]
+    joined = APART.join(pieces)
+    redacted = redact.redact(joined, key=secrets.key, allow=secrets.allow)
     clean = redacted.text.split(APART)
     if len(clean) != len(pieces):
         # One secret went on from one text into the next: then each is looked at by itself.
@@ -197,6 +207,13 @@ def _cleaned(
     texts = iter(clean)
     found = tuple(msgspec.structs.replace(fact, **{field: next(texts) for field in TEXTS}) for fact in facts)
     about = msgspec.structs.replace(about, title=next(texts), source=next(texts))
+    # A name may be a piece of what was taken out.
+    secrets_found = [joined[one.start : one.start + one.length] for one in redacted.findings]
+    found = tuple(
+        fact
+        for fact in found
+        if fact.kind != "name" or not any(fact.subject in secret for secret in secrets_found)
+    )
     return found, about, len({finding.placeholder for finding in redacted.findings})
 
 
@@ -224,7 +241,8 @@ def _about(known: Warm) -> briefs.About:
     )
 
 
-def _warm(desk: Desk, name: str | None) -> Warm:
+def open_known(desk: Desk, name: str | None) -> Warm:
+    """What is known of a transcript: named by its id or file, or this folder's last one."""
     if name is None:
         work = sessions.current(desk)
         name = work.main.id if work and work.main else None
@@ -233,6 +251,18 @@ def _warm(desk: Desk, name: str | None) -> Warm:
                 noun="session of this folder", name=str(desk.project), next="segue pack TRANSCRIPT_FILE_OR_ID"
             )
     return warm.open_warm(transcripts.find(desk, name).source, _trackers(desk))
+
+
+def work_of(desk: Desk, known: Warm) -> Work | None:
+    """The session that a transcript belongs to, if it is one of those that are known here."""
+    id = known.learned.get("id", "")
+    return next((work for work in found.works(desk) if any(one.id == id for one in work.transcripts)), None)
+
+
+def said_of(desk: Desk, known: Warm) -> tuple[Fact, ...]:
+    """What the person said of the task that a transcript belongs to."""
+    work = work_of(desk, known) if desk.has_store else None
+    return goals.facts_said(work.session.task) if work and work.session.task else ()
 
 
 def facts_of(desk: Desk, work: Work) -> tuple[Fact, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from pathlib import Path
 
 import click
 from msgspec import Struct
@@ -11,7 +12,7 @@ from segue import pack as packing
 from segue.faces import render
 from segue.faces.cli.frame import Frame, answers, to_json
 from segue.model import Fact, Fate, Receipt, Tier
-from segue.ops import briefs, compare
+from segue.ops import briefs, compare, contexts
 from segue.ops.briefs import Made, Wish
 from segue.ops.compare import Changed, Difference
 from segue.rewrite import Change
@@ -42,6 +43,13 @@ FEW = 5
     default="",
     help="Let a model of the llm library make the agent's prose shorter; it gets that prose, without secrets.",
 )
+@click.option(
+    "--package",
+    "package",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="Write the whole context, compressed, to a new file as well: all that was said and done.",
+)
 @click.option("--markdown", "is_markdown", is_flag=True, help="Print Markdown, for agents: the default.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, for programs.")
 @click.option("--debug", is_flag=True, help="Show the traceback of what goes wrong.")
@@ -53,6 +61,7 @@ def pack(
     tier: str,
     target: str,
     rewrite: str,
+    package: Path | None,
     is_markdown: bool,
     as_json: bool,
     debug: bool,
@@ -63,6 +72,11 @@ def pack(
     """
     frame.debug = frame.debug or debug
     frame.as_json = (frame.as_json or as_json) and not is_markdown
+    if package is not None:
+        whole = contexts.package(frame.desk, transcript, frame.cwd / package, target=target)
+        frame.say(
+            f"Context packaged ({render.size(whole.stored)}, {render.size(whole.size)} unpacked): {package}"
+        )
     made = briefs.packed(frame.desk, transcript, Wish(Tier(tier), budget, target, rewrite), tell=frame.say)
     frame.print(to_json(made.brief) if frame.as_json else made.text.rstrip("\n"))
     for change in made.changes:

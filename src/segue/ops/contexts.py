@@ -1,0 +1,82 @@
+"""The whole context of a session: everything that a receiver could ask for, put into one package."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+
+from segue import agents, context, disk, goals
+from segue.context import CompressedContext, HandoffContext
+from segue.errors import BadInput
+from segue.model import Fact, Preserve
+from segue.ops import briefs
+from segue.ops.desk import Desk
+from segue.ops.warm import Warm
+from segue.store import faults
+
+
+class Packaged(Struct, frozen=True):
+    file: str
+    size: int
+    stored: int
+    hash: str
+
+
+def context_of(
+    desk: Desk, known: Warm, *, target: str = "", reason: str = "", preserve: Preserve = Preserve.STANDARD
+) -> HandoffContext:
+    """The context of a transcript and the session it belongs to. Its history is left to whoever packs it, as that
+    is long; what later parts of Segue fill is there, and empty."""
+    facts = known.facts()
+    work = briefs.work_of(desk, known)
+    task = goals.task_from(facts)
+    said = work.session.task if work else None
+    return HandoffContext(
+        session_id=work.session.id if work else known.learned.get("id", ""),
+        timestamp=desk.clock(),
+        source_model=(work.main.model if work and work.main else "") or known.source.agent,
+        target_model=target,
+        handoff_reason=reason,
+        preservation_level=preserve,
+        current_task=said.over(task) if said else task,
+        pending_subagents=tuple(_pending(fact) for fact in facts if _is_pending(fact)),
+    )
+
+
+def _is_pending(fact: Fact) -> bool:
+    return fact.kind == "delegation" and fact.value == "pending"
+
+
+def _pending(fact: Fact) -> dict[str, str]:
+    return {"id": fact.entry, "task": fact.subject, "status": "pending"}
+
+
+def compressed(desk: Desk, known: Warm, target: str = "") -> CompressedContext:
+    """The context with its history, which is read as it is packed."""
+    entries = agents.reader(known.source.agent).read(known.source)
+    return context.compress(context_of(desk, known, target=target), iter(entries))
+
+
+def package(desk: Desk, name: str | None, file: Path, *, target: str = "") -> Packaged:
+    """Write a transcript's whole context, compressed, to a file that is not there yet."""
+    if file.exists():
+        raise BadInput(what=f"{file} is there already.", next="segue pack --package NEW_FILE")
+    known = briefs.open_known(desk, name)
+    packed = compressed(desk, known, target=target)
+    with faults.translated(file):
+        disk.write_file(file, msgspec.msgpack.encode(packed))
+    return Packaged(str(file), packed.size, packed.stored, packed.hash)
+
+
+def unpacked(file: Path) -> HandoffContext:
+    """The context in a file that `package` wrote, the same again."""
+    try:
+        packed = msgspec.msgpack.decode(file.read_bytes(), type=CompressedContext)
+    except OSError as error:
+        what = f"{file} cannot be read: {error.strerror}."
+        raise BadInput(what=what, next="segue pack --package FILE makes one") from error
+    except msgspec.DecodeError as error:
+        raise BadInput(what=f"{file} is no package.", next="segue pack --package FILE makes one") from error
+    return context.decompress(packed)

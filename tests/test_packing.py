@@ -1,0 +1,146 @@
+"""`segue pack`, `show`, `diff` and the Python interface: what a person types and gets."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+import pytest
+
+import segue
+from segue.model import Brief, Tier
+from segue.ops import contexts
+from tests.conftest import CommandLine
+from tests.test_containment import tool
+from tests.world import Conversation
+
+TEXT = "Mend the totals. Never touch src/legacy.py."
+
+
+@pytest.fixture
+def talk(cli: CommandLine) -> Conversation:
+    way = Conversation(cli.folder, cli.cwd, "aaaa")
+    way.prompt(TEXT)
+    tool(way, "Edit", {"file_path": f"{cli.cwd}/a.py", "old_string": "1", "new_string": "2"}, "edited")
+    tool(
+        way,
+        "Bash",
+        {"command": "pytest -q"},
+        "FAILED tests/test_a.py::test_sum - boom\n1 failed",
+        is_error=True,
+    )
+    way.reply("Next: mend test_sum.")
+    return way
+
+
+def test_a_brief_goes_to_stdout_and_talk_to_stderr(cli: CommandLine, talk: Conversation) -> None:
+    result = cli("pack", "aaaa")
+    assert result.code == 0
+    assert "Never touch src/legacy.py." in result.out and "a.py: edited" in result.out
+    assert "facts passed" in result.err and "facts passed" not in result.out
+
+
+def test_without_a_name_it_is_this_folders_last_one(cli: CommandLine, talk: Conversation) -> None:
+    assert cli("pack").out == cli("pack", "aaaa").out == cli("pack", str(talk.path)).out
+
+
+def test_the_same_transcript_gives_the_same_brief(cli: CommandLine, talk: Conversation) -> None:
+    first, second = (cli("pack", "aaaa", "--json").out for _ in range(2))
+    assert first == second
+    assert msgspec.json.decode(first, type=Brief).tier is Tier.SELECTIVE
+
+
+def test_a_brief_follows_its_transcript(cli: CommandLine, talk: Conversation) -> None:
+    before = cli("pack", "aaaa").out
+    talk.prompt("Only use the standard library.")
+    after = cli("pack", "aaaa").out
+    assert "standard library" not in before and "Only use the standard library." in after
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["pack", "aaaa", "--budget", "0"], "the least is"),
+        (["pack", "aaaa", "--budget", "-5"], "the least is"),
+        (["pack", "aaaa", "--tier", "SECRET"], "SECRET"),
+        (["pack", "aaaa", "--for", "nobody"], "nobody"),
+        (["pack", "bbbb"], "bbbb"),
+        (["pack", "notes.txt"], "notes.txt"),
+        (["show", "b-0000"], "b-0000"),
+        (["diff", "aaaa@yesterdayish", "aaaa"], "yesterdayish"),
+    ],
+)
+def test_bad_input_is_named_and_nothing_is_written(
+    cli: CommandLine, talk: Conversation, arguments: list[str], says: str
+) -> None:
+    (cli.cwd / "notes.txt").write_text("hello")
+    result = cli(*arguments)
+    assert result.code in (1, 2) and says in result.err and result.out == ""
+    assert not list(cli.folder.rglob("*.brief"))
+
+
+def test_what_was_passed_can_be_looked_at_later(cli: CommandLine, talk: Conversation) -> None:
+    cli("pack", "aaaa")
+    (id,) = msgspec.json.decode(cli("show", "--json").out)
+    shown = cli("show", id, "--facts").out
+    assert "Preserved: 100%" in shown
+    assert "passed       constraint: Never touch src/legacy.py." in shown
+    assert cli("show", id[:6]).code == 0
+
+
+def test_two_moments_can_be_compared(cli: CommandLine, talk: Conversation) -> None:
+    moment = msgspec.json.decode(cli("transcripts", "--json").out)["transcripts"][0]["transcript"][
+        "updated_at"
+    ]
+    tool(talk, "Bash", {"command": "pytest -q"}, "1 passed")
+    talk.minutes += 10
+    talk.prompt("Do not push.")
+    found = cli("diff", f"aaaa@{moment}", "aaaa").out
+    assert "constraint: Do not push." in found
+    assert cli("diff", "aaaa", "aaaa").out.endswith("No difference.\n")
+
+
+def test_two_briefs_can_be_compared(cli: CommandLine, talk: Conversation) -> None:
+    cli("pack", "aaaa")
+    talk.prompt("Do not push.")
+    cli("pack", "aaaa")
+    new, old = msgspec.json.decode(cli("show", "--json").out)
+    assert "constraint: Do not push." in cli("diff", old, new).out
+
+
+def test_what_a_person_says_of_the_task_binds_the_next_agent(cli: CommandLine, talk: Conversation) -> None:
+    cli("task", "edit", "--goal", "Totals to the cent", "--constraint", "Ask before adding files.")
+    brief = cli("pack").out
+    words = brief.partition("<<<data")[0]
+    assert "The goal: Totals to the cent" in words and "Ask before adding files." in words
+
+
+def test_the_whole_context_goes_into_a_file_and_comes_back(cli: CommandLine, talk: Conversation) -> None:
+    result = cli("pack", "aaaa", "--package", "all.context")
+    assert "Context packaged (" in result.err
+    whole = contexts.unpacked(cli.cwd / "all.context")
+    assert TEXT in [entry.text for entry in whole.conversation_history]
+    assert "Never touch src/legacy.py." in whole.current_task.constraints
+    assert cli("pack", "aaaa", "--package", "all.context").code == 2
+
+
+def test_python_gives_the_same_brief(
+    cli: CommandLine, talk: Conversation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in cli.env.items():
+        monkeypatch.setenv(name, value)
+    text = segue.brief("aaaa", project=cli.cwd).text.replace(str(cli.folder), "/ada")
+    assert text.rstrip("\n") == cli("pack", "aaaa").out.rstrip("\n")
+    assert segue.brief("aaaa", project=cli.cwd, tier="minimal").brief.tier is Tier.MINIMAL
+    assert "Never touch src/legacy.py." in segue.current_task(cli.cwd).constraints
+    assert {fact.kind for fact in segue.transcript_facts("aaaa", cli.cwd)} >= {"file", "command", "test"}
+
+
+def test_a_kept_tracker_that_is_damaged_is_made_anew(
+    cli: CommandLine, talk: Conversation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("segue.ops.warm.WORTH_KEEPING", 0)
+    first = cli("pack", "aaaa").out
+    (kept,) = Path(cli.folder).rglob("*.tracker")
+    kept.write_bytes(b"\0" * 100)
+    assert cli("pack", "aaaa").out == first
