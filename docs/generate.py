@@ -1,4 +1,4 @@
-"""Writes the pages that follow from the code: commands.md, settings.md, and in README.md the agents and the screen.
+"""Writes the pages that follow from the code: commands.md, settings.md, and in README.md the agents and two screens.
 
     ./dev docs
 
@@ -24,7 +24,7 @@ from segue.errors import Bug, SegueError
 from segue.faces import cli
 from segue.faces.cli import report
 from segue.model import EntryKind, Limit, Source
-from segue.ops import status
+from segue.ops import redaction, status
 from segue.settings import SETTINGS, environment_names
 from tests.conftest import CommandLine
 from tests.machine import furnish
@@ -159,11 +159,16 @@ def _limits_in_samples(name: str) -> Iterator[tuple[EntryKind, Limit]]:
                 yield entry.kind, limit
 
 
-def screen() -> str:
-    """What `segue` alone shows on the made-up machine of the tests."""
+def screens() -> tuple[str, str]:
+    """What `segue` alone and `segue pack` show on the made-up machine of the tests."""
     with tempfile.TemporaryDirectory() as folder, _in_utc():
         machine = furnish(CommandLine(Path(folder) / "ada"))
-        return f"```\n{machine().out}```"
+        # The fence bears a number that is made with the machine's key.
+        key = machine.home / "data" / redaction.KEY_FILE
+        key.write_bytes(bytes(redaction.KEY_BYTES))
+        key.chmod(0o600)
+        first, brief = machine().out, machine("pack").out
+        return f"```\n{first}```", f"```markdown\n{brief}```"
 
 
 @contextlib.contextmanager
@@ -183,7 +188,10 @@ def _in_utc() -> Iterator[None]:
 
 def readme() -> str:
     text = (ROOT / "README.md").read_text()
-    return _filled(_filled(text, "agents", agents_table()), "screen", screen())
+    first, brief = screens()
+    for name, made in (("agents", agents_table()), ("screen", first), ("brief", brief)):
+        text = _filled(text, name, made)
+    return text
 
 
 def _filled(text: str, name: str, made: str) -> str:
