@@ -81,7 +81,7 @@ def test_bad_input_is_named_and_nothing_is_written(
 
 def test_what_was_passed_can_be_looked_at_later(cli: CommandLine, talk: Conversation) -> None:
     cli("pack", "aaaa")
-    (id,) = msgspec.json.decode(cli("show", "--json").out)
+    (id,) = [one["id"] for one in msgspec.json.decode(cli("show", "--json").out)]
     shown = cli("show", id, "--facts").out
     assert "Preserved: 100%" in shown
     assert "passed       constraint: Never touch src/legacy.py." in shown
@@ -104,7 +104,7 @@ def test_two_briefs_can_be_compared(cli: CommandLine, talk: Conversation) -> Non
     cli("pack", "aaaa")
     talk.prompt("Do not push.")
     cli("pack", "aaaa")
-    new, old = msgspec.json.decode(cli("show", "--json").out)
+    new, old = [one["id"] for one in msgspec.json.decode(cli("show", "--json").out)]
     assert "constraint: Do not push." in cli("diff", old, new).out
 
 
@@ -144,3 +144,22 @@ def test_a_kept_tracker_that_is_damaged_is_made_anew(
     (kept,) = Path(cli.folder).rglob("*.tracker")
     kept.write_bytes(b"\0" * 100)
     assert cli("pack", "aaaa").out == first
+
+
+def test_what_was_left_out_can_be_looked_up_by_its_pointer(cli: CommandLine, talk: Conversation) -> None:
+    for number in range(80):
+        tool(talk, "Bash", {"command": f"make part-{number} --with some --more flags"}, "ok")
+    cli("pack", "aaaa", "--budget", "600")
+    (made,) = msgspec.json.decode(cli("show", "--json").out)
+    receipt = msgspec.json.decode(cli("show", made["id"], "--json").out)["receipt"]
+    line = next(line for line in receipt["lines"] if line["fate"] == "recoverable")
+    assert line["hash"]
+    assert len(cli("transcripts", "show", line["pointer"], "--json").out.splitlines()) == 1
+
+
+def test_the_demonstration_transcript_can_be_packed(cli: CommandLine) -> None:
+    cli("demo", "--keep", str(cli.folder / "kept"))
+    (path,) = (
+        path for path in (cli.folder / "kept").rglob("*.demo.jsonl") if path.name != "received.demo.jsonl"
+    )
+    assert "ROUND_HALF_EVEN" in cli("pack", str(path)).out

@@ -322,7 +322,7 @@ def test_the_demonstration(cli: CommandLine) -> None:
    183,412 of 200,000 tokens used (92%), past the urgent threshold of 90%.
    urgency high: the agent would soon stop, and its context be lost.
 3. Packed
-   package 18.7 kB (2.5 kB stored); brief 465 of 500 tokens, tier SELECTIVE:
+   package 18.7 kB (2.5 kB stored); brief 469 of 500 tokens, tier SELECTIVE:
 
    │ What the person insists on, word for word
    │ [1] Our invoices are sometimes a cent off. Find out why and fix it. Don't touch src/ledger/legacy.py, the auditors have signed it off.
@@ -335,9 +335,10 @@ def test_the_demonstration(cli: CommandLine) -> None:
    │ scratch/compare.py: deleted
    │ src/ledger/invoice.py: edited · to_cents
    │ Names in use: test_invoice.py, credit.py
+   │ Tried, and failed
+   │ `python -m pytest tests -q`: failed with status 1 (40 passed, 1 failed)
    │ Commands, with their last result
    │ `python scratch/compare.py`: passed
-   │ `python -m pytest tests -q`: failed with status 1 (40 passed, 1 failed)
    │ Tests failing
    │ tests/test_invoice.py::test_credit_note
    │ Errors still open

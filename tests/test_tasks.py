@@ -29,7 +29,6 @@ KINDS = {
     "file": ("created", "edited", "deleted"),
     "test": ("failing", "passing"),
     "error": ("open", "resolved"),
-    "failure": ("",),
     "commit": ("made", "mentioned"),
 }
 
@@ -210,13 +209,13 @@ def test_what_fails_and_what_was_decided_is_critical() -> None:
         done("test", "test_b", "passing"),
         done("error", "E1", "open", note="E1: no such column"),
         done("error", "E2", "resolved"),
-        done("failure", "a cache", "made it slower"),
+        done("command", "make cache", "failed with status 1"),
         *[fact("decision", f"question {n}", "yes") for n in range(7)],
     ]
     assert task_from(facts).critical_context == (
         "Test failing: test_a",
         "Error open: E1: no such column",
-        "Tried and failed: a cache: made it slower",
+        "Tried and failed: make cache: failed with status 1",
         *[f"Decided: question {n}: yes" for n in range(2, 7)],
     )
 

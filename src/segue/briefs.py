@@ -23,7 +23,7 @@ RULES = (
 TITLES = {
     "constraint": "What the person insists on, word for word",
     "instruction": "What the person asked for, in order",
-    "plan": "The plan, as the agent wrote it and the person let it go ahead",
+    "plan": "The plan that the agent works to",
     "state": "How things stand",
     "file": "Files, as they now stand",
     "content": "What is in them",
@@ -41,6 +41,7 @@ TITLES = {
 }
 SECTION = {
     "correction": "constraint",
+    "folder": "state",
     "branch": "state",
     "commit": "state",
     "pull request": "state",
@@ -55,6 +56,8 @@ SECTION = {
     "summary": "reply",
     "rule": "plan",
 }
+CALLED = {"talk": "earlier reply", "content": "content of a file", "read": "file that was only read"}
+"""Kinds in words for the receiver, where they are not words already."""
 HUMAN = ("constraint", "instruction")
 
 
@@ -123,7 +126,7 @@ def shortened(text: str, limit: int) -> str:
 
 
 def sections(lines: Iterable[tuple[Fact, str]]) -> tuple[Section, ...]:
-    """The chosen lines by section, in the order in which they came about."""
+    """The chosen lines by section; within it they stay in their order."""
     found: dict[str, list[tuple[Fact, str]]] = {}
     for fact, text in lines:
         found.setdefault(section_of(fact), []).append((fact, text))
@@ -136,30 +139,30 @@ def sections(lines: Iterable[tuple[Fact, str]]) -> tuple[Section, ...]:
 
 
 LABELS = {
+    "folder": "Folder",
+    "branch": "Branch",
+    "commit": "Commits",
+    "pull request": "Pull requests",
     "url": "URLs",
     "id": "Ids",
     "port": "Ports",
     "version": "Versions",
     "image": "Images",
-    "branch": "Branch",
-    "commit": "Commits",
-    "pull request": "Pull requests",
 }
 """Of what is told in one line for all of a kind."""
 
 
 def _ordered(name: str, lines: Sequence[tuple[Fact, str]]) -> tuple[str, ...]:
-    placed = sorted(lines, key=lambda pair: (pair[0].n, pair[1]))
     if name == "state":
-        kinds = dict.fromkeys(fact.kind for fact, _ in placed)
+        kinds = dict.fromkeys(fact.kind for fact, _ in lines)
         return tuple(
-            f"{LABELS[kind]}: " + "; ".join(text for fact, text in placed if fact.kind == kind)
+            f"{LABELS[kind]}: " + "; ".join(text for fact, text in lines if fact.kind == kind)
             for kind in LABELS
             if kind in kinds
         )
     if name == "file":
-        return _files(placed)
-    return tuple(dict.fromkeys(text for _, text in placed))
+        return _files(lines)
+    return tuple(dict.fromkeys(text for _, text in lines))
 
 
 def _files(lines: Sequence[tuple[Fact, str]]) -> tuple[str, ...]:
@@ -184,9 +187,10 @@ def _files(lines: Sequence[tuple[Fact, str]]) -> tuple[str, ...]:
 
 def render(brief: Brief) -> str:
     """A brief as the receiver reads it."""
-    heading = f"{HEADING}: {fence.one_line(brief.title, 120)}" if brief.title else HEADING
-    parts = [f"{heading}\n{brief.source} {RULES}\n"]
-    parts += [_section(section) for section in brief.sections if section.origin is Origin.HUMAN]
+    parts = [f"{HEADING}\n{brief.source} {RULES}\n"]
+    words = "".join(_section(section) for section in brief.sections if section.origin is Origin.HUMAN)
+    # Nobody can guess the nonce; whoever has it all the same must not be able to open a fence with it.
+    parts.append(words.replace(brief.nonce, fence.MARK * len(brief.nonce)) if brief.nonce else words)
     data = "".join(_section(section) for section in brief.sections if section.origin is not Origin.HUMAN)
     if brief.rewritten_by:
         data = f"The agent's words were rewritten by {fence.one_line(brief.rewritten_by, 60)}.\n{data}"

@@ -95,7 +95,7 @@ def _critical(facts: Sequence[Fact]) -> Iterator[str]:
         if fact.kind == "error" and fact.value == "open":
             yield f"Error open: {fact.note or fact.subject}"
     for fact in facts:
-        if fact.kind == "failure":
+        if fact.kind == "command" and fact.value.startswith("failed"):
             yield f"Tried and failed: {_both(fact)}"
     for fact in [fact for fact in facts if fact.kind == "decision"][-LAST_DECISIONS:]:
         yield f"Decided: {_both(fact)}"

@@ -7,6 +7,7 @@ budget that cannot hold it is refused. `briefs` says how the chosen facts read.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable, Sequence
 from itertools import groupby
 
@@ -51,6 +52,7 @@ KINDS = {
     "rule": Kind(45, 0.97, Shape.QUOTE),
     "pending": Kind(50, 0.8, Shape.ITEM),
     "branch": Kind(50, 1, Shape.SCALAR),
+    "folder": Kind(50, 1, Shape.SCALAR),
     "todo": Kind(40, 0.98, Shape.SUMMARY),
     "test": Kind(40, 0.96, Shape.SCALAR),
     "error": Kind(35, 0.94, Shape.ITEM),
@@ -112,10 +114,10 @@ def pack(
         if len(kept) == len(choices):
             break
     while True:
-        brief = _brief([(choice.fact, choice.line) for choice in kept], tier, budget, about, nonce)
-        brief = msgspec.structs.replace(
-            brief, not_passed=_not_passed(every, kept, tier), counter=counter.name
-        )
+        lines = [(choice.fact, choice.line) for choice in sorted(kept, key=lambda choice: choice.facts)]
+        brief = _brief(lines, tier, budget, about, nonce)
+        left_out = _left_out(every, choices, kept, tier)
+        brief = msgspec.structs.replace(brief, not_passed=_told(every, left_out), counter=counter.name)
         tokens = counter.count(briefs.render(brief))
         if tokens <= budget:
             break
@@ -123,9 +125,8 @@ def pack(
             raise _too_small(tokens, budget)
         kept.pop()
     brief = msgspec.structs.replace(brief, tokens=tokens)
-    chosen = {index for choice in kept for index in choice.facts}
-    lines = tuple(_line(fact, index in chosen, tier, about) for index, fact in enumerate(every))
-    return Packed(brief, Receipt(lines=lines, counter=counter.name))
+    receipts = (_line(fact, left_out.get(index), tier, about) for index, fact in enumerate(every))
+    return Packed(brief, Receipt(lines=tuple(receipts), counter=counter.name))
 
 
 def _choices(
@@ -141,7 +142,7 @@ def _choices(
 def _all_choices(facts: Sequence[Fact], tier: Tier, budget: int, is_tight: bool) -> Iterable[_Choice]:
     passing = [(index, fact) for index, fact in enumerate(facts) if _may_pass(fact, tier)]
     yield from _words(passing, budget, is_tight)
-    order = sorted(passing, key=lambda pair: (pair[1].kind, -pair[1].weight, -pair[1].n, pair[0]))
+    order = sorted(passing, key=lambda pair: (pair[1].kind, -pair[1].weight, -pair[1].n, -pair[0]))
     for kind, group in groupby(order, key=lambda pair: pair[1].kind):
         if kind in WORDS:
             continue
@@ -241,32 +242,59 @@ def _too_small(tokens: int, budget: int) -> BadInput:
     )
 
 
-def _not_passed(facts: Sequence[Fact], kept: Sequence[_Choice], tier: Tier) -> tuple[str, ...]:
-    """What was left out, kind by kind, with the reason."""
+def _left_out(
+    facts: Sequence[Fact], choices: Sequence[_Choice], kept: Sequence[_Choice], tier: Tier
+) -> dict[int, str]:
+    """The facts that are not passed, each with the reason."""
     chosen = {index for choice in kept for index in choice.facts}
-    counts: dict[tuple[str, str], int] = {}
-    for index, fact in enumerate(facts):
-        if index not in chosen and (reason := _reason(fact, tier)) and fact.kind != "name":
-            counts[fact.kind, reason] = counts.get((fact.kind, reason), 0) + 1
-    return tuple(f"{count} × {kind}: {reason}" for (kind, reason), count in sorted(counts.items()))
+    offered = {index for choice in choices for index in choice.facts}
+    return {
+        index: _reason(fact, tier, index in offered)
+        for index, fact in enumerate(facts)
+        if index not in chosen
+    }
 
 
-def _reason(fact: Fact, tier: Tier) -> str:
+def _reason(fact: Fact, tier: Tier, is_offered: bool) -> str:
     if fact.value in SETTLED:
         return fact.value
     if fact.kind not in KINDS:
         return "no part of a brief"
-    return "over budget" if _may_pass(fact, tier) else f"not at tier {tier}"
+    if not _may_pass(fact, tier):
+        return f"not at tier {tier}"
+    return "over budget" if is_offered else "unlikely to be needed"
 
 
-def _line(fact: Fact, is_kept: bool, tier: Tier, about: briefs.About) -> ReceiptLine:
-    if is_kept:
+def _told(facts: Sequence[Fact], left_out: dict[int, str]) -> tuple[str, ...]:
+    """What was left out, kind by kind, with the reason; names are no loss, and not told."""
+    counts: dict[tuple[str, str], int] = {}
+    for index, reason in left_out.items():
+        kind = facts[index].kind
+        if kind != "name":
+            counts[kind, reason] = counts.get((kind, reason), 0) + 1
+    return tuple(
+        f"{count} × {briefs.CALLED.get(kind, kind)}: {reason}"
+        for (kind, reason), count in sorted(counts.items())
+    )
+
+
+def _line(fact: Fact, reason: str | None, tier: Tier, about: briefs.About) -> ReceiptLine:
+    if reason is None:
         return ReceiptLine(fact=fact, fate=Fate.PASSED)
-    reason = _reason(fact, tier)
     if about.transcript and fact.entry and _may_pass(fact, tier):
-        pointer = f"{about.transcript}#{fact.entry}"
-        return ReceiptLine(fact=fact, fate=Fate.RECOVERABLE, reason=reason, pointer=pointer, hash=fact.hash)
+        return ReceiptLine(
+            fact=fact,
+            fate=Fate.RECOVERABLE,
+            reason=reason,
+            pointer=f"{about.transcript}#{fact.entry}",
+            hash=fact.hash or _hash(fact),
+        )
     return ReceiptLine(fact=fact, fate=Fate.NOT_PASSED, reason=reason)
+
+
+def _hash(fact: Fact) -> str:
+    """A fact as it was when it was left out: if it is another when it is looked up, it has changed since."""
+    return hashlib.sha256(f"{fact.kind}\0{fact.subject}\0{fact.value}".encode(errors="replace")).hexdigest()
 
 
 class Preservation(Struct, frozen=True):
@@ -277,13 +305,15 @@ class Preservation(Struct, frozen=True):
     failed: tuple[str, ...]
     preservation_score: float
     """The mean over the kinds of the share that was passed, so that forty files cannot hide a lost constraint;
-    what can be looked up counts half, what is settled or no part of the tier does not count."""
+    what can be looked up counts half; what is settled, unlikely to be needed or no part of the tier does not count."""
 
 
 def preservation(receipt: Receipt) -> Preservation:
     counts: dict[str, list[float]] = {}
     for line in receipt.lines:
-        if line.fate is Fate.NOT_PASSED and line.reason != "over budget":
+        if line.reason == "unlikely to be needed" or (
+            line.fate is Fate.NOT_PASSED and line.reason != "over budget"
+        ):
             continue
         worth = {Fate.PASSED: 1.0, Fate.RECOVERABLE: 0.5, Fate.NOT_PASSED: 0.0}[line.fate]
         counts.setdefault(line.fact.kind, []).append(worth)

@@ -105,7 +105,7 @@ def _add_errors(tracker: Tracker, command: str, output: str, result: Entry) -> N
 def _complaint(output: str) -> str:
     """The line of a failed command's output that says why, where it has none of the usual forms."""
     lines = [line.strip()[:200] for line in output[-4000:].splitlines() if len(line.strip()) > 8]
-    return next((line for line in lines if COMPLAINT.search(line)), "")
+    return next((line for line in lines if COMPLAINT.search(line) and not outcomes.tally_in(line)), "")
 
 
 def _add_tests(tracker: Tracker, command: str, output: str, result: Entry, is_done: bool) -> None:

@@ -1,4 +1,4 @@
-"""Whether a person's words tell an agent that it went wrong. Apart from `words`, because every index needs it."""
+"""Whether a person's words tell an agent that it went wrong. Apart from `speech`, because every index needs it."""
 
 from __future__ import annotations
 

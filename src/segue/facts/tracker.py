@@ -93,6 +93,7 @@ class Tracker(Struct):
         self.n += 1
         if entry.cwd and not self.folder:
             self.folder = entry.cwd
+            self.put("folder", "", entry.cwd, entry)
         if entry.branch and entry.branch != self.branch:
             self.branch = entry.branch
             self.put("branch", "", entry.branch, entry)
@@ -107,7 +108,7 @@ class Tracker(Struct):
                 self._add_prompt(entry)
             case EntryKind.PROMPT if entry.origin is Origin.ASSISTANT and not entry.subagent:
                 self._add_plan(entry.text, entry)
-            case EntryKind.REPLY if not entry.subagent:
+            case EntryKind.REPLY if not entry.subagent and entry.text.strip():
                 self._add_reply(entry, reads)
             case EntryKind.IMAGE:
                 self.put("image", entry.text[:300], "shown", entry)

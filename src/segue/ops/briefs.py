@@ -232,11 +232,9 @@ def _budget(tier: Tier, window: int | None) -> int:
 
 
 def _about(known: Warm) -> briefs.About:
-    folder = known.tracker.folder or known.learned.get("project", "")
-    title = agents.get(known.source.agent).title
     return briefs.About(
         title=known.learned.get("title", ""),
-        source=f"From {title}" + (f", in {fence.one_line(folder, 200)}." if folder else "."),
+        source=f"From {agents.get(known.source.agent).title}.",
         transcript=known.learned.get("id", ""),
     )
 

@@ -11,7 +11,7 @@ from segue.clock import Moment
 from segue.errors import BadInput
 from segue.facts.tracker import Tracker
 from segue.model import Fact, Fate, Receipt
-from segue.ops import briefs, handoffs, transcripts
+from segue.ops import receipts, transcripts
 from segue.ops.desk import Desk
 from segue.ops.warm import Meaning
 
@@ -73,12 +73,9 @@ def _key(fact: Fact) -> str:
 
 
 def side(desk: Desk, name: str) -> Side:
-    if re.match(r"b-[0-9a-f]*$", name):
-        made = briefs.get(desk, name)
+    if re.match(r"b-[0-9a-f]*$|h-", name):
+        made = receipts.get(desk, name)
         return _packed(made.id, made.receipt)
-    if name.startswith("h-"):
-        handoff = handoffs.get(desk, name)
-        return _packed(handoff.id, handoffs.receipt_of(desk, handoff))
     transcript, _, moment = name.rpartition("@") if "@" in name else (name, "", "")
     return Side(name, _facts_at(desk, transcript, _moment(moment)), {})
 

@@ -70,6 +70,8 @@ class Shown(Struct, frozen=True):
 
     source: Source
     transcript: Transcript | None
+    entry: str = ""
+    """The one entry that is asked for, if one is."""
 
 
 def listing(desk: Desk, wanted: Wanted, progress: refresh.Progress = refresh.in_silence) -> Listing:
@@ -151,10 +153,11 @@ def state_of(entry: Known, now: float) -> State:
 
 
 def find(desk: Desk, name: str) -> Shown:
-    """A transcript by its id, by the start of it, or by its file."""
+    """A transcript by its id, by the start of it, or by its file; after a # may stand one of its entries."""
+    name, _, entry = name.partition("#") if not (desk.cwd / Path(name)).is_file() else (name, "", "")
     path = desk.cwd / Path(name)
     if os.sep in name or path.is_file():
-        return Shown(recognise(path), None)
+        return Shown(recognise(path), None, entry)
     refresh.refresh(desk, [Pass.ENTRIES])
     entries = [entry for entry in desk.index.transcripts().values() if entry.transcript]
     matches = [entry for entry in entries if name and _name(entry).startswith(name)]
@@ -168,7 +171,7 @@ def find(desk: Desk, name: str) -> Shown:
         raise BadInput(
             what=what, next="segue transcripts --subagents --json lists the whole ids; or name the file"
         )
-    return Shown(exact[0].source, exact[0].transcript)
+    return Shown(exact[0].source, exact[0].transcript, entry)
 
 
 def recognise(path: Path) -> Source:
@@ -180,7 +183,8 @@ def recognise(path: Path) -> Source:
     except OSError as error:
         what = f"{path} cannot be read: {error.strerror}."
         raise BadInput(what=what, next="segue transcripts lists those that are known") from error
-    for reader in agents.all_readers():
+    # The demonstration's transcripts too: they are what a newcomer has.
+    for reader in [*agents.all_readers(), agents.reader("demo")]:
         if reader.recognise(start):
             return Source(agent=reader.AGENT.name, path=str(path), size=stat.st_size, stamp=stat.st_mtime_ns)
     raise BadInput(
@@ -192,6 +196,8 @@ def entries(shown: Shown, *, whole: bool = False) -> Iterator[Entry]:
     """What is in a transcript, in order. With `whole`, results that the agent keeps beside it as well."""
     beside = agents.offers(shown.source.agent, "side_file") if whole else None
     for entry in agents.reader(shown.source.agent).read(shown.source):
+        if shown.entry and entry.id != shown.entry:
+            continue
         path = beside(entry, shown.source) if beside else None
         yield msgspec.structs.replace(entry, text=_start_of(path)) if path else entry
 

@@ -12,9 +12,10 @@ from segue import pack as packing
 from segue.faces import render
 from segue.faces.cli.frame import Frame, answers, to_json
 from segue.model import Fact, Fate, Receipt, Tier
-from segue.ops import briefs, compare, contexts
+from segue.ops import briefs, compare, contexts, receipts
 from segue.ops.briefs import Made, Wish
 from segue.ops.compare import Changed, Difference
+from segue.ops.receipts import Listed
 from segue.rewrite import Change
 
 LINES = 12
@@ -29,13 +30,17 @@ FEW = 5
 )
 @click.option(
     "--tier",
-    type=click.Choice(list(Tier), case_sensitive=False),
-    default=Tier.SELECTIVE,
+    type=click.Choice([tier.value for tier in Tier], case_sensitive=False),
+    default=Tier.SELECTIVE.value,
     show_default=True,
     help="How much may be passed.",
 )
 @click.option(
-    "--for", "target", metavar="AGENT", default="", help="Who will read it: decides how tokens are counted."
+    "--for",
+    "target",
+    metavar="AGENT",
+    default="",
+    help="Who will read it: decides how tokens are counted, and how many fit.",
 )
 @click.option(
     "--rewrite",
@@ -48,7 +53,7 @@ FEW = 5
     "package",
     metavar="FILE",
     type=click.Path(path_type=Path),
-    help="Write the whole context, compressed, to a new file as well: all that was said and done.",
+    help="Write the whole context to a new file as well: all that was said and done, SECRETS INCLUDED.",
 )
 @click.option("--markdown", "is_markdown", is_flag=True, help="Print Markdown, for agents: the default.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, for programs.")
@@ -107,11 +112,18 @@ def _told(made: Made) -> str:
     )
 
 
-def show_screen(shown: Made | list[str]) -> str:
-    if isinstance(shown, list):
-        if not shown:
-            return "No brief was made yet. segue pack makes one."
-        return "\n".join(shown[:20]) + "\nsegue show ID tells what one of them passed."
+def list_screen(listed: list[Listed]) -> str:
+    if not listed:
+        return "No brief was made yet. segue pack makes one."
+    rows = [("id", "tier", "tokens", "of")]
+    rows += [
+        (one.id, one.tier.value, f"{one.tokens:,}", render.clean(render.short(one.title, 70)))
+        for one in listed
+    ]
+    return render.table(rows, right={2}) + "\nsegue show ID tells what one of them passed."
+
+
+def show_screen(shown: Made) -> str:
     brief, receipt = shown.brief, shown.receipt
     kept = packing.preservation(receipt)
     lines = [
@@ -143,13 +155,15 @@ def _fates(receipt: Receipt) -> list[str]:
 
 
 class Asked(Struct, frozen=True):
-    shown: Made | list[str]
+    shown: Made | list[Listed]
     with_facts: bool
 
 
 def _shown(asked: Asked) -> str:
+    if isinstance(asked.shown, list):
+        return list_screen(asked.shown)
     screen = show_screen(asked.shown)
-    if not asked.with_facts or isinstance(asked.shown, list):
+    if not asked.with_facts:
         return screen
     lines = [screen, ""]
     for line in asked.shown.receipt.lines:
@@ -164,12 +178,20 @@ def _shown(asked: Asked) -> str:
 @click.option("--facts", "with_facts", is_flag=True, help="Every fact, with what became of it.")
 @answers(_shown, data=lambda asked: asked.shown)
 def show(frame: Frame, id: str | None, with_facts: bool) -> Asked:
-    """Show what a brief passed, what it did not, and why. Without an ID, list the briefs that were made."""
-    return Asked(briefs.made(frame.desk) if id is None else briefs.get(frame.desk, id), with_facts)
+    """Show what a brief or a handoff passed, what it did not, and why.
+
+    Without an ID, list the briefs that were made last. `segue transcripts show POINTER` shows what can be looked up.
+    """
+    return Asked(receipts.listed(frame.desk) if id is None else receipts.get(frame.desk, id), with_facts)
 
 
 def _named(fact: Fact) -> str:
+    """A fact in a line: by its subject and value, or by its words alone where the subject is only an id."""
     said = f"{fact.subject}: {fact.value}" if fact.subject and fact.subject != fact.value else fact.value
+    if fact.kind in ("instruction", "reply", "talk"):
+        said = fact.value or fact.entry
+    elif fact.kind in ("name", "content"):
+        said = fact.subject
     return f"{fact.kind}: {render.short(' '.join(said.split()), 100)}"
 
 
