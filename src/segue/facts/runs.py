@@ -31,6 +31,7 @@ COMPLAINT = re.compile(
     r"|invalid|missing|conflict|timed? ?out)\b",
     re.IGNORECASE,
 )
+COUNT = re.compile(r"\W*\d+ (?:failed|passed|failures?|errors?|warnings?)\b")
 TELLING = re.compile(r"://|localhost|127\.0\.0\.1|port|==|@", re.IGNORECASE)
 """What a command must hold to name an address, a port or a version."""
 SEEN = 40_000
@@ -105,7 +106,7 @@ def _add_errors(tracker: Tracker, command: str, output: str, result: Entry) -> N
 def _complaint(output: str) -> str:
     """The line of a failed command's output that says why, where it has none of the usual forms."""
     lines = [line.strip()[:200] for line in output[-4000:].splitlines() if len(line.strip()) > 8]
-    return next((line for line in lines if COMPLAINT.search(line) and not outcomes.tally_in(line)), "")
+    return next((line for line in lines if COMPLAINT.search(line) and not COUNT.match(line)), "")
 
 
 def _add_tests(tracker: Tracker, command: str, output: str, result: Entry, is_done: bool) -> None:
