@@ -29,31 +29,54 @@ class File(Struct):
     """Whether it was created here."""
     was: str = ""
     """Its older name."""
+    moved_to: str = ""
+    """Of one that is gone: its new name."""
     content: str | None = None
-    snippet: str = ""
-    """What the last edit put there."""
-    times: int = 1
 
 
 class Files(Struct):
     known: dict[str, File] = {}
 
     def add(self, act: Act, path: str, entry: Entry, n: int, folder: str) -> None:
-        """Do to the file what was done."""
+        """Do to a file, or to all that are known below a folder, what was done."""
         if not path:
             return
-        before = self.known.pop(path, None)
-        if act.deed is Deed.DELETE:
-            self.known[path] = File("deleted", entry.id, entry.origin, n)
-        elif act.deed is Deed.MOVE:
+        if act.deed is Deed.MOVE:
             target = relative(act.to, folder)
-            moved = before or File("renamed", entry.id, entry.origin, n)
-            self.known[target] = msgspec.structs.replace(
-                moved, state="renamed", was=moved.was or path, entry=entry.id, n=n
-            )
-            self.known[path] = File("deleted", entry.id, entry.origin, n, was=target)
+            for old in [path, *self._below(path)]:
+                self._move(old, target + old[len(path) :] if target else "", entry, n)
+        elif act.deed is Deed.DELETE:
+            for old in [*self._below(path)] or [path]:
+                self.known.pop(old, None)
+                self.known[old] = File("deleted", entry.id, entry.origin, n)
         else:
-            self.known[path] = _changed(act, before, entry, n)
+            self.known[path] = _changed(act, self.known.pop(path, None), entry, n)
+
+    def _below(self, folder: str) -> list[str]:
+        return [path for path in self.known if path.startswith(folder.rstrip("/") + "/")]
+
+    def _move(self, path: str, target: str, entry: Entry, n: int) -> None:
+        before = self.known.pop(path, None)
+        if before is None and self._below(path):
+            return  # a folder: what is in it is moved
+        self.known[path] = File("deleted", entry.id, entry.origin, n, moved_to=target)
+        if not target:
+            return
+        moved = before or File("edited", entry.id, entry.origin, n)
+        was = moved.was or path
+        self.known.pop(target, None)
+        self.known[target] = msgspec.structs.replace(
+            moved,
+            state="renamed" if was != target else "created" if moved.is_new else "edited",
+            was=was if was != target else "",
+            entry=entry.id,
+            n=n,
+        )
+
+    def forget(self) -> None:
+        """Something changed files without saying which: what is in them is known no more."""
+        for file in self.known.values():
+            file.content = None
 
     def facts(self) -> list[Fact]:
         return [
@@ -64,12 +87,12 @@ class Files(Struct):
                 entry=file.entry,
                 origin=file.origin,
                 n=file.n,
-                note=f"was {file.was}" if file.state == "renamed" else "",
+                note=f"was {file.was}" if file.was else "",
                 hash=_hash(file.content),
             )
             for path, file in self.known.items()
-            # What was made and thrown away again is of no further interest.
-            if not (file.state == "deleted" and file.was in self.known)
+            # What goes by another name now is told by that.
+            if not (file.moved_to and file.moved_to in self.known)
         ]
 
     def contents(self, spots: dict[str, Spot]) -> list[Fact]:
@@ -92,15 +115,13 @@ class Files(Struct):
 def _changed(act: Act, before: File | None, entry: Entry, n: int) -> File:
     was_there = before is not None and before.state != "deleted"
     content = before.content if before and was_there else None
-    snippet = ""
     if act.content is not None:
         content = act.content
-    elif act.deed is Deed.WRITE:
+    elif act.deed is Deed.WRITE or not act.changes:
         content = None
     else:
         for change in act.changes:
             content = _replaced(content, change.old, change.new, change.is_everywhere)
-            snippet = change.new
     if content is not None and len(content) > LONGEST:
         content = None
     is_new = bool(before and was_there and before.is_new) or (act.deed is Deed.WRITE and not was_there)
@@ -112,8 +133,6 @@ def _changed(act: Act, before: File | None, entry: Entry, n: int) -> File:
         is_new=is_new,
         was=before.was if before and was_there else "",
         content=content,
-        snippet=snippet[:2000],
-        times=(before.times if before else 0) + 1,
     )
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import posixpath
 import re
+from collections.abc import Container
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -16,16 +18,20 @@ if TYPE_CHECKING:
     from segue.facts.tracker import Tracker
 
 COMMITS = re.compile(r"\bgit\b[^|;&]{0,80}\bcommit\b")
+MOVES_ALL = re.compile(
+    r"\bgit\b[^|;&]{0,80}\b(?:checkout|restore|reset|stash|pull|merge|rebase|switch|revert|apply)\b"
+)
+"""What changes files that it does not name."""
 LOOK = 0.1
 """What a command that only looks is worth, beside one that does something."""
 STEP_IN = re.compile(r"^(?:cd (?:'[^']*'|\"[^\"]*\"|[^\s;&|]+) ?(?:&&|;) ?)+")
-CUT = re.compile(r"(?: ?(?:2>&1|\| ?(?:tail|head|cat)(?: -[\w= ]{0,12})?))+$")
+CUT = re.compile(r" ?(?:2>&1|\| ?(?:tail|head|cat)(?: -{1,2}[\w=]{1,12})?(?: \d{1,6})?)\Z")
 INPUT = re.compile(r"(<<-?\s*['\"]?\w+['\"]?)\n.*", re.DOTALL)
 SELECTION = re.compile(
     r"::|/| -(?:k|t|run|m|-grep|-filter|-testNamePattern|-tests)[ =]|(?:\.|_)(?:test|spec)\.\w+|\btest_\w+\.\w+"
 )
 """What shows that a run is of some tests only."""
-WORD = re.compile(r"[\w.-]+")
+WORD = re.compile(r"[\w./-]+")
 COMPLAINT = re.compile(
     r"\b(?:error|fail(?:ed|ure)?|fatal|panic|exception|not found|no such|denied|cannot|can't|could not|unable|refused"
     r"|invalid|missing|conflict|timed? ?out)\b",
@@ -34,6 +40,8 @@ COMPLAINT = re.compile(
 COUNT = re.compile(r"\W*\d+ (?:failed|passed|failures?|errors?|warnings?)\b")
 TELLING = re.compile(r"://|localhost|127\.0\.0\.1|port|==|@", re.IGNORECASE)
 """What a command must hold to name an address, a port or a version."""
+MOST_OPEN = 300
+"""How many failing tests, and errors of one program, are looked at when something passes."""
 SEEN = 40_000
 """How much of an output is looked at: its beginning and its end."""
 EFFECTS = {"deleted": Deed.DELETE, "renamed": Deed.MOVE, "created": Deed.WRITE, "touched": Deed.EDIT}
@@ -55,21 +63,30 @@ def add(tracker: Tracker, act: Act, call: Entry, result: Entry, is_done: bool) -
     elif purpose != "look":
         _add_errors(tracker, command, output, result)
     if is_done:
-        for effect in shell.effects(act.subject):
-            done = Act(deed=EFFECTS[effect.kind], subject=effect.path, to=effect.to)
-            tracker.files.add(
-                done, files.relative(effect.path, tracker.folder), result, tracker.n, tracker.folder
-            )
+        _add_effects(tracker, act, call, result)
     _add_git(tracker, act, output, result)
     for found in mentions(act.subject[:2000]) if TELLING.search(act.subject, 0, 2000) else ():
         if found.kind in ("url", "port", "version"):
             tracker.put(found.kind, found.text, "used", call)
 
 
+def _add_effects(tracker: Tracker, act: Act, call: Entry, result: Entry) -> None:
+    """What a command did to files, as far as it says so itself."""
+    if MOVES_ALL.search(act.subject):
+        tracker.files.forget()
+    where = act.folder or call.cwd or tracker.folder
+    for effect in shell.effects(act.subject):
+        path, to = (posixpath.join(where, one) if one else "" for one in (effect.path, effect.to))
+        done = Act(deed=EFFECTS[effect.kind], subject=path, to=to, content=effect.content)
+        tracker.files.add(done, files.relative(path, tracker.folder), result, tracker.n, tracker.folder)
+
+
 def as_run(command: str) -> str:
     """A command in its own words, on one line, without the step into a folder and the cutting of output around it."""
-    line = " ".join(INPUT.sub(r"\1 …", command[:4000], count=1).split())
-    return CUT.sub("", STEP_IN.sub("", line))
+    line = STEP_IN.sub("", " ".join(INPUT.sub(r"\1 …", command[:4000], count=1).split()))
+    while (cut := CUT.search(line, max(0, len(line) - 40))) and cut.start():
+        line = line[: cut.start()]
+    return line
 
 
 def _seen(output: str) -> str:
@@ -98,9 +115,17 @@ def _add_errors(tracker: Tracker, command: str, output: str, result: Entry) -> N
     found = [(outcomes.subject_of(problem), problem.text) for problem in outcomes.errors_in(output)]
     if not found and (line := _complaint(output)):
         found = [(line, line)]
+    blamed = tracker.blamed.setdefault(_program(command), {})
     for subject, text in found:
         tracker.put("error", subject, "open", result, note=text)
-        tracker.blamed[subject] = command
+        blamed.pop(subject, None)
+        blamed[subject] = command
+    for subject in list(blamed)[:-MOST_OPEN]:
+        del blamed[subject]
+
+
+def _program(command: str) -> str:
+    return command.partition(" ")[0]
 
 
 def _complaint(output: str) -> str:
@@ -110,47 +135,64 @@ def _complaint(output: str) -> str:
 
 
 def _add_tests(tracker: Tracker, command: str, output: str, result: Entry, is_done: bool) -> None:
-    for name, is_passing in outcomes.tests_in(output).items():
-        for other in tracker.tests.get(_tail(name), ()):
-            # The same test, told from another folder.
-            tracker.facts.get("test", {}).pop(other, None)
-        tracker.tests[_tail(name)] = [name]
+    told = outcomes.tests_in(output)
+    for name, is_passing in told.items():
+        _forget_other_name(tracker, name, told)
         tracker.put("test", name, "passing" if is_passing else "failing", result, note=command)
+        tracker.failing.pop(name, None)
+        if not is_passing:
+            tracker.failing[name] = command
     tally = outcomes.tally_in(output)
     if is_done and (tally is None or not tally.failed):
         # A run that passed as a whole: what failed in the same run before, or in a part of it, passes now.
-        for name, fact in list(tracker.facts.get("test", {}).items()):
-            if fact.value == "failing" and (fact.note == command or _covers(command, fact.note, name)):
+        for name, by in list(tracker.failing.items()):
+            if by == command or _covers(command, by, name):
                 tracker.put("test", name, "passing", result, note=command)
+                del tracker.failing[name]
+    for name in list(tracker.failing)[:-MOST_OPEN]:
+        del tracker.failing[name]
 
 
-def _tail(test: str) -> str:
-    """A test's name without the folder of its file."""
+def _forget_other_name(tracker: Tracker, test: str, told: Container[str]) -> None:
+    """A test may have been told from another folder before: then its name was a part of this one, or the reverse."""
     file, mark, rest = test.partition("::")
-    return file.rpartition("/")[2] + mark + rest if mark else test
+    key = file.rpartition("/")[2] + mark + rest
+    other = tracker.tests.get(key, test)
+    if other not in told and (other.endswith("/" + test) or test.endswith("/" + other)):
+        tracker.facts.get("test", {}).pop(other, None)
+        tracker.failing.pop(other, None)
+    tracker.tests[key] = test
 
 
 def _covers(command: str, other: str, test: str) -> bool:
     """Whether a run of tests takes in a test that another one ran: it names the test or its file, or is a run of the
     same program that selects none."""
-    file, _, name = test.rpartition("::")
-    name = name.partition("/")[0] if not file else name.partition("[")[0]
-    if (file and file.split("::")[0] in command) or name in WORD.findall(command):
+    words = set(WORD.findall(command))
+    file, mark, name = test.rpartition("::")
+    file = file.split("::")[0] if mark else test.split(" ")[0]
+    name = name.partition("[")[0] if mark else test.partition("/")[0]
+    if file in words or ("/" not in name and "." not in name and name in words):
         return True
-    return command.split()[:2] == other.split()[:2] and not SELECTION.search(command.replace("./...", ""))
+    return _runner(command) == _runner(other) and not SELECTION.search(command.replace("./...", ""))
+
+
+def _runner(command: str) -> list[str]:
+    """The program, what it is told to do, and which script it is to run."""
+    words = command.split()
+    return words[:3] if words[1:2] and words[1] in ("run", "exec", "compose", "x", "-m", "dlx") else words[:2]
 
 
 def _resolve(tracker: Tracker, command: str, purpose: str) -> None:
-    """What a command complained of is resolved when it, or one of its kind that takes it in, succeeds."""
-    for subject, fact in list(tracker.facts.get("error", {}).items()):
-        if fact.value == "open":
-            by = tracker.blamed.get(subject, "")
-            if by == command or by.startswith(command) or (purpose and _is_same_tool(command, by)):
+    """What a command complained of is resolved when it succeeds, or one of its kind that takes it in."""
+    blamed = tracker.blamed.get(_program(command), {})
+    takes_all = purpose in ("test", "build", "lint", "install") and not SELECTION.search(command)
+    for subject, by in list(blamed.items()):
+        is_same = by == command or by.startswith(command + " ")
+        if is_same or (takes_all and _runner(by) == _runner(command)):
+            fact = tracker.facts["error"].get(subject)
+            if fact is not None:
                 tracker.facts["error"][subject] = msgspec.structs.replace(fact, value="resolved", n=tracker.n)
-
-
-def _is_same_tool(command: str, other: str) -> bool:
-    return command.split()[:2] == other.split()[:2] and len(command) <= len(other)
+            del blamed[subject]
 
 
 def _add_git(tracker: Tracker, act: Act, output: str, result: Entry) -> None:

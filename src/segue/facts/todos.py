@@ -44,8 +44,9 @@ class Todos(Struct):
         self.noted[text] = Item(text=text, state=state, entry=entry.id, origin=entry.origin, n=n)
 
     def facts(self) -> list[Fact]:
-        every = {**{item.text: item for item in self.noted.values()}}
-        every.update({item.text: item for item in self.planned.values()})
+        """Every item once, as it was told last."""
+        told = sorted([*self.noted.values(), *self.planned.values()], key=lambda item: item.n)
+        every = {item.text: item for item in told}
         return [
             Fact(
                 kind="todo",

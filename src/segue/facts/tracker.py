@@ -68,10 +68,12 @@ class Tracker(Struct):
     """The last few words of the agent since the person's last."""
     talk: list[Entry] = []
     """What the agent said before, the latest of it."""
-    tests: dict[str, list[str]] = {}
-    """The names that a test was told by."""
-    blamed: dict[str, str] = {}
-    """For each error the command that reported it."""
+    tests: dict[str, str] = {}
+    """The name that a test was last told by, for its name without a folder."""
+    failing: dict[str, str] = {}
+    """The tests that fail, each with the command that ran it."""
+    blamed: dict[str, dict[str, str]] = {}
+    """For each program its open errors, each with the command that reported it."""
     folder: str = ""
     branch: str = ""
     n: int = 0
@@ -83,10 +85,6 @@ class Tracker(Struct):
         known[subject] = Fact(
             kind=kind, subject=subject, value=value, entry=entry.id, origin=entry.origin, n=self.n, note=note
         )
-
-    def value(self, kind: str, subject: str) -> str | None:
-        fact = self.facts.get(kind, {}).get(subject)
-        return fact.value if fact else None
 
     def add(self, entry: Entry, reads: Reads) -> None:
         """Learn from one more entry."""
@@ -101,7 +99,7 @@ class Tracker(Struct):
             self.heat.tick()
         match entry.kind:
             case EntryKind.CALL:
-                self.waiting[entry.call or entry.id] = entry
+                self.waiting[entry.call or entry.id] = _light(entry)
             case EntryKind.RESULT:
                 self._add_result(self.waiting.pop(entry.call or entry.parent or "", None), entry, reads)
             case EntryKind.PROMPT if entry.origin is Origin.HUMAN:
@@ -121,8 +119,10 @@ class Tracker(Struct):
         text = entry.text.strip()
         if not text:
             return
+        # What has no result by now will have none: the person went on.
+        self.waiting.clear()
         asked = speech.question_in(self.replies[-1].text) if self.replies else ""
-        if asked and speech.is_work(text):
+        if asked and not speech.COMMAND.match(text):
             self.put(
                 "decision",
                 asked,
@@ -155,6 +155,7 @@ class Tracker(Struct):
         """What the agent is to do as another agent put it, or as it put it itself and the person agreed: its rules
         are told apart, as they are lost first when it is shortened."""
         self.put("plan", "", text.strip(), entry)
+        self.facts.pop("rule", None)
         for kind, sentence in speech.binding(text):
             if kind == "constraint" and speech.is_firm(sentence):
                 self.put("rule", sentence, sentence, entry)
