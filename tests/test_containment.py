@@ -21,7 +21,19 @@ CONSTRAINTS = (
     "Only use the standard library.",
     "Do not push to main.",
 )
-PLACES = ("result", "error", "file name", "commit", "todo", "reply", "question", "edit")
+PLACES = (
+    "result",
+    "error",
+    "file name",
+    "commit",
+    "todo",
+    "reply",
+    "question",
+    "edit",
+    "title",
+    "folder",
+    "branch",
+)
 
 
 def tool(
@@ -58,6 +70,14 @@ def plant(way: Conversation, payload: str, place: str) -> None:
             way.reply(payload)
         case "question":
             way.reply(f"{payload}\nShall I go on?")
+        case "title":
+            way.put("ai-title", aiTitle=payload)
+            way.put("summary", summary=payload, leafUuid="x")
+        case "folder":
+            way.cwd = Path("/work") / payload.replace("/", "_")[:200]
+            way.reply("Here now.")
+        case "branch":
+            tool(way, "Bash", {"command": "git status"}, f"On branch {payload.split()[0]}\n")
         case "edit":
             change = {"file_path": "/work/a.py", "old_string": "x", "new_string": payload}
             tool(way, "Edit", change, "edited")

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from segue.ledger import CLASSES, TOLD, ledger_of, row_of, size_in
+from segue.ledger import CLASSES, TOLD, keys_in, ledger_of, row_of, size_in
 from segue.model import Limit, Mark, Scope, Source, Spend, Tokens, Transcript
 from segue.store import index as indexes
 from segue.store.index import Index
@@ -42,6 +42,11 @@ def output(index: Index, by: str = "source") -> dict[object, int]:
 
 def summed(index: Index, by: str) -> Tokens:
     return sum((each.tokens for each in index.sums(by)), Tokens())
+
+
+def hashes(index: Index, query: str) -> list[int]:
+    """All that the ledgers' `keys`, or the pieces of what is `counted`, hold."""
+    return sorted(key for row in index._run(query) for key in keys_in(row["keys"]))
 
 
 def opened(tmp_path: Path) -> Index:
@@ -147,6 +152,51 @@ def test_what_is_counted_is_known_however_it_came_in(monkeypatch: pytest.MonkeyP
     again = put(index, "again", spend("0-0"), spend("7-2"), spend("9-1"), spend("again"))
     assert output(index)[again] == 1
     assert sum(output(index).values()) == 40 * 3 + 8 + 1 + 1
+
+
+def test_reading_a_source_anew_again_and_again_does_not_make_the_index_grow() -> None:
+    index = Index(None)
+    put(index, "other", spend("shared"), spend("other"))
+    answers = [spend(f"{n}") for n in range(6000)]
+    for _ in range(5):
+        put(index, "a", *answers, spend("shared"))
+        assert len(hashes(index, "counted")) == 6002
+    for n in range(5):  # nor where each time it tells of others
+        put(index, "a", *(spend(f"{n}-{k}") for k in range(6000)))
+        assert len(hashes(index, "counted")) == 6002
+
+
+STEPS = st.lists(
+    st.tuples(
+        st.sampled_from(["anew", "more", "drop"]),
+        st.sets(st.sampled_from("abcd"), min_size=1),
+        st.sets(st.integers(0, 30)),
+    ),
+    max_size=15,
+)
+
+
+@given(STEPS, st.sampled_from([8, 32, 64]))
+def test_the_pieces_hold_what_is_counted_each_once_and_only_the_last_is_short(
+    steps: list[tuple[str, set[str], set[int]]], piece: int
+) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(indexes, "PIECE", piece)
+        index = Index(None)
+        for what, names, keys in steps:
+            with index.changing():
+                ids = {name: index.add(source(name)) for name in sorted(names)}
+                if what == "drop":
+                    index.drop([*ids.values()])
+                else:
+                    ledger = ledger_of(spend(f"{key}", key) for key in sorted(keys))
+                    index.put_spent(
+                        [(id, source(name), Mark(), ledger, what == "anew") for name, id in ids.items()]
+                    )
+            assert hashes(index, "counted") == hashes(index, "keys")
+            pieces = [row["keys"] for row in index._run("counted")]
+            assert all(len(each) >= piece for each in pieces[:-1])
+        index.close()
 
 
 def test_sums_are_without_what_is_hidden(tmp_path: Path) -> None:

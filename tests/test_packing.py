@@ -163,3 +163,34 @@ def test_the_demonstration_transcript_can_be_packed(cli: CommandLine) -> None:
         path for path in (cli.folder / "kept").rglob("*.demo.jsonl") if path.name != "received.demo.jsonl"
     )
     assert "ROUND_HALF_EVEN" in cli("pack", str(path)).out
+
+
+def test_a_difference_shows_no_secret(cli: CommandLine, talk: Conversation) -> None:
+    secret = "ghp_" + "0aB1cD2eF3gH4iJ5kL6mN7oP8qR9sT0uV1wX"
+    cli("pack", "aaaa")
+    (made,) = msgspec.json.decode(cli("show", "--json").out)
+    talk.prompt(f"Push with {secret}, never force.")
+    result = cli("diff", made["id"], "aaaa", "--json")
+    assert result.code == 0 and secret not in result.out and "[secret:" in result.out
+
+
+def test_a_file_with_an_at_in_its_path_is_no_moment(cli: CommandLine, talk: Conversation) -> None:
+    folder = cli.cwd / "me@work"
+    folder.mkdir()
+    (folder / "t.jsonl").write_bytes(talk.path.read_bytes())
+    assert cli("diff", "me@work/t.jsonl", "aaaa").code == 0
+
+
+def test_a_message_that_says_done_is_passed(cli: CommandLine, talk: Conversation) -> None:
+    talk.prompt("done")
+    assert "] done" in cli("pack", "aaaa").out
+
+
+def test_a_transcript_that_was_emptied_is_forgotten(
+    cli: CommandLine, talk: Conversation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("segue.ops.warm.WORTH_KEEPING", 0)
+    content = talk.path.read_bytes()
+    assert "legacy" in cli("pack", str(talk.path)).out
+    talk.path.write_bytes(content.splitlines(keepends=True)[0].replace(b"legacy", b"other!"))
+    assert "legacy" not in cli("pack", str(talk.path)).out

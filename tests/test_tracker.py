@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import itertools
+import time
 
 import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
 from segue.acts import Act, Answer, Change, Deed, Going, Todo, TodoState, Verdict
+from segue.facts import runs
 from segue.facts.tracker import Tracker, derive
 from segue.model import Entry, EntryKind, Fact, Origin
 
@@ -275,3 +277,93 @@ def test_no_entry_is_too_odd(rows: list[tuple[EntryKind, Origin, str, Act]]) -> 
     assert all(fact.entry in known for fact in found)
     binding = {fact.origin for fact in found if fact.kind in ("instruction", "constraint", "correction")}
     assert binding <= {Origin.HUMAN}
+
+
+def test_a_test_in_another_folder_is_another_test() -> None:
+    output = "FAILED a/test_x.py::test_a - boom\nFAILED b/test_x.py::test_a - boom\n2 failed in 1s"
+    assert set(values(ran("pytest", output, status=1), "test")) == {
+        "a/test_x.py::test_a",
+        "b/test_x.py::test_a",
+    }
+
+
+def test_a_run_in_the_same_folder_does_not_mend_another_file() -> None:
+    failing = ran("npm test -- src/a.test.ts", "FAIL src/a.test.ts\n  ✕ adds (3 ms)\n", status=1)
+    other = ran("npm test -- src/b.test.ts", "PASS src/b.test.ts\n  ✓ subtracts (3 ms)\n")
+    found = values([*failing, *other], "test")
+    assert "failing" in found.values()
+
+
+def test_another_script_of_the_same_program_resolves_nothing() -> None:
+    broken = ran("npm run build", "error TS2345: no", status=1)
+    assert "open" in values([*broken, *ran("npm run dev")], "error").values()
+    assert "open" not in values([*broken, *ran("npm run build")], "error").values()
+
+
+def test_a_file_that_something_else_changed_is_known_no_more() -> None:
+    made = done(written("a.py", "x = 1\n"))
+    for command in ("sed -i s/1/2/ a.py", "git checkout -- a.py", "git reset --hard"):
+        (fact,) = [fact for fact in facts(*made, *ran(command)) if fact.kind == "file"]
+        assert fact.hash is None, command
+
+
+def test_what_a_heredoc_writes_is_known() -> None:
+    one = ran("cat > b.py <<'EOF'\nx = 1\nEOF")
+    (fact,) = [fact for fact in facts(*one) if fact.kind == "file"]
+    assert fact.hash == next(
+        fact.hash for fact in facts(*done(written("b.py", "x = 1\n"))) if fact.kind == "file"
+    )
+
+
+def test_what_happens_to_a_folder_happens_to_its_files() -> None:
+    made = [*done(written("d/a.py", "1")), *done(written("d/b.py", "2"))]
+    assert values([*made, *ran("rm -rf d")], "file") == {"d/a.py": "deleted", "d/b.py": "deleted"}
+    assert values([*made, *ran("mv d e")], "file") == {"e/a.py": "renamed", "e/b.py": "renamed"}
+
+
+def test_a_file_that_got_its_old_name_back_is_not_renamed() -> None:
+    entries = [*done(edited("a.py", "1", "2")), *ran("mv a.py b.py"), *ran("mv b.py a.py")]
+    assert values(entries, "file")["a.py"] == "edited"
+
+
+def test_a_renamed_file_that_was_edited_still_tells_its_old_name() -> None:
+    entries = [*ran("mv a.py b.py"), *done(edited("b.py", "1", "2"))]
+    (fact,) = [fact for fact in facts(*entries) if fact.subject == "b.py" and fact.kind == "file"]
+    assert (fact.value, fact.note) == ("edited", "was a.py")
+
+
+def test_a_yes_is_a_decision() -> None:
+    entries = [said("Go."), replied("Shall I drop the table?"), said("yes")]
+    assert values(entries, "decision") == {"Shall I drop the table?": "yes"}
+
+
+def test_a_call_that_never_ended_is_not_pending_once_the_person_went_on() -> None:
+    entries = [
+        called(Act(deed=Deed.ASK, subject="Which port?")),
+        said("Never mind."),
+        replied("Shall I stop?"),
+    ]
+    assert list(values(entries, "question").values()) == ["Shall I stop?"]
+
+
+def test_a_prohibition_without_full_stops_is_found() -> None:
+    text = (
+        "so what we want is " + "a lot of things and " * 60 + "but never touch legacy.py " + "and so on " * 60
+    )
+    assert any("never touch legacy.py" in one for one in values([said(text)], "constraint"))
+
+
+def test_an_unclosed_fence_swallows_nothing() -> None:
+    assert "Never push." in values([said("Look:\n```\nfoo()\nNever push.")], "constraint")
+
+
+def test_a_box_that_was_ticked_later_is_done() -> None:
+    entries = [*plan(Todo(text="parse")), replied("- [x] parse")]
+    assert values(entries, "todo") == {"parse": "done"}
+
+
+def test_a_command_keeps_its_words_and_never_takes_long() -> None:
+    assert runs.as_run("cd /work/app && make all 2>&1 | tail -20") == "make all"
+    started = time.process_time()
+    runs.as_run("x " + "| cat -a " * 400 + "; y")
+    assert time.process_time() - started < 1

@@ -76,8 +76,10 @@ KINDS = {
 }
 ONLY_FULL = ("talk", "content")
 """What a receiver can look up for itself, in the files or in the package: passed only where all is."""
-SETTLED = {"done", "dropped", "passing", "resolved"}
+SETTLED = {"todo": ("done", "dropped"), "test": ("passing",), "error": ("resolved",), "delegation": ("done",)}
 """What is over: it is counted, not told."""
+ALWAYS = ("file", "test", "error", "todo")
+"""Kinds that are told as long as there is room."""
 
 
 class Packed(Struct, frozen=True):
@@ -148,7 +150,7 @@ def _all_choices(facts: Sequence[Fact], tier: Tier, budget: int, is_tight: bool)
             continue
         for rank, (index, fact) in enumerate(group):
             worth = _worth(KINDS[kind], fact, rank)
-            if worth >= FLOOR:
+            if worth >= FLOOR or kind in ALWAYS or tier is Tier.FULL:
                 yield _Choice((index,), fact, briefs.line(fact, budget, is_tight=is_tight), worth)
 
 
@@ -191,13 +193,17 @@ def _worth(kind: Kind, fact: Fact, rank: int) -> float:
     return worth * fact.weight if fact.kind == "command" else worth
 
 
+def _is_settled(fact: Fact) -> bool:
+    return fact.value in SETTLED.get(fact.kind, ())
+
+
 def is_pinned(fact: Fact) -> bool:
     """Whether it gives way to nothing: what the person forbids, or insists on."""
     return fact.kind == "constraint" and (speech.is_firm(fact.value) or fact.entry.startswith("task-"))
 
 
 def _may_pass(fact: Fact, tier: Tier) -> bool:
-    if fact.kind not in KINDS or fact.value in SETTLED:
+    if fact.kind not in KINDS or _is_settled(fact):
         return False
     if fact.kind in ONLY_FULL and tier is not Tier.FULL:
         return False
@@ -256,7 +262,7 @@ def _left_out(
 
 
 def _reason(fact: Fact, tier: Tier, is_offered: bool) -> str:
-    if fact.value in SETTLED:
+    if _is_settled(fact):
         return fact.value
     if fact.kind not in KINDS:
         return "no part of a brief"

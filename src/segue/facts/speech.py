@@ -7,6 +7,7 @@ one, so doubt counts as a constraint.
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterator
 
@@ -30,7 +31,13 @@ INSISTS = re.compile(
     r"\b(?:do not|don'?t|dont|never|without|avoid|must|always|only|make sure|ensure|instead|rather than)\b",
 )
 """What makes even a question binding: 'can you make sure that ...?'"""
-FIRM = re.compile(r"\b(?:must|always|only)\b")
+FIRM = re.compile(
+    r"\b(?:do not|don'?t|dont|never|must ?n[o']t|must|always|only|avoid|refrain|forbidden|not allowed|off[- ]limits"
+    r"|hands off|leave .{1,40}alone|keep .{1,40}(?:as is|unchanged|untouched|intact)"
+    r"|nicht|niemals|jamais|nunca|jamás|não|immer|nur|toujours|siempre|sólo|sempre)\b"
+    r"|不要|別|别|不能|不可|禁止|不得|勿|必須|必须|しない|ないで|必ず|하지 ?마|마세요|반드시|нельзя|никогда|только"
+)
+"""What may not be lost at any price; 'can't' and 'without' also stand in plain reports."""
 CORRECTION = re.compile(
     r"^\s*(?:no\b|nope|wrong|stop\b|wait\b|hmm+,? no|actually\b|not (?:that|what|like|quite|the))"
     r"|\b(?:that'?s (?:wrong|not (?:right|what|it|true|correct|how))|that is (?:wrong|not)"
@@ -57,6 +64,7 @@ ASIDE = re.compile(
     r"|go ahead|proceed|push|do it)[.! ]*$",
 )
 LONGEST_SENTENCE = 600
+MOST_PIECES = 12
 LEAST_LATE = 240
 """How near the end a question must stand to be what is asked."""
 
@@ -64,9 +72,13 @@ LEAST_LATE = 240
 def sentences(text: str) -> Iterator[str]:
     """The sentences of a person's words, code and quoted output left aside."""
     is_code = False
-    for paragraph in text.split("\n"):
+    lines = text.split("\n")
+    fences = sum(line.lstrip().startswith("```") for line in lines)
+    for paragraph in lines:
         if paragraph.lstrip().startswith("```"):
-            is_code = not is_code
+            fences -= 1
+            # A fence that is never closed is no fence.
+            is_code = not is_code and fences > 0
         elif not is_code:
             for sentence in SENTENCE.split(paragraph):
                 if sentence and (sentence := sentence.strip(" \t-*>•")):
@@ -95,7 +107,10 @@ def without_pasted(text: str) -> str:
 def binding(text: str) -> Iterator[tuple[str, str]]:
     """The sentences that bind, each with what it is: 'constraint' or 'correction'."""
     for sentence in sentences(text):
-        if len(sentence) > LONGEST_SENTENCE or COMMAND.match(sentence):
+        if COMMAND.match(sentence):
+            continue
+        if len(sentence) > LONGEST_SENTENCE:
+            yield from (("constraint", piece) for piece in _around(sentence))
             continue
         low = sentence.lower()
         if low.endswith(("?", "？")) and not INSISTS.search(low):
@@ -106,10 +121,20 @@ def binding(text: str) -> Iterator[tuple[str, str]]:
             yield "correction", sentence
 
 
+def _around(text: str) -> Iterator[str]:
+    """Of a text without sentences, as some people dictate: what stands around its first few prohibitions."""
+    end = 0
+    for found in itertools.islice(FIRM.finditer(text.lower()), MOST_PIECES):
+        if found.start() >= end:
+            start = max(end, text.rfind(" ", 0, max(0, found.start() - 100)) + 1)
+            end = text.find(" ", found.end() + 200)
+            end = len(text) if end < 0 else end
+            yield text[start:end].strip()
+
+
 def is_firm(sentence: str) -> bool:
     """Whether it forbids something, or says 'must': what may not be lost at any price."""
-    low = sentence.lower()
-    return FORBIDS.search(low) is not None or FIRM.search(low) is not None
+    return FIRM.search(sentence.lower()) is not None
 
 
 def is_work(text: str) -> bool:

@@ -86,8 +86,10 @@ def pack_file(
     rewriter: Rewriter | None = None,
 ) -> Made:
     """The brief of a file, with nothing kept and no settings read."""
+    wish = Wish(tier, budget, target)
+    refuse_impossible(wish)
     source = transcripts.recognise(Path(path))
-    return make(warm.open_warm(source), Wish(tier, budget, target), Secrets(KEY), rewriter=rewriter)
+    return make(warm.open_warm(source), wish, Secrets(KEY), rewriter=rewriter)
 
 
 def packed(
@@ -150,14 +152,15 @@ def of_facts(
     def clean(text: str) -> str:
         return redact.redact(text, key=secrets.key, allow=secrets.allow).text
 
-    facts = _cleaned_as_seen(facts, briefs.render(within(facts, budget).brief), secrets)
+    first = within(facts, budget)
+    seen, more = _cleaned_as_seen(facts, briefs.render(first.brief), secrets)
     if asked := _asked(wish, secrets, rewriter, tell):
-        result, changes = rewrite.packed(facts, budget, within, counter, asked, clean)
+        result, changes = rewrite.packed(seen, budget, within, counter, asked, clean)
     else:
-        result, changes = within(facts, budget), ()
+        result, changes = first if seen is facts else within(seen, budget), ()
     refuse_secrets(result.brief, secrets.allow)
     name = hashlib.sha256(msgspec.json.encode(result.brief)).hexdigest()[:12]
-    receipt = msgspec.structs.replace(result.receipt, redacted=replaced)
+    receipt = msgspec.structs.replace(result.receipt, redacted=replaced + more)
     return Made("b-" + name, result.brief, receipt, changes)
 
 
@@ -170,8 +173,9 @@ def _without_bulk(facts: tuple[Fact, ...], tier: Tier) -> tuple[Fact, ...]:
     )
 
 
-def _cleaned_as_seen(facts: tuple[Fact, ...], text: str, secrets: Secrets) -> tuple[Fact, ...]:
-    """The same without what looks like a secret only where facts stand beside each other in the whole text."""
+def _cleaned_as_seen(facts: tuple[Fact, ...], text: str, secrets: Secrets) -> tuple[tuple[Fact, ...], int]:
+    """The same without what looks like a secret only where facts stand beside each other in the whole text, and how
+    many of those there were."""
     redacted = redact.redact(text, key=secrets.key, allow=secrets.allow)
     swaps = {text[one.start : one.start + one.length]: one.placeholder for one in redacted.findings}
     for secret, placeholder in swaps.items():
@@ -181,7 +185,13 @@ def _cleaned_as_seen(facts: tuple[Fact, ...], text: str, secrets: Secrets) -> tu
             )
             for fact in facts
         )
-    return facts
+    return facts, len(swaps)
+
+
+def without_secrets(desk: Desk, facts: tuple[Fact, ...]) -> tuple[Fact, ...]:
+    """Facts that can be shown: what is large left out, secrets replaced."""
+    secrets = Secrets(redaction.key(desk), desk.settings.redact_allow)
+    return _cleaned(_without_bulk(facts, Tier.SELECTIVE), briefs.About(), secrets)[0]
 
 
 def _asked(wish: Wish, secrets: Secrets, rewriter: Rewriter | None, tell: Tell) -> Asked | None:

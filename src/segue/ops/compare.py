@@ -6,16 +6,16 @@ import re
 
 from msgspec import Struct
 
-from segue import clock
+from segue import clock, pack
 from segue.clock import Moment
 from segue.errors import BadInput
 from segue.facts.tracker import Tracker
 from segue.model import Fact, Fate, Receipt
-from segue.ops import receipts, transcripts
+from segue.ops import briefs, receipts, transcripts
 from segue.ops.desk import Desk
 from segue.ops.warm import Meaning
 
-OWN = ("name", "reply")
+PASSING = ("name", "reply", *pack.ONLY_FULL)
 """Kinds that say little of what happened: they change with every entry."""
 
 
@@ -47,8 +47,8 @@ class Difference(Struct, frozen=True):
 def compare(desk: Desk, before: str, after: str) -> Difference:
     """A and B are each a brief's or a handoff's id, a transcript, or a transcript at a moment: ID@TIME."""
     old, new = side(desk, before), side(desk, after)
-    left = {_key(fact): fact for fact in old.facts if fact.kind not in OWN}
-    right = {_key(fact): fact for fact in new.facts if fact.kind not in OWN}
+    left = {_key(fact): fact for fact in old.facts if fact.kind not in PASSING}
+    right = {_key(fact): fact for fact in new.facts if fact.kind not in PASSING}
     both = left.keys() & right.keys()
     return Difference(
         before=old.name,
@@ -76,7 +76,9 @@ def side(desk: Desk, name: str) -> Side:
     if re.match(r"b-[0-9a-f]*$|h-", name):
         made = receipts.get(desk, name)
         return _packed(made.id, made.receipt)
-    transcript, _, moment = name.rpartition("@") if "@" in name else (name, "", "")
+    transcript, _, moment = name.rpartition("@")
+    if not transcript or (desk.cwd / name).exists():
+        return Side(name, _facts_at(desk, name, None), {})
     return Side(name, _facts_at(desk, transcript, _moment(moment)), {})
 
 
@@ -103,6 +105,6 @@ def _facts_at(desk: Desk, name: str, moment: Moment | None) -> tuple[Fact, ...]:
     tracker, reads = Tracker(), Meaning(shown.source.agent)
     for entry in transcripts.entries(shown):
         if moment is not None and entry.at is not None and entry.at > moment:
-            break
+            continue  # not the end: entries may be out of order
         tracker.add(entry, reads)
-    return tracker.all(reads)
+    return briefs.without_secrets(desk, tracker.all(reads))

@@ -97,7 +97,7 @@ def prepare(
         receipt=desk.shared.keep(msgspec.json.encode(receipt)).hash,
         created_at=now,
         updated_at=now,
-        not_passed=("the conversation itself (kept in the package)",),
+        not_passed=(*brief.not_passed, "the conversation itself (kept in the package)"),
     )
     desk.shared.record(HANDOFF, "handoff.prepared", handoff.id, lambda _present: handoff)
     return handoff

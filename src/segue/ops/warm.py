@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from segue import agents
+from segue import __version__, agents
 from segue.acts import Act, Answer, Going
 from segue.agents import acting
 from segue.digest import short_hash
@@ -15,7 +15,8 @@ from segue.facts.tracker import Tracker
 from segue.model import Entry, Fact, Mark, Source
 from segue.store.papers import Papers
 
-VERSION = 1
+VERSION = f"1 of {__version__}"
+"""What was learned by other rules is not gone on with."""
 WORTH_KEEPING = 1 << 20
 """A smaller transcript is as quickly read again."""
 
@@ -46,7 +47,7 @@ class Warm(Struct):
     mark: Mark | None = None
     learned: dict[str, Any] = {}
     """What the transcript says of itself: its id, title and folder."""
-    version: int = VERSION
+    version: str = VERSION
 
     def refresh(self) -> int:
         """Read what came since; how many entries that was."""
@@ -62,6 +63,8 @@ class Warm(Struct):
                 self.tracker = Tracker()
             self.tracker.add(entry, reads)
             count += 1
+        if not count and reading.is_anew:
+            self.tracker = Tracker()
         self.mark = reading.mark
         self.learned |= {key: value for key, value in reading.learned.items() if isinstance(value, str)}
         return count
@@ -75,7 +78,8 @@ def open_warm(source: Source, papers: Papers | None = None) -> Warm:
     name = short_hash(f"{source.agent}\0{source.path}\0{source.part}".encode()).hex()
     warm = _kept(name, source, papers) or Warm(source, Tracker())
     count = warm.refresh()
-    if papers is not None and count and source.size >= WORTH_KEEPING:
+    is_followed = warm.mark is not None and warm.mark.offset > 0
+    if papers is not None and count and is_followed and source.size >= WORTH_KEEPING:
         papers.put(name, msgspec.msgpack.encode(warm))
     return warm
 

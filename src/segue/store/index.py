@@ -138,8 +138,6 @@ class Index(IndexFile):
         for id in ids:
             for query in ("words_drop", "passages_drop", "reports_drop", "source_drop"):
                 self._run(query, source=id)
-        self._run("counted_forget")
-        self._note_counted({key for row in self._run("keys") for key in keys_in(row["keys"])})
 
     def hide(self, ids: Iterable[int]) -> None:
         """Leave sources out for as long as this index is open: they are there, and not what this run looks at."""
@@ -222,6 +220,22 @@ class Index(IndexFile):
         if keys:
             self._run("counted_add", keys=array("q", sorted(keys)).tobytes())
 
+    def _forget_counted(self, keys: set[int]) -> None:
+        """Answers are counted nowhere any more. A piece that they leave short is joined to the last one."""
+        left: set[int] = set()
+        for row in self._run("counted"):
+            piece = keys_in(row["keys"])
+            if not _has_any(piece, keys):
+                continue
+            kept = array("q", [key for key in piece if key not in keys])
+            if len(kept) * KEY < PIECE:
+                left.update(kept)
+                self._run("counted_drop", id=row["id"])
+            else:
+                self._run("counted_put", id=row["id"], keys=kept.tobytes())
+        if left:
+            self._note_counted(left)
+
     def _settled(self, id: int, ledger: Ledger, owners: dict[int, int]) -> Ledger:
         """Count what no other source counts, or counts with smaller figures: it was written down there before the
         answer was whole. Mostly that is all of it, as it was packed."""
@@ -271,6 +285,8 @@ class Index(IndexFile):
                 free -= heirs
                 counted = heirs.union(keys_in(other["keys"]))
                 self._put_ledgers([(other["id"], pack(rows, counted.__contains__))])
+        if free:
+            self._forget_counted(free)
 
     def _sum_up(self) -> None:
         """Make the totals anew that have to be."""

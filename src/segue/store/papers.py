@@ -42,7 +42,10 @@ class Papers:
 
     def names(self) -> list[str]:
         """The names, the newest first."""
-        found = [(path.stat().st_mtime_ns, path.name.removesuffix(self.suffix)) for path in self._files()]
+        found = []
+        for path in self._files():
+            with contextlib.suppress(OSError):  # another process may have thrown it away
+                found.append((path.stat().st_mtime_ns, path.name.removesuffix(self.suffix)))
         return [name for _, name in sorted(found, reverse=True)]
 
     def drop(self, name: str) -> None:

@@ -65,7 +65,7 @@ select source as id, keys from ledger;
 
 -- name: counted
 -- The hashes of the answers that are counted somewhere, in pieces.
-select keys from counted;
+select id, keys from counted;
 
 -- name: counted_last
 -- The piece that is added to.
@@ -76,12 +76,12 @@ select id, keys from counted order by id desc limit 1;
 insert into counted (keys) values (:keys);
 
 -- name: counted_drop
--- A piece that a longer one takes the place of.
+-- A piece that goes into another.
 delete from counted where id = :id;
 
--- name: counted_forget
--- All pieces, to be made anew.
-delete from counted;
+-- name: counted_put
+-- A piece without what is counted no more.
+update counted set keys = :keys where id = :id;
 
 -- name: spends_of
 -- What a source tells of.

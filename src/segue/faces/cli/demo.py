@@ -48,7 +48,7 @@ def screen(story: Story) -> str:
             for line in story.receipt.lines
             if line.fate is Fate.NOT_PASSED
         ),
-        f"   · as a whole: {'; '.join(handoff.not_passed)}",
+        f"   · as a whole: {handoff.not_passed[-1]}",
         f"   handoff {handoff.id} is {handoff.state.value}; "
         f"{render.plural(story.operations, 'operation')} in the log, "
         + ("its chain verifies." if not story.log.flaws else "its chain does NOT verify."),
