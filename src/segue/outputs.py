@@ -1,4 +1,4 @@
-"""Whether an answer is what was expected: read in its format, and held against a schema. Pure.
+"""Whether an answer is what was expected: read in its format, and held against a schema.
 
 A schema is named in one of three ways, each with `[]` behind it for a list of such things:
 

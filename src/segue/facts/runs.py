@@ -142,6 +142,10 @@ def _add_tests(tracker: Tracker, command: str, output: str, result: Entry, is_do
         tracker.failing.pop(name, None)
         if not is_passing:
             tracker.failing[name] = command
+    for name, by in list(tracker.failing.items()) if len(told) <= MOST_OPEN else ():
+        if any(is_passing and outcomes.covers(suite, name) for suite, is_passing in told.items()):
+            tracker.put("test", name, "passing", result, note=by)
+            del tracker.failing[name]
     tally = outcomes.tally_in(output)
     if is_done and (tally is None or not tally.failed):
         # A run that passed as a whole: what failed in the same run before, or in a part of it, passes now.

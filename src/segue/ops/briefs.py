@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from segue import agents, briefs, fence, goals, pack, redact, rewrite, tokens
 from segue.agents import llm
-from segue.errors import BadInput, NotFound, SecretsLeft
+from segue.errors import BadInput, NotFound
 from segue.model import Brief, Fact, Receipt, Tier
 from segue.ops import found, redaction, sessions, transcripts, warm
 from segue.ops.desk import Desk
@@ -158,7 +158,7 @@ def of_facts(
         result, changes = rewrite.packed(seen, budget, within, counter, asked, clean)
     else:
         result, changes = first if seen is facts else within(seen, budget), ()
-    refuse_secrets(result.brief, secrets.allow)
+    redaction.assure_clean(briefs.render(result.brief), secrets.allow)
     name = hashlib.sha256(msgspec.json.encode(result.brief)).hexdigest()[:12]
     receipt = msgspec.structs.replace(result.receipt, redacted=replaced + more)
     return Made("b-" + name, result.brief, receipt, changes)
@@ -225,12 +225,6 @@ def _cleaned(
         if fact.kind != "name" or not any(fact.subject in secret for secret in secrets_found)
     )
     return found, about, len({finding.placeholder for finding in redacted.findings})
-
-
-def refuse_secrets(brief: Brief, allow: tuple[str, ...]) -> None:
-    """A second look, at the very text that would leave."""
-    if found := redact.scan(briefs.render(brief), allow=allow):
-        raise SecretsLeft(count=len(found), kinds=", ".join(sorted({finding.kind for finding in found})))
 
 
 def _budget(tier: Tier, window: int | None) -> int:
