@@ -160,3 +160,44 @@ def test_no_piece_of_a_token_in_a_result_is_told_as_a_name(tmp_path: Path) -> No
     tool(way, "Bash", {"command": "cat config.json"}, f'{{"auth": "{token}"}}')
     text = briefs.pack_file(way.path, budget=4000).text
     assert not any(part in text for part in token.split("."))
+
+
+@pytest.mark.parametrize(
+    ("content", "secret"),
+    [
+        ("DB_PASSWORD=correctHorseBattery\n", "correctHorseBattery"),
+        ("DB_PASSWORD=u8jzPde0IgxLd6Gn\n", "u8jzPde0IgxLd6Gn"),
+        (
+            "-----BEGIN PRIVATE KEY-----\nMIIEvQIBADANBgkqhkiGwOBAQEFAASCBKcw\n-----END PRIVATE KEY-----\n",
+            "MIIEvQIBADANBgkq",
+        ),
+        ("Authorization: Basic am9lOlhsYmFyZm9v\n", "am9lOlhsYmFyZm9v"),
+        ("//registry/:_authToken=npmTokenOfAda\n", "npmTokenOfAda"),
+    ],
+)
+def test_what_is_in_a_file_that_was_written_gives_no_secret_away(
+    tmp_path: Path, content: str, secret: str
+) -> None:
+    way = a_conversation(tmp_path)
+    tool(way, "Write", {"file_path": "/work/.env", "content": content}, "written")
+    tool(way, "Bash", {"command": "cat .env"}, content)
+    for tier in Tier:
+        made = briefs.pack_file(way.path, budget=4000, tier=tier)
+        assert secret not in made.text
+        assert secret not in json.dumps([[line.fact.subject, line.fact.value] for line in made.receipt.lines])
+
+
+def test_a_secret_is_never_cut_in_two(tmp_path: Path) -> None:
+    secret = "ghp_" + "0aB1cD2eF3gH4iJ5kL6mN7oP8qR9sT0uV1wX"
+    for length in range(360, 400, 3):
+        way = a_conversation(tmp_path / str(length))
+        way.reply("Which token shall I use?")
+        way.prompt("word " * (length // 5) + secret + " and so on" * 60)
+        tool(
+            way,
+            "Bash",
+            {"command": "make"},
+            "error: " + "x" * (length // 2 - 20) + " " + secret,
+            is_error=True,
+        )
+        assert secret[:12] not in briefs.pack_file(way.path, budget=4000).text

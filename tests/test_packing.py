@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import msgspec
@@ -10,6 +11,7 @@ import pytest
 import segue
 from segue.model import Brief, Tier
 from segue.ops import contexts
+from segue.store import blobs
 from tests.conftest import CommandLine
 from tests.test_containment import tool
 from tests.world import Conversation
@@ -194,3 +196,23 @@ def test_a_transcript_that_was_emptied_is_forgotten(
     assert "legacy" in cli("pack", str(talk.path)).out
     talk.path.write_bytes(content.splitlines(keepends=True)[0].replace(b"legacy", b"other!"))
     assert "legacy" not in cli("pack", str(talk.path)).out
+
+
+def test_a_pipe_is_refused_and_not_waited_for(cli: CommandLine, talk: Conversation) -> None:
+    os.mkfifo(cli.cwd / "pipe")
+    for arguments in (["pack", "./pipe"], ["redact", "pipe"], ["protocol", "check", "pipe"]):
+        result = cli(*arguments)
+        assert result.code == 2 and "no ordinary file" in result.err
+
+
+def test_a_kept_brief_that_is_damaged_counts_as_missing(cli: CommandLine, talk: Conversation) -> None:
+    cli("pack", "aaaa")
+    (kept,) = cli.folder.rglob("*.brief")
+    kept.write_bytes(blobs.pack(b"[1, 2]"))
+    assert cli("show").code == 0
+    assert cli("show", kept.stem).code == 1
+
+
+def test_a_name_that_no_file_can_have_is_bad_input(cli: CommandLine, talk: Conversation) -> None:
+    assert cli("pack", "x" * 5000).code == 1
+    assert cli("diff", "aaaa@0001-01-01T00:00:00+14:00", "aaaa").code == 2

@@ -367,3 +367,14 @@ def test_a_command_keeps_its_words_and_never_takes_long() -> None:
     started = time.process_time()
     runs.as_run("x " + "| cat -a " * 400 + "; y")
     assert time.process_time() - started < 1
+
+
+def test_a_curly_apostrophe_forbids_as_well() -> None:
+    assert values([said("Don’t touch a.py.")], "constraint") == {"Don’t touch a.py.": "Don’t touch a.py."}
+
+
+def test_what_was_pasted_binds_nobody() -> None:
+    log = "\n".join(f"2026-11-16 09:{n % 60:02d} worker cannot connect, must not retry" for n in range(400))
+    assert values([said(f"Look at this:\n{log}\nDo not retry.")], "constraint") == {
+        "Do not retry.": "Do not retry."
+    }

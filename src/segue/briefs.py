@@ -14,6 +14,7 @@ from msgspec import Struct
 from segue import fence
 from segue.facts import speech
 from segue.model import Brief, Fact, Origin, Section
+from segue.text import begun
 
 HEADING = "# Handoff"
 RULES = (
@@ -110,11 +111,6 @@ def line(fact: Fact, budget: int = 8000, *, is_tight: bool = False) -> str:
         case "commit":
             return f"{fact.subject} {fact.value}".removesuffix(" mentioned")
     return fact.value
-
-
-def begun(text: str, limit: int) -> str:
-    """The beginning of a long text."""
-    return text if len(text) <= limit else text[:limit].rstrip() + " …"
 
 
 def shortened(text: str, limit: int) -> str:

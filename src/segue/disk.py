@@ -7,11 +7,13 @@ rename; fsync the folder. A failed fsync aborts. Folders are 0700 and files 0600
 from __future__ import annotations
 
 import contextlib
+import errno
 import fcntl
 import os
 import stat
 from collections.abc import Iterator
 from pathlib import Path
+from typing import BinaryIO
 
 TEMPORARY = ".tmp-"
 """How the name of a half-written file starts: left behind by a killed process, safe to remove."""
@@ -77,6 +79,24 @@ def write_file(path: Path, data: bytes, *, mode: int = 0o600) -> None:
             os.fsync(fd)
         finally:
             os.close(fd)
+
+
+def open_file(path: Path) -> BinaryIO:
+    """Open an ordinary file to read it: a pipe, a device or a folder is refused, as it may never end."""
+    fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    if not stat.S_ISREG(os.fstat(fd).st_mode):
+        os.close(fd)
+        raise OSError(errno.EINVAL, "it is no ordinary file", str(path))
+    return os.fdopen(fd, "rb")
+
+
+def read_file(path: Path, largest: int) -> bytes:
+    """The content of an ordinary file that is not larger than it may be."""
+    with open_file(path) as file:
+        content = file.read(largest + 1)
+    if len(content) > largest:
+        raise OSError(errno.EFBIG, "it is too large", str(path))
+    return content
 
 
 @contextlib.contextmanager

@@ -14,12 +14,13 @@ from msgspec import Struct
 
 from segue.facts.mentions import names, paths
 from segue.model import Fact, Origin
+from segue.redact import redact
 
 QUICK, SLOW = 20, 300
 """After how many steps heat has gone to a third, of either sort."""
 LASTING = 0.5
 """How much of the slow sort counts."""
-KEPT = 600
+KEPT = 400
 """How many steps are kept."""
 SHOWN, SHOWN_QUICK = 15, 8
 """The same for what results showed."""
@@ -31,6 +32,14 @@ HOT = 0.4
 LONGEST = 20_000
 SHORTEST, LONGEST_NAME = 4, 100
 ALTERNATING = re.compile(r"[A-Za-z]\d+[A-Za-z]+\d|\d[A-Za-z]+\d+[A-Za-z]|(?:[a-z][A-Z]){3}|[0-9a-f]{12}")
+WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\d_A-Za-z]+")
+DANGEROUS = re.compile(
+    r"passw|passphrase|pwd|secret|token|api[_-]?key|access[_-]?key|auth|credential|private key|bearer|://[^\s/@]{1,80}:"
+    r"|_key|apikey",
+    re.IGNORECASE,
+)
+"""What stands near a secret that does not look like one."""
+KEY = b"names are not kept"
 CONTROL = re.compile(r"\x1b\[[0-9;:?]{0,40}[A-Za-z]|[\x00-\x08\x0b-\x1f]")
 
 HYPHENED = re.compile(r"(?<![\w/.-])[A-Za-z][A-Za-z0-9]{0,40}+(?:-[A-Za-z0-9]{1,40}+){2,4}+(?![\w/-])")
@@ -105,14 +114,21 @@ class Heat(Struct):
 
 
 def is_word(name: str) -> bool:
-    """Whether people made it up: not a piece of a hash, a key or a token, whose letters and digits alternate."""
-    return SHORTEST <= len(name) <= LONGEST_NAME and not ALTERNATING.search(name)
+    """Whether people made it up, out of words: not a piece of a hash, a key or a token, whose letters, cases and
+    digits alternate as in no name."""
+    if not SHORTEST <= len(name) <= LONGEST_NAME or ALTERNATING.search(name):
+        return False
+    parts = WORD.findall(name)
+    short = sum(len(part) < 3 for part in parts)
+    return bool(parts) and short * 2 <= len(parts) and max(map(len, parts)) >= 3
 
 
 def forms(text: str) -> list[str]:
     """What a text names, each in the form by which it is counted: a file without its folder, a member without
     what it is a member of."""
     text = CONTROL.sub("", text)
+    if DANGEROUS.search(text):
+        text = redact(text, key=KEY).text
     found = [path.rpartition("/")[2] for path in paths(text)] + HYPHENED.findall(text)
     for name in names(text):
         found += [part for part in name.split(".") if "_" in part or not (part.islower() or part.istitle())]

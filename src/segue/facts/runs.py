@@ -13,6 +13,7 @@ from segue.acts import Act, Deed
 from segue.facts import files, outcomes, shell
 from segue.facts.mentions import mentions
 from segue.model import Entry
+from segue.text import begun
 
 if TYPE_CHECKING:
     from segue.facts.tracker import Tracker
@@ -59,7 +60,7 @@ def add(tracker: Tracker, act: Act, call: Entry, result: Entry, is_done: bool) -
     if is_done:
         _resolve(tracker, command, purpose)
         # What the person would not allow then, they allowed now.
-        tracker.facts.get("decision", {}).pop(act.subject.strip()[:1000], None)
+        tracker.facts.get("decision", {}).pop(begun(act.subject.strip(), 1000), None)
     elif purpose != "look":
         _add_errors(tracker, command, output, result)
     if is_done:
@@ -83,14 +84,19 @@ def _add_effects(tracker: Tracker, act: Act, call: Entry, result: Entry) -> None
 
 def as_run(command: str) -> str:
     """A command in its own words, on one line, without the step into a folder and the cutting of output around it."""
-    line = STEP_IN.sub("", " ".join(INPUT.sub(r"\1 …", command[:4000], count=1).split()))
+    line = STEP_IN.sub("", " ".join(INPUT.sub(r"\1 …", begun(command, 4000), count=1).split()))
     while (cut := CUT.search(line, max(0, len(line) - 40))) and cut.start():
         line = line[: cut.start()]
     return line
 
 
 def _seen(output: str) -> str:
-    return output if len(output) <= SEEN else output[: SEEN // 4] + "\n" + output[-SEEN * 3 // 4 :]
+    if len(output) <= SEEN:
+        return output
+    # From the start of a line to the end of one: half a line could hide what it holds.
+    head, _, _ = output[: SEEN // 4].rpartition("\n")
+    _, _, tail = output[-SEEN * 3 // 4 :].partition("\n")
+    return f"{head}\n{tail}"
 
 
 def _add_status(
@@ -130,7 +136,7 @@ def _program(command: str) -> str:
 
 def _complaint(output: str) -> str:
     """The line of a failed command's output that says why, where it has none of the usual forms."""
-    lines = [line.strip()[:200] for line in output[-4000:].splitlines() if len(line.strip()) > 8]
+    lines = [begun(line.strip(), 200) for line in output.splitlines()[-60:] if len(line.strip()) > 8]
     return next((line for line in lines if COMPLAINT.search(line) and not COUNT.match(line)), "")
 
 

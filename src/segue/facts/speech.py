@@ -15,8 +15,9 @@ from collections.abc import Iterator
 FORBIDS = re.compile(
     r"\b(?:do not|don'?t|dont|never|must ?n[o']t|should ?n[o']t|shouldnt|may not|can ?not|cannot|can'?t|won'?t|wont"
     r"|no need|not? (?:to|allowed)|avoid|without|refrain|leave .{1,40}alone|hands off|forbidden|off[- ]limits"
-    r"|keep .{1,40}(?:as is|unchanged|untouched|intact))\b"
-    r"|\b(?:nicht|niemals|kein(?:e[nmrs]?)?|ohne|ne \w+ pas|jamais|nunca|jamás|não|senza)\b"
+    r"|stay away|(?:is|are) frozen|keep .{1,40}(?:as is|unchanged|untouched|intact))\b"
+    r"|\b(?:nicht|niemals|kein(?:e[nmrs]?)?|ohne|ne \w+ pas|jamais|nunca|jamás|não|senza"
+    r"|non \w{3,}|niet|geen|nie \w{3,}|nigdy|не)\b|n'\w+ pas\b|lass \w+.{0,40} in ruhe\b"
     r"|不要|別|别|不能|不可|禁止|不得|勿|しない|ないで|하지 ?마|마세요|не надо|нельзя|никогда",
 )
 REQUIRES = re.compile(
@@ -33,8 +34,8 @@ INSISTS = re.compile(
 """What makes even a question binding: 'can you make sure that ...?'"""
 FIRM = re.compile(
     r"\b(?:do not|don'?t|dont|never|must ?n[o']t|must|always|only|avoid|refrain|forbidden|not allowed|off[- ]limits"
-    r"|hands off|leave .{1,40}alone|keep .{1,40}(?:as is|unchanged|untouched|intact)"
-    r"|nicht|niemals|jamais|nunca|jamás|não|immer|nur|toujours|siempre|sólo|sempre)\b"
+    r"|hands off|stay away|frozen|leave .{1,40}alone|keep .{1,40}(?:as is|unchanged|untouched|intact)"
+    r"|nicht|niemals|jamais|nunca|jamás|não|niet|nooit|nigdy|не|immer|nur|toujours|siempre|sólo|sempre)\b"
     r"|不要|別|别|不能|不可|禁止|不得|勿|必須|必须|しない|ないで|必ず|하지 ?마|마세요|반드시|нельзя|никогда|только"
 )
 """What may not be lost at any price; 'can't' and 'without' also stand in plain reports."""
@@ -69,6 +70,11 @@ LEAST_LATE = 240
 """How near the end a question must stand to be what is asked."""
 
 
+def plain(text: str) -> str:
+    """A text as the rules see it: in lower case, with straight apostrophes."""
+    return text.lower().replace("’", "'")
+
+
 def sentences(text: str) -> Iterator[str]:
     """The sentences of a person's words, code and quoted output left aside."""
     is_code = False
@@ -79,7 +85,7 @@ def sentences(text: str) -> Iterator[str]:
             fences -= 1
             # A fence that is never closed is no fence.
             is_code = not is_code and fences > 0
-        elif not is_code:
+        elif not is_code and not PASTED.match(paragraph):
             for sentence in SENTENCE.split(paragraph):
                 if sentence and (sentence := sentence.strip(" \t-*>•")):
                     yield sentence
@@ -112,7 +118,7 @@ def binding(text: str) -> Iterator[tuple[str, str]]:
         if len(sentence) > LONGEST_SENTENCE:
             yield from (("constraint", piece) for piece in _around(sentence))
             continue
-        low = sentence.lower()
+        low = plain(sentence)
         if low.endswith(("?", "？")) and not INSISTS.search(low):
             continue
         if FORBIDS.search(low) or REQUIRES.search(low):
@@ -124,7 +130,7 @@ def binding(text: str) -> Iterator[tuple[str, str]]:
 def _around(text: str) -> Iterator[str]:
     """Of a text without sentences, as some people dictate: what stands around its first few prohibitions."""
     end = 0
-    for found in itertools.islice(FIRM.finditer(text.lower()), MOST_PIECES):
+    for found in itertools.islice(FIRM.finditer(plain(text)), MOST_PIECES):
         if found.start() >= end:
             start = max(end, text.rfind(" ", 0, max(0, found.start() - 100)) + 1)
             end = text.find(" ", found.end() + 200)
@@ -134,7 +140,7 @@ def _around(text: str) -> Iterator[str]:
 
 def is_firm(sentence: str) -> bool:
     """Whether it forbids something, or says 'must': what may not be lost at any price."""
-    return FIRM.search(sentence.lower()) is not None
+    return FIRM.search(plain(sentence)) is not None
 
 
 def is_work(text: str) -> bool:
@@ -161,6 +167,6 @@ def todos_in(text: str) -> list[tuple[str, str]]:
 def intent_in(text: str) -> str:
     """What an agent says that it will do next: the last sentence that does."""
     for sentence in reversed(list(sentences(text[-2000:]))):
-        if INTENT.search(sentence.lower()) and len(sentence) <= LONGEST_SENTENCE:
+        if INTENT.search(plain(sentence)) and len(sentence) <= LONGEST_SENTENCE:
             return sentence
     return ""

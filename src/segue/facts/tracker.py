@@ -6,6 +6,7 @@ transcript is gone through once and every further entry costs only itself.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable
 from typing import Protocol
 
@@ -18,9 +19,13 @@ from segue.facts.heat import Heat
 from segue.facts.mentions import mentions
 from segue.facts.todos import Todos
 from segue.model import Entry, EntryKind, Fact, Origin
+from segue.text import begun
 
+LONGEST_SUBJECT = 1000
 LONGEST_WORDS = 20_000
 """How much of one message is looked through for what it mentions."""
+MOST_BINDING = 40
+"""How many sentences of one message can bind: one with more of them is pasted from somewhere."""
 LAST_REPLIES = 3
 KEPT_TALK = 200
 PATHS = ("file", "read")
@@ -109,7 +114,7 @@ class Tracker(Struct):
             case EntryKind.REPLY if not entry.subagent and entry.text.strip():
                 self._add_reply(entry, reads)
             case EntryKind.IMAGE:
-                self.put("image", entry.text[:300], "shown", entry)
+                self.put("image", begun(entry.text, 300), "shown", entry)
             case EntryKind.SUMMARY:
                 self.put("summary", "", entry.text, entry)
 
@@ -126,13 +131,13 @@ class Tracker(Struct):
             self.put(
                 "decision",
                 asked,
-                text if len(text) <= speech.LONGEST_SENTENCE else text[:400] + " …",
+                begun(text, speech.LONGEST_SENTENCE),
                 entry,
             )
         self.talk += self.replies
         self.replies = []
         self.put("instruction", entry.id, text, entry)
-        for kind, sentence in speech.binding(text):
+        for kind, sentence in itertools.islice(speech.binding(text), MOST_BINDING):
             self.put(kind, sentence, sentence, entry)
         for todo, state in speech.todos_in(text):
             self.todos.note(todo, state, entry, self.n)
@@ -210,13 +215,13 @@ class Tracker(Struct):
         said = answer.text.split("\n")
         if answer.verdict is Verdict.ANSWERED and len(said) == len(acts):
             for act, words in zip(acts, said, strict=True):
-                self.put("decision", act.subject.strip()[:1000], words, result)
+                self.put("decision", begun(act.subject.strip(), LONGEST_SUBJECT), words, result)
             return
         for act in acts[:1]:
-            subject = act.subject.strip() or call.tool or "a call"
-            self.put("decision", subject[:1000], answer.verdict.value, result, note=answer.text)
+            subject = begun(act.subject.strip() or call.tool or "a call", LONGEST_SUBJECT)
+            self.put("decision", subject, answer.verdict.value, result, note=answer.text)
             if answer.verdict is Verdict.ANSWERED and answer.text:
-                self.put("decision", subject[:1000], answer.text, result)
+                self.put("decision", subject, answer.text, result)
             if answer.verdict is Verdict.APPROVED and act.deed is Deed.PROPOSE and act.subject:
                 self._add_plan(act.subject, call)
 
@@ -234,7 +239,7 @@ class Tracker(Struct):
             for todo, state in speech.todos_in(act.subject):
                 self.todos.note(todo, state, result, self.n)
         elif deed is Deed.DELEGATE:
-            self.put("delegation", act.subject[:300], "done", result)
+            self.put("delegation", begun(act.subject, 300), "done", result)
 
     # What holds now
 
@@ -272,10 +277,10 @@ class Tracker(Struct):
                 elif act.deed is Deed.RUN:
                     found.append(self._fact("pending", act.subject, "has no result", call))
                 elif act.deed is Deed.DELEGATE:
-                    found.append(self._fact("delegation", act.subject[:300], "pending", call))
+                    found.append(self._fact("delegation", begun(act.subject, 300), "pending", call))
                 elif act.subject:
                     found.append(
-                        self._fact("pending", f"{act.deed} {act.subject[:300]}", "has no result", call)
+                        self._fact("pending", f"{act.deed} {begun(act.subject, 300)}", "has no result", call)
                     )
         if asked and by:
             found.append(self._fact("question", "", asked, by))

@@ -290,9 +290,12 @@ def get(desk: Desk, id: str) -> Made:
     if len(exact) > 1:
         raise BadInput(what=f"More than one brief starts with '{id}'.", next="segue show")
     content = _papers(desk).get(exact[0]) if exact else None
-    if content is None:
-        raise NotFound(noun="brief", name=id, next="segue show lists them")
-    return msgspec.json.decode(content, type=Made)
+    try:
+        if content is not None:
+            return msgspec.json.decode(content, type=Made)
+    except msgspec.DecodeError:
+        pass  # damaged: it counts as missing
+    raise NotFound(noun="brief", name=id, next="segue show lists them")
 
 
 def made(desk: Desk) -> list[str]:

@@ -95,7 +95,7 @@ def _moment(text: str) -> Moment | None:
         return None
     try:
         return clock.moment(clock.parse(text))
-    except ValueError:
+    except (ValueError, OverflowError):
         raise BadInput(what=f"'{text}' is no moment.", next="segue diff ID@2026-11-16T10:00:00Z ID") from None
 
 

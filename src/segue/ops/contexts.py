@@ -73,7 +73,7 @@ def package(desk: Desk, name: str | None, file: Path, *, target: str = "") -> Pa
 def unpacked(file: Path) -> HandoffContext:
     """The context in a file that `package` wrote, the same again."""
     try:
-        packed = msgspec.msgpack.decode(file.read_bytes(), type=CompressedContext)
+        packed = msgspec.msgpack.decode(disk.read_file(file, context.LARGEST), type=CompressedContext)
     except OSError as error:
         what = f"{file} cannot be read: {error.strerror}."
         raise BadInput(what=what, next="segue pack --package FILE makes one") from error

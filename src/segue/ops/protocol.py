@@ -19,7 +19,7 @@ from typing import Any, BinaryIO
 import msgspec
 from msgspec import Struct
 
-from segue import notation, outputs, protocol, schemas
+from segue import disk, notation, outputs, protocol, schemas
 from segue.errors import BadInput, NotFound, Refused
 from segue.model import ExpectedOutput, Tier
 from segue.notation import Notation
@@ -46,7 +46,7 @@ class Documents(Struct, frozen=True):
                 raise BadInput(what="Nothing is piped in.", next=CHECK_HELP)
             return self.stdin.read(notation.LARGEST + 1)
         try:
-            with (self.cwd / name).open("rb") as file:
+            with disk.open_file(self.cwd / name) as file:
                 return file.read(notation.LARGEST + 1)
         except FileNotFoundError:
             raise NotFound(noun="file", name=name, next=CHECK_HELP) from None
@@ -202,7 +202,7 @@ def _schema_file(name: str, folder: Path, *, is_named_by_person: bool) -> Any:
             next="segue protocol check FILE --output ANSWER --schema PATH uses it all the same",
         )
     try:
-        with path.open("rb") as file:
+        with disk.open_file(path) as file:
             content = file.read(notation.LARGEST + 1)
     except (OSError, ValueError) as error:
         why = getattr(error, "strerror", None) or str(error)

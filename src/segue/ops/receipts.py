@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
+from segue.errors import NotFound
 from segue.model import Tier
 from segue.ops import briefs, handoffs
 from segue.ops.briefs import Made
@@ -34,6 +35,9 @@ def listed(desk: Desk) -> list[Listed]:
     """The last briefs that were made, the newest first."""
     found = []
     for id in briefs.made(desk)[:LISTED]:
-        brief = briefs.get(desk, id).brief
+        try:
+            brief = briefs.get(desk, id).brief
+        except NotFound:
+            continue
         found.append(Listed(id, brief.title or brief.source, brief.tier, brief.tokens, brief.budget))
     return found

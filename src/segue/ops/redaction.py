@@ -63,7 +63,7 @@ def key(desk: Desk) -> bytes:
             raise StoreForeign(place=path)
         if what := disk.exposure(path):
             raise StoreExposed(place=path, what=what)
-        content = path.read_bytes()
+        content = disk.read_file(path, 1 << 16)
     if len(content) != KEY_BYTES:
         raise StoreDamaged(place=path, what="it is no key")
     return content
@@ -137,7 +137,7 @@ def _opened(cwd: Path, name: str, stdin: BinaryIO | None) -> Iterator[BinaryIO]:
         yield stdin
         return
     try:
-        with (cwd / name).open("rb") as file:
+        with disk.open_file(cwd / name) as file:
             yield file
     except FileNotFoundError:
         raise NotFound(noun="file", name=name, next=HELP) from None

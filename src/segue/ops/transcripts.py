@@ -12,7 +12,7 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
-from segue import agents, clock
+from segue import agents, clock, disk
 from segue.clock import Moment
 from segue.errors import BadInput, NotFound
 from segue.model import Ending, Entry, Mark, Relation, Source, Tokens, Transcript
@@ -154,9 +154,9 @@ def state_of(entry: Known, now: float) -> State:
 
 def find(desk: Desk, name: str) -> Shown:
     """A transcript by its id, by the start of it, or by its file; after a # may stand one of its entries."""
-    name, _, entry = name.partition("#") if not (desk.cwd / Path(name)).is_file() else (name, "", "")
+    name, _, entry = name.partition("#") if not _is_file(desk.cwd / Path(name)) else (name, "", "")
     path = desk.cwd / Path(name)
-    if os.sep in name or path.is_file():
+    if os.sep in name or _is_file(path):
         return Shown(recognise(path), None, entry)
     refresh.refresh(desk, [Pass.ENTRIES])
     entries = [entry for entry in desk.index.transcripts().values() if entry.transcript]
@@ -174,10 +174,17 @@ def find(desk: Desk, name: str) -> Shown:
     return Shown(exact[0].source, exact[0].transcript, entry)
 
 
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except OSError:  # no name that a file could have
+        return False
+
+
 def recognise(path: Path) -> Source:
     """A transcript in a file that someone named, by what it starts with."""
     try:
-        with path.open("rb") as file:
+        with disk.open_file(path) as file:
             start = file.read(START)
         stat = path.stat()
     except OSError as error:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import msgspec
 from msgspec import Struct
 
@@ -45,7 +43,7 @@ class Warm(Struct):
     source: Source
     tracker: Tracker
     mark: Mark | None = None
-    learned: dict[str, Any] = {}
+    learned: dict[str, str] = {}
     """What the transcript says of itself: its id, title and folder."""
     version: str = VERSION
 
@@ -77,6 +75,7 @@ def open_warm(source: Source, papers: Papers | None = None) -> Warm:
     """What is known of a transcript, brought up to date; kept for the next time where that pays."""
     name = short_hash(f"{source.agent}\0{source.path}\0{source.part}".encode()).hex()
     warm = _kept(name, source, papers) or Warm(source, Tracker())
+    warm.source = source
     count = warm.refresh()
     is_followed = warm.mark is not None and warm.mark.offset > 0
     if papers is not None and count and is_followed and source.size >= WORTH_KEEPING:
@@ -92,4 +91,6 @@ def _kept(name: str, source: Source, papers: Papers | None) -> Warm | None:
         warm = msgspec.msgpack.decode(content, type=Warm)
     except msgspec.DecodeError:
         return None
-    return warm if warm.version == VERSION and warm.source.path == source.path else None
+    is_sound = warm.mark is not None and warm.mark.offset > 0 and warm.version == VERSION
+    same = (warm.source.agent, warm.source.path, warm.source.part) == (source.agent, source.path, source.part)
+    return warm if is_sound and same else None

@@ -132,6 +132,11 @@ EXACT = _rules(
         _in_address,
         rf"://(?P<user>[^\s:/@\"'`<>\[(|^\\{FILLER}{ESCAPED}]{{0,128}}):(?P<secret>{WORD}{{1,160}}?)@(?=[\w\[.-])",
     ),
+    (
+        "npm-token",
+        _any,
+        rf":_(?:authToken|auth|password)[ \t]{{0,4}}=[ \t]{{0,4}}(?P<secret>{WORD}{{8,300}})",
+    ),
     ("url-token", _random, r"://(?P<secret>[A-Za-z0-9_.~-]{20,255})(?::x-oauth-basic)?@(?=[\w\[.-])"),
     (
         "aws-secret-key",

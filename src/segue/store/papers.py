@@ -33,7 +33,7 @@ class Papers:
 
     def get(self, name: str) -> bytes | None:
         try:
-            packed = self._path(name).read_bytes()
+            packed = disk.read_file(self._path(name), LARGEST)
             if zstandard.frame_content_size(packed) > LARGEST:
                 return None
             return zstandard.ZstdDecompressor().decompress(packed)

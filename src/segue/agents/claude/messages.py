@@ -79,7 +79,11 @@ def _said(way: Pass, record: Record, found: list[Piece]) -> list[Piece]:
         return found
     if plan := text_of(record.get("planContent")):
         learn_title(way, plan.lstrip("# "))
-        return [one for piece in found for one in (words_on_plan(piece.text) if is_typed(piece) else [piece])]
+        return [
+            one
+            for piece in found
+            for one in (words_on_plan(piece.text, plan) if is_typed(piece) else [piece])
+        ]
     return found
 
 

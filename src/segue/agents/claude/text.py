@@ -91,7 +91,7 @@ def _cut_out(text: str) -> tuple[list[Piece], str]:
     at = search_from = 0
     while found := _ANYWHERE.search(text, search_from):
         tag = found[1]
-        end = -1 if tag in unclosed else text.find(f"</{tag}>", found.end())
+        end = -1 if tag in unclosed else _end_of(text, tag, found.end())
         if end < 0:
             unclosed.add(tag)
             search_from = found.end()
@@ -100,6 +100,19 @@ def _cut_out(text: str) -> tuple[list[Piece], str]:
         inserted.append(note(tag, text[found.end() : end].strip()))
         at = search_from = end + len(f"</{tag}>")
     return inserted, "".join([*kept, text[at:]])
+
+
+def _end_of(text: str, tag: str, start: int) -> int:
+    """Where what was put in ends. What is inside may hold the closing tag too: then another one follows with none
+    opened in between."""
+    opening, closing = f"<{tag}", f"</{tag}>"
+    end = text.find(closing, start)
+    while end >= 0:
+        later = text.find(closing, end + len(closing))
+        if later < 0 or text.find(opening, end + len(closing), later) >= 0:
+            break
+        end = later
+    return end
 
 
 def joined(found: list[Piece]) -> list[Piece]:
@@ -117,8 +130,11 @@ def _tagged(text: str) -> list[Piece]:
     found: list[Piece] = []
     parts: dict[str, str] = {}
     while opening := _LEADING.match(text):
-        name = opening[1]
-        body, _, text = text[opening.end() :].partition(f"</{name}>")
+        name, text = opening[1], text[opening.end() :]
+        is_typed_in = name in ("command-name", "command-args", "bash-input", "user-memory-input")
+        # What a program printed may hold any tag, its own closing one as well: the last one is the real one.
+        end = text.find(f"</{name}>") if is_typed_in else text.rfind(f"</{name}>")
+        body, text = (text[:end], text[end + len(name) + 3 :]) if end >= 0 else (text, "")
         if name in _COMMAND or name.startswith("bash-std"):
             parts.setdefault(name, body)
         elif name == "bash-input":
@@ -218,9 +234,10 @@ def _answers(outcome: dict[str, Any]) -> list[Piece]:
 
 def _approval(outcome: dict[str, Any], result: str) -> list[Piece]:
     is_edited = outcome.get("planWasEdited") is True or "edited by user" in result
-    plan = text_of(outcome.get("plan")) if is_edited else ""
-    found = [note("plan-edited" if is_edited else "plan-approved", plan, Origin.HUMAN)]
-    feedback = _FEEDBACK.search(result)
+    plan = text_of(outcome.get("plan"))
+    found = [note("plan-edited" if is_edited else "plan-approved", plan if is_edited else "", Origin.HUMAN)]
+    # The result repeats the plan, and a plan could hold the very words that mark the person's.
+    feedback = _FEEDBACK.search(result.replace(plan, "") if plan else result)
     return found + ([prompt(feedback[1].strip())] if feedback and feedback[1].strip() else [])
 
 
@@ -235,9 +252,9 @@ def _is_bare_refusal(tool: str | None, result: str, outcome: Any, version: str) 
     )
 
 
-def words_on_plan(text: str) -> list[Piece]:
+def words_on_plan(text: str, plan: str) -> list[Piece]:
     """A plan that the model made and the person let go ahead, sent as a prompt; their remarks are their own."""
-    feedback = _FEEDBACK.search(text)
+    feedback = _FEEDBACK.search(text, max(0, text.find(plan)) + len(plan) if plan in text else 0)
     if feedback is None or not feedback[1].strip():
         return [prompt(text, Origin.ASSISTANT)]
     return [prompt(text[: feedback.start()], Origin.ASSISTANT), prompt(feedback[1].strip())]
