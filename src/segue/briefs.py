@@ -109,7 +109,7 @@ def line(fact: Fact, budget: int = 8000, *, is_tight: bool = False) -> str:
         case "test" | "name" | "read" | "url" | "id" | "port" | "version" | "image":
             return fact.subject
         case "commit":
-            return f"{fact.subject} {fact.value}".removesuffix(" mentioned")
+            return f"{fact.subject} {fact.value}".removesuffix(" mentioned").removesuffix(" seen")
     return fact.value
 
 
@@ -175,7 +175,7 @@ def _files(lines: Sequence[tuple[Fact, str]]) -> tuple[str, ...]:
             result.append(f"{text} · {', '.join(names)}" if names else text)
     read = [fact.subject for fact, _ in lines if fact.kind == "read" and fact.subject not in shown]
     if read:
-        result.append("Read, not changed: " + ", ".join(read))
+        result.append("Read: " + ", ".join(read))
     if named.get(""):
         result.append("Names in use: " + ", ".join(named[""]))
     return tuple(result)

@@ -31,6 +31,10 @@ OTHER_WORK = re.compile(
 """How a message starts that plainly begins other work."""
 
 
+SAID = "task-"
+"""How the entry is called of what a person said of a task."""
+
+
 def task_from(facts: Iterable[Fact]) -> TaskContext:
     """The task of a session, from its facts in the order in which they came about."""
     every = list(facts)
@@ -136,6 +140,6 @@ def facts_said(said: TaskEdit) -> tuple[Fact, ...]:
     found += [("instruction", f"To know: {context}") for context in said.critical_context or ()]
     found += [("instruction", f"Next: {step}") for step in said.next_steps or ()]
     return tuple(
-        Fact(kind=kind, subject=text, value=text, entry=f"task-{number}", origin=Origin.HUMAN)
+        Fact(kind=kind, subject=text, value=text, entry=f"{SAID}{number}", origin=Origin.HUMAN)
         for number, (kind, text) in enumerate(found, 1)
     )

@@ -14,7 +14,7 @@ from itertools import groupby
 import msgspec
 from msgspec import Struct
 
-from segue import briefs, tiers
+from segue import briefs, goals, tiers
 from segue.errors import BadInput
 from segue.facts import speech
 from segue.model import Brief, Fact, Fate, Receipt, ReceiptLine, Tier
@@ -57,7 +57,7 @@ KINDS = {
     "test": Kind(40, 0.96, Shape.SCALAR),
     "error": Kind(35, 0.94, Shape.ITEM),
     "delegation": Kind(25, 0.8, Shape.SUMMARY),
-    "decision": Kind(30, 0.97, Shape.SUMMARY),
+    "decision": Kind(30, 0.97, Shape.QUOTE),
     "file": Kind(30, 0.96, Shape.SCALAR),
     "command": Kind(25, 0.96, Shape.ITEM),
     "commit": Kind(25, 0.9, Shape.SUMMARY),
@@ -157,7 +157,11 @@ def _all_choices(facts: Sequence[Fact], tier: Tier, budget: int, is_tight: bool)
 def _words(facts: Sequence[tuple[int, Fact]], budget: int, is_tight: bool) -> Iterable[_Choice]:
     """What the person said, each message with its number. A short one that binds goes on as a whole, so that
     nothing is said twice; of a long one the sentences that bind stand apart as well."""
-    messages = [(index, fact) for index, fact in facts if fact.kind == "instruction"]
+    messages = [(index, fact) for index, fact in facts if fact.kind == "instruction" and not _is_said(fact)]
+    for index, fact in facts:
+        if fact.kind in WORDS and _is_said(fact):
+            yield _Choice((index,), fact, fact.value, PINNED)
+    facts = [(index, fact) for index, fact in facts if not _is_said(fact)]
     numbers = {fact.entry: place for place, (_, fact) in enumerate(messages, 1)}
     binding: dict[str, list[tuple[int, Fact]]] = {}
     for index, fact in facts:
@@ -183,6 +187,8 @@ def _words(facts: Sequence[tuple[int, Fact]], budget: int, is_tight: bool) -> It
 
 
 def _worth(kind: Kind, fact: Fact, rank: int) -> float:
+    if fact.kind == "instruction" and speech.COMMAND.match(fact.value):
+        return kind.weight / 20
     if is_pinned(fact):
         return PINNED + kind.weight * kind.fade**rank
     worth = kind.weight * kind.fade**rank
@@ -199,7 +205,12 @@ def _is_settled(fact: Fact) -> bool:
 
 def is_pinned(fact: Fact) -> bool:
     """Whether it gives way to nothing: what the person forbids, or insists on."""
-    return fact.kind == "constraint" and (speech.is_firm(fact.value) or fact.entry.startswith("task-"))
+    return fact.kind == "constraint" and (speech.is_firm(fact.value) or _is_said(fact))
+
+
+def _is_said(fact: Fact) -> bool:
+    """Whether the person said it of the task, and not to the agent."""
+    return fact.entry.startswith(goals.SAID)
 
 
 def _may_pass(fact: Fact, tier: Tier) -> bool:

@@ -23,6 +23,7 @@ MOVES_ALL = re.compile(
     r"\bgit\b[^|;&]{0,80}\b(?:checkout|restore|reset|stash|pull|merge|rebase|switch|revert|apply)\b"
 )
 """What changes files that it does not name."""
+PIPED = re.compile(r"\|(?!\|)|\|\|[ ]?(?:true|echo)")
 LOOK = 0.1
 """What a command that only looks is worth, beside one that does something."""
 STEP_IN = re.compile(r"^(?:cd (?:'[^']*'|\"[^\"]*\"|[^\s;&|]+) ?(?:&&|;) ?)+")
@@ -41,6 +42,7 @@ COMPLAINT = re.compile(
 COUNT = re.compile(r"\W*\d+ (?:failed|passed|failures?|errors?|warnings?)\b")
 TELLING = re.compile(r"://|localhost|127\.0\.0\.1|port|==|@", re.IGNORECASE)
 """What a command must hold to name an address, a port or a version."""
+LAST = 4000
 MOST_OPEN = 300
 """How many failing tests, and errors of one program, are looked at when something passes."""
 SEEN = 40_000
@@ -54,6 +56,7 @@ def add(tracker: Tracker, act: Act, call: Entry, result: Entry, is_done: bool) -
         return
     output = _seen(result.text)
     purpose = shell.purpose(act.subject)
+    is_done = is_done and not _failed_unseen(act.subject, purpose, output)
     _add_status(tracker, act, command, purpose, output, result, is_done)
     if purpose == "test" or not is_done:
         _add_tests(tracker, command, output, result, is_done)
@@ -69,6 +72,16 @@ def add(tracker: Tracker, act: Act, call: Entry, result: Entry, is_done: bool) -
     for found in mentions(act.subject[:2000]) if TELLING.search(act.subject, 0, 2000) else ():
         if found.kind in ("url", "port", "version"):
             tracker.put(found.kind, found.text, "used", call)
+
+
+def _failed_unseen(command: str, purpose: str, output: str) -> bool:
+    """Whether a command failed although its status says otherwise: what a pipe ends with hides what it began with."""
+    if purpose not in ("test", "build", "lint"):
+        return False
+    tally = outcomes.tally_in(output)
+    if tally:
+        return tally.failed > 0
+    return PIPED.search(command) is not None and bool(outcomes.errors_in(output))
 
 
 def _add_effects(tracker: Tracker, act: Act, call: Entry, result: Entry) -> None:
@@ -136,7 +149,8 @@ def _program(command: str) -> str:
 
 def _complaint(output: str) -> str:
     """The line of a failed command's output that says why, where it has none of the usual forms."""
-    lines = [begun(line.strip(), 200) for line in output.splitlines()[-60:] if len(line.strip()) > 8]
+    end = output if len(output) <= LAST else output[-LAST:].partition("\n")[2]
+    lines = [begun(line.strip(), 200) for line in end.splitlines() if len(line.strip()) > 8]
     return next((line for line in lines if COMPLAINT.search(line) and not COUNT.match(line)), "")
 
 
@@ -196,6 +210,7 @@ def _resolve(tracker: Tracker, command: str, purpose: str) -> None:
     """What a command complained of is resolved when it succeeds, or one of its kind that takes it in."""
     blamed = tracker.blamed.get(_program(command), {})
     takes_all = purpose in ("test", "build", "lint", "install") and not SELECTION.search(command)
+    takes_all = takes_all or purpose == "git"
     for subject, by in list(blamed.items()):
         is_same = by == command or by.startswith(command + " ")
         if is_same or (takes_all and _runner(by) == _runner(command)):
@@ -211,6 +226,6 @@ def _add_git(tracker: Tracker, act: Act, output: str, result: Entry) -> None:
         tracker.branch = git.branch
         tracker.put("branch", "", git.branch, result)
     for sha, subject in git.commits:
-        tracker.put("commit", sha, subject or "made", result)
+        tracker.put("commit", sha, subject or "seen", result)
     for address in git.pull_requests:
         tracker.put("pull request", address, "opened", result)

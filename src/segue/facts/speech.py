@@ -15,7 +15,8 @@ from collections.abc import Iterator
 FORBIDS = re.compile(
     r"\b(?:do not|don'?t|dont|never|must ?n[o']t|should ?n[o']t|shouldnt|may not|can ?not|cannot|can'?t|won'?t|wont"
     r"|no need|not? (?:to|allowed)|avoid|without|refrain|leave .{1,40}alone|hands off|forbidden|off[- ]limits"
-    r"|stay away|(?:is|are) frozen|keep .{1,40}(?:as is|unchanged|untouched|intact))\b"
+    r"|stay away|(?:is|are) frozen|no (?:new|more|other|additional|extra|further)|leave .{1,40}as (?:it is|they are|is)"
+    r"|not in (?:main|master|production)|keep .{1,40}(?:as is|unchanged|untouched|intact))\b"
     r"|\b(?:nicht|niemals|kein(?:e[nmrs]?)?|ohne|ne \w+ pas|jamais|nunca|jamás|não|senza"
     r"|non \w{3,}|niet|geen|nie \w{3,}|nigdy|не)\b|n'\w+ pas\b|lass \w+.{0,40} in ruhe\b"
     r"|不要|別|别|不能|不可|禁止|不得|勿|しない|ないで|하지 ?마|마세요|не надо|нельзя|никогда",
@@ -34,7 +35,8 @@ INSISTS = re.compile(
 """What makes even a question binding: 'can you make sure that ...?'"""
 FIRM = re.compile(
     r"\b(?:do not|don'?t|dont|never|must ?n[o']t|must|always|only|avoid|refrain|forbidden|not allowed|off[- ]limits"
-    r"|hands off|stay away|frozen|leave .{1,40}alone|keep .{1,40}(?:as is|unchanged|untouched|intact)"
+    r"|hands off|stay away|frozen|no (?:new|additional|extra)|leave .{1,40}(?:alone|as (?:it is|is))"
+    r"|keep .{1,40}(?:as is|unchanged|untouched|intact)"
     r"|nicht|niemals|jamais|nunca|jamás|não|niet|nooit|nigdy|не|immer|nur|toujours|siempre|sólo|sempre)\b"
     r"|不要|別|别|不能|不可|禁止|不得|勿|必須|必须|しない|ないで|必ず|하지 ?마|마세요|반드시|нельзя|никогда|только"
 )
@@ -58,6 +60,8 @@ PASTED = re.compile(
     r"^(?: {4}|\t|\s*(?:[{}\[\]<>|│╭╰⏺⎿❯$%+]|#{2,}!|\d{2,4}[-:/]\d|[A-Z][a-z]{2} +\d{1,2} \d|at \S+\(|File \"))"
 )
 """How lines begin that are copied from somewhere: output, logs, data, code."""
+LOGGED = re.compile(r"\s*(?:[{}\[\]|>+│╭╰⏺⎿❯$%]|\d{2,4}[-:/]\d|[A-Z][a-z]{2} +\d{1,2} \d|at \S+\(|File \")")
+"""The same where nobody types so; what is only set in, or quoted, may be the person's own."""
 FEWEST_PASTED = 3
 COMMAND = re.compile(r"^/[\w:-]+\s*$")
 ASIDE = re.compile(
@@ -65,6 +69,7 @@ ASIDE = re.compile(
     r"|go ahead|proceed|push|do it)[.! ]*$",
 )
 LONGEST_SENTENCE = 600
+LONGEST_ANSWER = 300
 MOST_PIECES = 12
 LEAST_LATE = 240
 """How near the end a question must stand to be what is asked."""
@@ -85,7 +90,7 @@ def sentences(text: str) -> Iterator[str]:
             fences -= 1
             # A fence that is never closed is no fence.
             is_code = not is_code and fences > 0
-        elif not is_code and not PASTED.match(paragraph):
+        elif not is_code and not LOGGED.match(paragraph):
             for sentence in SENTENCE.split(paragraph):
                 if sentence and (sentence := sentence.strip(" \t-*>•")):
                     yield sentence
@@ -146,6 +151,11 @@ def is_firm(sentence: str) -> bool:
 def is_work(text: str) -> bool:
     """Whether a message asks for something, and is not just a command of the program, or a nod."""
     return not COMMAND.match(text.strip()) and not ASIDE.match(text.strip().lower())
+
+
+def is_answer(text: str) -> bool:
+    """Whether a message can be the answer to a question: not a command, not long, and no question itself."""
+    return len(text) <= LONGEST_ANSWER and not COMMAND.match(text) and not text.endswith(("?", "？"))
 
 
 def question_in(text: str) -> str:

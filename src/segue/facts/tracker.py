@@ -127,7 +127,7 @@ class Tracker(Struct):
         # What has no result by now will have none: the person went on.
         self.waiting.clear()
         asked = speech.question_in(self.replies[-1].text) if self.replies else ""
-        if asked and not speech.COMMAND.match(text):
+        if asked and speech.is_answer(text):
             self.put(
                 "decision",
                 asked,
@@ -231,7 +231,7 @@ class Tracker(Struct):
             self.files.add(act, files.relative(act.subject, self.folder), result, self.n, self.folder)
         elif deed is Deed.READ:
             self.put("read", files.relative(act.subject, self.folder), "read", result)
-        elif deed is Deed.FETCH:
+        elif deed is Deed.FETCH and "://" in act.subject:
             self.put("url", act.subject, "fetched", result)
         elif deed is Deed.PLAN:
             self.todos.plan(act, result, self.n)

@@ -15,6 +15,7 @@ from msgspec import Struct
 from segue import agents, briefs, fence, goals, pack, redact, rewrite, tokens
 from segue.agents import llm
 from segue.errors import BadInput, NotFound
+from segue.facts import speech
 from segue.model import Brief, Fact, Receipt, Tier
 from segue.ops import found, redaction, sessions, transcripts, warm
 from segue.ops.desk import Desk
@@ -23,6 +24,7 @@ from segue.ops.warm import Warm
 from segue.pack import Packed
 from segue.rewrite import Asked, Change, Rewriter
 from segue.store.papers import Papers
+from segue.text import begun
 
 BUDGET = 8000
 KEY = b"segue, no secret"
@@ -104,7 +106,12 @@ def packed(
     `tell` hears what goes to a model before it goes."""
     refuse_impossible(wish)
     known = open_known(desk, name)
-    facts = (*said_of(desk, known), *known.facts())
+    said = said_of(desk, known)
+    derived = known.facts()
+    if any(fact.kind == "constraint" for fact in said):
+        # What the person says binds takes the place of what was found.
+        derived = tuple(fact for fact in derived if fact.kind not in ("constraint", "correction"))
+    facts = (*said, *derived)
     secrets = Secrets(redaction.key(desk), desk.settings.redact_allow)
     made = of_facts(facts, _about(known), wish, secrets, rewriter=rewriter, tell=tell)
     _papers(desk).put(made.id, msgspec.json.encode(made))
@@ -237,7 +244,7 @@ def _budget(tier: Tier, window: int | None) -> int:
 
 def _about(known: Warm) -> briefs.About:
     return briefs.About(
-        title=known.learned.get("title", ""),
+        title=known.learned.get("title", "") or _first_words(known),
         source=f"From {agents.get(known.source.agent).title}.",
         transcript=known.learned.get("id", ""),
     )
@@ -250,9 +257,18 @@ def open_known(desk: Desk, name: str | None) -> Warm:
         name = work.main.id if work and work.main else None
         if name is None:
             raise NotFound(
-                noun="session of this folder", name=str(desk.project), next="segue pack TRANSCRIPT_FILE_OR_ID"
+                noun="session of this folder",
+                name=str(desk.project),
+                next="segue pack ID; segue transcripts lists them",
             )
     return warm.open_warm(transcripts.find(desk, name).source, _trackers(desk))
+
+
+def _first_words(known: Warm) -> str:
+    asked = known.tracker.facts.get("instruction", {}).values()
+    return next(
+        (begun(" ".join(fact.value.split()), 100) for fact in asked if speech.is_work(fact.value)), ""
+    )
 
 
 def work_of(desk: Desk, known: Warm) -> Work | None:

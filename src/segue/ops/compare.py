@@ -61,11 +61,16 @@ def compare(desk: Desk, before: str, after: str) -> Difference:
             if key in both and left[key].value != fact.value
         ),
         fates=tuple(
-            Changed(fact.kind, fact.subject or fact.value, old.fates[key].value, new.fates[key].value)
+            Changed(fact.kind, _said(fact), old.fates[key].value, new.fates[key].value)
             for key, fact in right.items()
             if key in both and key in old.fates and key in new.fates and old.fates[key] != new.fates[key]
         ),
     )
+
+
+def _said(fact: Fact) -> str:
+    """A fact by its subject, or by its words where that is only an id."""
+    return fact.value if fact.kind == "instruction" or not fact.subject else fact.subject
 
 
 def _key(fact: Fact) -> str:

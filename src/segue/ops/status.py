@@ -182,7 +182,8 @@ def _next(desk: Desk, standing: Standing | None) -> str:
     )
     shown = f"segue transcripts show {shlex.quote(id[:length])} reads"
     if standing.trigger and standing.trigger.type is TriggerType.USAGE_LIMIT:
-        return f"{shown} what there is to hand over (segue to is not in this version yet)"
+        made = f"segue pack {shlex.quote(id[:length])} makes the brief to hand over"
+        return f"{made} (segue to is not in this version yet)"
     return f"{shown} it"
 
 

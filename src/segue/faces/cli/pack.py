@@ -206,7 +206,8 @@ def diff_screen(found: Difference) -> str:
 
 def _turned(change: Changed) -> str:
     subject = render.short(" ".join(change.subject.split()), 80)
-    return f"{change.kind}: {subject}: {render.short(change.before, 40)} -> {render.short(change.after, 40)}"
+    about = f"{change.kind}: {subject}: " if subject else f"{change.kind}: "
+    return f"{about}{render.short(change.before, 40)} -> {render.short(change.after, 40)}"
 
 
 def _part(title: str, items: list[str]) -> list[str]:

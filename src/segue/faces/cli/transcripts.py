@@ -164,7 +164,7 @@ def entry_text(entry: Entry, full: bool = False) -> str:
     when = render.local(entry.at)[11:] if entry.at else "--:--"
     aside = f" [{entry.subagent[:12]}]" if entry.subagent else ""
     head = click.style(f"{when} {render.clean(who + aside + status)}", fg=COLOURS.get(entry.kind), bold=True)
-    lines = entry.text.splitlines()
+    lines = entry.text.expandtabs(4).splitlines()
     is_short = entry.kind in (EntryKind.RESULT, EntryKind.THOUGHT, EntryKind.CALL, EntryKind.NOTE)
     if is_short and not full and len(lines) > SHORT:
         lines = [*lines[:SHORT], f"… {render.plural(len(lines) - SHORT, 'more line')}"]
