@@ -201,3 +201,11 @@ def test_a_secret_is_never_cut_in_two(tmp_path: Path) -> None:
             is_error=True,
         )
         assert secret[:12] not in briefs.pack_file(way.path, budget=4000).text
+
+
+def test_a_password_that_was_seen_once_is_known_where_it_stands_alone(tmp_path: Path) -> None:
+    way = a_conversation(tmp_path)
+    tool(way, "Bash", {"command": "cat .env"}, "DB_PASSWORD=correctHorseBattery\n")
+    tool(way, "Bash", {"command": "psql -W correctHorseBattery"}, "ok")
+    way.reply("I used correctHorseBattery.")
+    assert "correctHorseBattery" not in briefs.pack_file(way.path, budget=4000).text

@@ -40,6 +40,7 @@ DANGEROUS = re.compile(
 )
 """What stands near a secret that does not look like one."""
 KEY = b"names are not kept"
+LEAST_SECRET = 8
 CONTROL = re.compile(r"\x1b\[[0-9;:?]{0,40}[A-Za-z]|[\x00-\x08\x0b-\x1f]")
 
 HYPHENED = re.compile(r"(?<![\w/.-])[A-Za-z][A-Za-z0-9]{0,40}+(?:-[A-Za-z0-9]{1,40}+){2,4}+(?![\w/-])")
@@ -61,9 +62,17 @@ class Use(Struct):
     text: str = ""
     named: list[str] | None = None
 
-    def names(self) -> list[str]:
+    def names(self, secrets: dict[str, str]) -> list[str]:
+        """What it names; secrets that it holds are noted, with their kinds."""
         if self.named is None:
-            self.named = [form for form in forms(self.text) if is_word(form)]
+            text = CONTROL.sub("", self.text)
+            if DANGEROUS.search(text):
+                redacted = redact(text, key=KEY)
+                for one in redacted.findings:
+                    if one.length >= LEAST_SECRET:
+                        secrets[text[one.start : one.start + one.length]] = one.kind
+                text = redacted.text
+            self.named = [form for form in forms(text) if is_word(form)]
             self.text = ""
         return self.named
 
@@ -77,6 +86,8 @@ class Spot(Struct):
 
 class Heat(Struct):
     uses: list[Use] = []
+    secrets: dict[str, str] = {}
+    """What was seen beside a name that gives it away, with its kind: elsewhere it may stand alone."""
     step: int = 0
 
     def used(self, text: str, how: str, home: str = "") -> None:
@@ -106,7 +117,7 @@ class Heat(Struct):
                 heat = use.heat * math.exp(-age / SHOWN_QUICK) if age <= SHOWN else 0.0
             else:
                 heat = use.heat * (math.exp(-age / QUICK) + LASTING * math.exp(-age / SLOW))
-            for name in use.names():
+            for name in use.names(self.secrets):
                 spot = spots.setdefault(name, Spot())
                 spot.heat += heat
                 spot.home = use.home or spot.home
@@ -126,9 +137,6 @@ def is_word(name: str) -> bool:
 def forms(text: str) -> list[str]:
     """What a text names, each in the form by which it is counted: a file without its folder, a member without
     what it is a member of."""
-    text = CONTROL.sub("", text)
-    if DANGEROUS.search(text):
-        text = redact(text, key=KEY).text
     found = [path.rpartition("/")[2] for path in paths(text)] + HYPHENED.findall(text)
     for name in names(text):
         found += [part for part in name.split(".") if "_" in part or not (part.islower() or part.istitle())]

@@ -12,6 +12,8 @@ from collections.abc import Iterable, Iterator
 
 from msgspec import Struct
 
+from segue.text import begun
+
 LONGEST_LINE = 500
 LONGEST_NAME = 200
 LONGEST_TEXT = 240
@@ -42,7 +44,7 @@ ANSI = re.compile(r"\x1b(?:\[[0-?]*+[ -/]*+[@-~]|\][^\x07\x1b]*+(?:\x07|\x1b\\)?
 
 def _lines(output: str) -> list[str]:
     plain = ANSI.sub("", output) if "\x1b" in output else output
-    lines = [line[:LONGEST_LINE].rstrip() for line in plain.split("\n")]
+    lines = [begun(line, LONGEST_LINE).rstrip() for line in plain.split("\n")]
     half = MOST_LINES // 2
     return lines if len(lines) <= MOST_LINES else lines[:half] + lines[-half:]
 
@@ -143,7 +145,7 @@ def covers(suite: str, test: str) -> bool:
 def _clean(name: str) -> str:
     while name.endswith(("s", "s)", "s]")) and (shorter := TOOK.sub("", name)) != name:
         name = shorter
-    return name.strip().strip('"')[:LONGEST_NAME]
+    return begun(name.strip().strip('"'), LONGEST_NAME)
 
 
 def _flat(lines: list[str]) -> Iterator[tuple[str, bool]]:
@@ -437,11 +439,11 @@ class _Places:
 def _problem(line: str, path: str, number: str, code: str) -> Problem:
     said = " ".join(re.sub(r"^E {2,}|━+", " ", line).split())
     where = f"{path}:{number}: " if path and number and path not in said else ""
-    return Problem((where + said)[:LONGEST_TEXT], path, int(number[:9] or 0), code)
+    return Problem(begun(where + said, LONGEST_TEXT), path, int(number[:9] or 0), code)
 
 
 def subject_of(problem: Problem) -> str:
     """What a problem is about, whatever line it has moved to: the same again means that it is still there."""
     said = problem.text.replace(problem.path, "", 1) if problem.path else problem.text
     said = re.sub(r"0x[0-9a-f]+|\d+", "#", said).strip("#:(), ")
-    return f"{problem.path} {said}".strip()[:200]
+    return begun(f"{problem.path} {said}".strip(), 200)

@@ -22,6 +22,7 @@ from segue.ops.desk import Desk
 from segue.ops.found import Work
 from segue.ops.warm import Warm
 from segue.pack import Packed
+from segue.redact import allowing
 from segue.rewrite import Asked, Change, Rewriter
 from segue.store.papers import Papers
 from segue.text import begun
@@ -70,6 +71,8 @@ class Secrets(Struct, frozen=True):
 
     key: bytes
     allow: tuple[str, ...] = ()
+    known: dict[str, str] = {}
+    """Those that were seen where they are recognised, with their kinds."""
 
 
 Tell = Callable[[str], None]
@@ -112,7 +115,7 @@ def packed(
         # What the person says binds takes the place of what was found.
         derived = tuple(fact for fact in derived if fact.kind not in ("constraint", "correction"))
     facts = (*said, *derived)
-    secrets = Secrets(redaction.key(desk), desk.settings.redact_allow)
+    secrets = Secrets(redaction.key(desk), desk.settings.redact_allow, known.tracker.heat.secrets)
     made = of_facts(facts, _about(known), wish, secrets, rewriter=rewriter, tell=tell)
     _papers(desk).put(made.id, msgspec.json.encode(made))
     return made
@@ -134,7 +137,9 @@ def make(
     known: Warm, wish: Wish, secrets: Secrets, *, rewriter: Rewriter | None = None, tell: Tell = _to_nobody
 ) -> Made:
     """The same value for the same transcript, wish and key, and the same words of a model."""
-    return of_facts(known.facts(), _about(known), wish, secrets, rewriter=rewriter, tell=tell)
+    facts = known.facts()
+    secrets = msgspec.structs.replace(secrets, known=known.tracker.heat.secrets)
+    return of_facts(facts, _about(known), wish, secrets, rewriter=rewriter, tell=tell)
 
 
 def of_facts(
@@ -216,6 +221,10 @@ def _cleaned(
     # What cannot be seen could stand inside a secret and hide it.
     pieces = [fence.neutral(piece, is_human=True) for piece in pieces]
     joined = APART.join(pieces)
+    is_allowed = allowing.judge(secrets.allow)
+    for secret, kind in secrets.known.items():
+        if secret in joined and not is_allowed(secret):
+            joined = joined.replace(secret, redact.placeholder_for(secret, kind, secrets.key))
     redacted = redact.redact(joined, key=secrets.key, allow=secrets.allow)
     clean = redacted.text.split(APART)
     if len(clean) != len(pieces):
