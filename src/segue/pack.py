@@ -155,8 +155,8 @@ def _all_choices(facts: Sequence[Fact], tier: Tier, budget: int, is_tight: bool)
 
 
 def _words(facts: Sequence[tuple[int, Fact]], budget: int, is_tight: bool) -> Iterable[_Choice]:
-    """What the person said, each message with its number. A short one that binds goes on as a whole, so that
-    nothing is said twice; of a long one the sentences that bind stand apart as well."""
+    """What the person said, each message with its number. A short one that forbids or corrects stands as a whole
+    where it binds, so that nothing is said twice; of a long one those sentences stand apart as well."""
     messages = [(index, fact) for index, fact in facts if fact.kind == "instruction" and not _is_said(fact)]
     for index, fact in facts:
         if fact.kind in WORDS and _is_said(fact):
@@ -169,16 +169,21 @@ def _words(facts: Sequence[tuple[int, Fact]], budget: int, is_tight: bool) -> It
             binding.setdefault(fact.entry, []).append((index, fact))
     for place, (index, fact) in enumerate(messages, 1):
         rank = len(messages) - place
-        bound = binding.get(fact.entry, ())
-        if bound and len(fact.value) <= SHORT:
-            inside = binding.pop(fact.entry)
-            worth = max(_worth(KINDS[one.kind], one, rank) for _, one in inside)
-            indices = (index, *(other for other, _ in inside))
-            yield _Choice(indices, inside[0][1], f"[{place}] {fact.value}", worth)
+        bound = binding.pop(fact.entry, [])
+        firm = [pair for pair in bound if is_pinned(pair[1]) or pair[1].kind == "correction"]
+        line = briefs.line(fact, budget, is_tight=is_tight)
+        if firm and len(fact.value) <= SHORT:
+            section, line, told, left = firm[0][1], fact.value, bound, []
+        elif line == fact.value:
+            # What only might bind is not told twice: it stands in the message.
+            section, told, left = fact, [pair for pair in bound if pair not in firm], firm
         else:
-            worth = _worth(KINDS["instruction"], fact, 0 if place == 1 else rank)
-            line = briefs.line(fact, budget, is_tight=is_tight)
-            yield _Choice((index,), fact, f"[{place}] {line}", worth)
+            section, told, left = fact, [], bound
+        worth = _worth(KINDS["instruction"], fact, 0 if place == 1 else rank)
+        worth = max(worth, *(_worth(KINDS[one.kind], one, rank) for _, one in told)) if told else worth
+        yield _Choice((index, *(other for other, _ in told)), section, f"[{place}] {line}", worth)
+        if left:
+            binding[fact.entry] = left
     for entry, inside in binding.items():
         for index, fact in inside:
             number = f"[{numbers[entry]}] " if entry in numbers else ""
