@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import shlex
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +11,7 @@ import click
 from segue import places
 from segue.errors import BadInput
 from segue.faces import render
+from segue.faces.cli import editor
 from segue.faces.cli.frame import Frame, answers
 from segue.ops import config as ops
 from segue.ops.config import Changed, Place, Shown, Trust
@@ -121,31 +120,19 @@ def unset(frame: Frame, key: str, in_project: bool) -> list[Changed]:
 @answers(lambda path: f"{render.clean(path)} is saved and can be read.")
 def edit(frame: Frame) -> str:
     """Open your settings in $VISUAL or $EDITOR; what cannot be read does not take effect."""
-    named = frame.env.get("VISUAL") or frame.env.get("EDITOR") or ""
-    try:
-        editor = shlex.split(named)
-    except ValueError as error:
-        raise BadInput(
-            what=f"The editor '{named}' cannot be read: {error}.", next="EDITOR=nano segue config edit"
-        ) from None
-    if not editor and not (sys.stdin and sys.stdin.isatty()):
-        raise BadInput(
-            what="There is no terminal to edit on, and neither VISUAL nor EDITOR names an editor.",
-            next="segue config set KEY VALUE",
-        )
-    editor = editor or ["vi"]
+    program = editor.chosen(frame, "segue config edit", "segue config set KEY VALUE")
 
     def run(path: Path) -> None:
         try:
-            code = subprocess.run([*editor, str(path)]).returncode
+            code = subprocess.run([*program, str(path)]).returncode
         except OSError as error:
             raise BadInput(
-                what=f"The editor '{editor[0]}' cannot be started: {error.strerror}.",
+                what=f"The editor '{program[0]}' cannot be started: {error.strerror}.",
                 next="EDITOR=nano segue config edit, or segue config set KEY VALUE",
             ) from error
         if code:
             raise BadInput(
-                what=f"The editor '{editor[0]}' ended with {code}; your settings are as they were.",
+                what=f"The editor '{program[0]}' ended with {code}; your settings are as they were.",
                 next="segue config edit opens your text where you left it",
             )
 

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import os
-import shlex
 import subprocess
-import sys
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
@@ -15,6 +13,7 @@ import click
 
 from segue.errors import BadInput
 from segue.faces import render
+from segue.faces.cli import editor
 from segue.faces.cli.frame import Frame, answers, to_json
 from segue.ops import tasks as ops
 from segue.ops.tasks import Shown
@@ -132,23 +131,25 @@ def edit(
 
 def _edited(frame: Frame, text: str) -> str:
     """A text as the person left it in their editor. What cannot be used is kept where it is, and they are told."""
-    editor = _editor(frame)
+    program = editor.chosen(
+        frame, "segue task edit", "segue task edit --help lists the options that need none"
+    )
     handle, name = tempfile.mkstemp(prefix="segue-task-", suffix=".json")
     with os.fdopen(handle, "w", encoding="utf-8") as file:
         file.write(text)
     path = Path(name)
     try:
-        code = subprocess.run([*editor, name]).returncode
+        code = subprocess.run([*program, name]).returncode
     except OSError as error:
         path.unlink()
         raise BadInput(
-            what=f"The editor '{editor[0]}' cannot be started: {error.strerror}.",
+            what=f"The editor '{program[0]}' cannot be started: {error.strerror}.",
             next="segue task edit --help lists the options that need none",
         ) from error
     if code:
         path.unlink()
         raise BadInput(
-            what=f"The editor '{editor[0]}' ended with {code}; nothing was changed.", next="segue task edit"
+            what=f"The editor '{program[0]}' ended with {code}; nothing was changed.", next="segue task edit"
         )
     try:
         written = path.read_text(encoding="utf-8")
@@ -160,22 +161,6 @@ def _edited(frame: Frame, text: str) -> str:
         ) from error
     path.unlink()
     return written
-
-
-def _editor(frame: Frame) -> list[str]:
-    named = frame.env.get("VISUAL") or frame.env.get("EDITOR") or ""
-    try:
-        editor = shlex.split(named)
-    except ValueError as error:
-        raise BadInput(
-            what=f"The editor '{named}' cannot be read: {error}.", next="EDITOR=nano segue task edit"
-        ) from None
-    if not editor and not (sys.stdin and sys.stdin.isatty()):
-        raise BadInput(
-            what="There is no terminal to edit on, and neither VISUAL nor EDITOR names an editor.",
-            next="segue task edit --help lists the options that need none",
-        )
-    return editor or ["vi"]
 
 
 COMMANDS = {"task": task}
