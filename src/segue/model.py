@@ -12,6 +12,8 @@ from typing import Any
 from msgspec import Struct
 
 from segue.clock import Moment
+from segue.delivery import Delivery
+from segue.event import HandoffEvent
 from segue.task import TaskEdit
 
 Hash = str
@@ -379,9 +381,10 @@ class Receipt(Value, frozen=True):
 
 
 class Package(Value, frozen=True):
-    """The lossless context, compressed, and the brief made from it."""
+    """The lossless context, compressed, and the brief made from it. The context is None until it has been packed:
+    what is urgent goes first."""
 
-    context: Hash
+    context: Hash | None
     size: int
     stored: int
     brief: Hash
@@ -452,58 +455,20 @@ class Handoff(Value, frozen=True):
     expected_output: ExpectedOutput | None = None
     proof: Hash | None = None
     """What the target answered when it was asked what it holds."""
+    transcript: str = ""
+    """The id of the transcript that the work was taken from."""
+    delivery: Delivery | None = None
+    """How it gets there; None until that is settled."""
+    event: HandoffEvent | None = None
+    """What set it off and what came of it."""
+    returns: str = ""
+    """The handoff that this one comes back from."""
 
     def contents(self) -> tuple[Hash, ...]:
         """Everything that the store keeps for it."""
-        kept = (self.package.context, self.package.brief, self.receipt)
-        return (*kept, self.proof) if self.proof else kept
-
-
-class Bundle(Value, frozen=True):
-    """A sealed file that carries a session, and its uncommitted code, elsewhere."""
-
-    id: str
-    session: str
-    content: Hash
-    sealed_by: str
-    sealed_at: Moment
-    receiver: str
-    expires_at: Moment | None = None
-
-
-# Work that Segue coordinates
-
-
-class StepState(StrEnum):
-    DUE = "due"
-    CLAIMED = "claimed"
-    RUNNING = "running"
-    CHECKING = "checking"
-    DONE = "done"
-    DONE_WITH_CONCERNS = "done with concerns"
-    BLOCKED = "blocked"
-    NEEDS_CONTEXT = "needs context"
-
-
-class Step(Value, frozen=True):
-    """One fresh agent run of a flow; its accepted result is stored once."""
-
-    id: str
-    flow: str
-    role: str
-    state: StepState
-    attempt: int = 1
-    result: Hash | None = None
-
-
-class Flow(Value, frozen=True):
-    """A durable plan."""
-
-    id: str
-    name: str
-    session: str
-    goal: str
-    steps: tuple[Step, ...] = ()
+        return tuple(
+            hash for hash in (self.package.context, self.package.brief, self.receipt, self.proof) if hash
+        )
 
 
 class Lease(Value, frozen=True):
@@ -517,34 +482,6 @@ class Lease(Value, frozen=True):
     expires_at: Moment | None = None
 
 
-class MessageKind(StrEnum):
-    HANDOFF = "handoff"
-    CONSULTATION = "consultation"
-    DELEGATION = "delegation"
-    STATUS = "status"
-
-
-class Priority(StrEnum):
-    LOW = "low"
-    NORMAL = "normal"
-    HIGH = "high"
-    URGENT = "urgent"
-
-
-class Message(Value, frozen=True):
-    """A note between agents or people."""
-
-    id: str
-    sender: str
-    receiver: str
-    kind: MessageKind
-    priority: Priority
-    text: str
-    sent_at: Moment
-    expires_at: Moment | None = None
-    acknowledged_at: Moment | None = None
-
-
 # What is said, learned and recorded
 
 
@@ -556,15 +493,6 @@ class Assertion(Value, frozen=True):
     entry: str
     is_supported: bool | None = None
     evidence: str = ""
-
-
-class Lesson(Value, frozen=True):
-    """Something learned from outcomes, with its evidence."""
-
-    id: str
-    text: str
-    evidence: tuple[str, ...]
-    learned_at: Moment
 
 
 class Operation(Value, frozen=True):

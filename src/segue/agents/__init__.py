@@ -17,13 +17,16 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from types import ModuleType
-from typing import Any, Protocol, cast
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from msgspec import Struct
 
 from segue.agents.reading import Reading
 from segue.errors import AgentError, NotFound
 from segue.model import Agent, Mark, Source
+
+if TYPE_CHECKING:
+    from segue.agents.starting import Starter, Writer
 
 NAMES = ("claude", "codex", "gemini", "opencode", "copilot", "qwen", "pi", "aider", "demo")
 ENTRY_POINTS = "segue.agents"
@@ -58,15 +61,6 @@ class Reader(Protocol):
 
     def recognise(self, start: bytes) -> bool:
         """Whether the first bytes of a file are of a transcript of this agent."""
-
-
-class Starter(Protocol):
-    """What Segue needs of an agent to hand work to it."""
-
-    AGENT: Agent
-
-    def command(self, brief: Path, project: Path) -> list[str]:
-        """The program and its arguments that start the agent, headless, with a brief."""
 
 
 class Installed(Struct, frozen=True):
@@ -154,7 +148,12 @@ def reader(name: str) -> Reader:
 def starter(name: str) -> Starter:
     if not can_be_handed_work(name):
         raise AgentError(agent=name, what="this version of Segue cannot start it yet")
-    return cast(Starter, _module(name))
+    return cast("Starter", _module(name))
+
+
+def writer(name: str) -> Writer | None:
+    """An agent that can be given a whole conversation; None where it cannot."""
+    return cast("Writer", _module(name)) if hasattr(_module(name), "write") else None
 
 
 def all_readers() -> list[Reader]:

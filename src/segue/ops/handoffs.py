@@ -15,6 +15,7 @@ import msgspec
 from msgspec import Struct
 
 from segue import agents, briefs, disk, lifecycle
+from segue.agents import demo
 from segue.errors import AgentError, AgentFailed, NotFound, Refused
 from segue.facts.tracker import derive
 from segue.lifecycle import Event
@@ -67,7 +68,6 @@ def prepare(
     desk: Desk, session: Session, source: str, entries: Sequence[Entry], *, to: str, reason: str, budget: int
 ) -> Handoff:
     """Pack what matters and put it into the store, ready to go."""
-    agents.starter(to)
     if session.status is not SessionStatus.OPEN:
         raise Refused(
             what=f"Session {session.id} is closed.", next="segue undo opens it again, if you closed it last"
@@ -117,7 +117,7 @@ def receipt_of(desk: Desk, handoff: Handoff) -> Receipt:
 
 def execute(desk: Desk, handoff: Handoff, folder: Path) -> Report:
     """Start the target with the brief and read back what it holds."""
-    target, reader = agents.starter(handoff.target), agents.reader(handoff.target)
+    reader = agents.reader(handoff.target)
     text = briefs.render(brief_of(desk, handoff))
     brief_file = folder / f"{handoff.id}.md"
     disk.write_file(brief_file, text.encode())
@@ -125,7 +125,7 @@ def execute(desk: Desk, handoff: Handoff, folder: Path) -> Report:
     there_before = {source.path for source in reader.find(desk.env, [folder])}
     step(desk, handoff, Event.DELIVER)
     try:
-        answered = _ask(target.command(brief_file, folder), folder, probes)
+        answered = _ask(demo.answering(brief_file, folder), folder, probes)
         # Only what the target left behind itself counts, not what was there for it to find.
         new = [found for found in reader.find(desk.env, [folder]) if found.path not in there_before]
         if not any(entry.text == text for source in new for entry in reader.read(source)):

@@ -51,15 +51,17 @@ select * from handoff where id = :id;
 -- name: handoff_put
 -- Write a handoff's present state.
 insert into handoff (id, session, source, target, tier, state, reason, package, receipt, not_passed,
-  expected_output, proof, created_at, updated_at)
+  expected_output, proof, created_at, updated_at, transcript, delivery, event, returns)
 values (:id, :session, :source, :target, :tier, :state, :reason, :package, :receipt, :not_passed,
-  :expected_output, :proof, :created_at, :updated_at)
+  :expected_output, :proof, :created_at, :updated_at, :transcript, :delivery, :event, :returns)
 on conflict (id) do update set
   session = excluded.session, source = excluded.source, target = excluded.target, tier = excluded.tier,
   state = excluded.state, reason = excluded.reason, package = excluded.package,
   receipt = excluded.receipt, not_passed = excluded.not_passed,
   expected_output = excluded.expected_output, proof = excluded.proof,
-  created_at = excluded.created_at, updated_at = excluded.updated_at;
+  created_at = excluded.created_at, updated_at = excluded.updated_at,
+  transcript = excluded.transcript, delivery = excluded.delivery, event = excluded.event,
+  returns = excluded.returns;
 
 -- name: handoff_drop
 -- Remove a handoff whose preparation was undone; its operations stay.

@@ -97,7 +97,11 @@ create table handoff (
   expected_output text not null,
   proof text not null,
   created_at text not null,
-  updated_at text not null
+  updated_at text not null,
+  transcript text not null default '',
+  delivery text not null default 'null',
+  event text not null default 'null',
+  returns text not null default ''
 );
 create index handoff_by_session on handoff (session, created_at);
 

@@ -69,7 +69,7 @@ HANDOFF: Noun[Handoff] = Noun(
     Handoff,
     "handoff",
     "segue log",
-    frozenset({"package", "not_passed", "expected_output", "proof"}),
+    frozenset({"package", "not_passed", "expected_output", "proof", "delivery", "event"}),
     lambda handoff: handoff.session,
 )
 NOUNS: tuple[Noun[Any], ...] = (SESSION, HANDOFF)

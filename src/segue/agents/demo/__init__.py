@@ -83,6 +83,7 @@ def _as(type: type[T], record: object, source: Source) -> T:
         raise AgentError(agent=AGENT.name, what=f"{source.path}: {error}") from error
 
 
-def command(brief: Path, project: Path) -> list[str]:
+def answering(brief: Path, project: Path) -> list[str]:
+    """The program that answers questions from a brief, and keeps a transcript in the project."""
     program = Path(__file__).with_name("program.py")
     return [sys.executable, "-I", "-S", str(program), str(brief), str(project / "received.demo.jsonl")]

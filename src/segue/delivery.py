@@ -1,0 +1,58 @@
+"""How a handoff gets to its target: the ways there are, and the record of one that was taken. Pure.
+
+Apart from the other nouns, because a handoff keeps it.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from msgspec import Struct
+
+
+class Way(StrEnum):
+    """How work reaches an agent, best first."""
+
+    RESUME = "resume"
+    """A transcript of the target's own is gone on with."""
+    NATIVE = "native"
+    """The conversation is written in the target's own format, and opened by the target's own resume."""
+    PROMPT = "prompt"
+    """The brief is the first message of a fresh run."""
+
+
+class Mode(StrEnum):
+    OPEN = "open"
+    """For a person, who types."""
+    HEADLESS = "headless"
+    """To the end, with nobody there."""
+
+
+class Delivery(Struct, frozen=True, kw_only=True):
+    """One delivery, as it was settled before the target was started, and as it was found afterwards."""
+
+    way: Way
+    mode: Mode
+    why: str = ""
+    """Why it was no better way."""
+    model: str = ""
+    """The model that the target is to use; empty for its own choice."""
+    project: str = ""
+    """The folder that the target is started in."""
+    transcript: str = ""
+    """The id of the target's transcript, as soon as it is known."""
+    path: str = ""
+    """The file that it is in, and which part of it."""
+    part: str = ""
+    turns: int = 0
+    """How many turns of the conversation were carried along."""
+    tokens: int = 0
+    """What the target reads: the brief and the conversation."""
+    counter: str = ""
+    """Who counted them."""
+    cost_usd: float | None = None
+    """What reading that costs once, where the price is known."""
+    redacted: int = 0
+    """How many secrets were replaced."""
+    attempts: int = 0
+    """How often the target was started."""
