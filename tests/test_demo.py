@@ -11,24 +11,28 @@ import pytest
 
 from segue import agents
 from segue.agents import demo
-from segue.agents.demo import program as demo_program
-from segue.errors import AgentFailed
+from segue.agents.demo import answering
+from segue.agents.starting import Launch, Start
+from segue.delivery import Mode, Way
+from segue.errors import AgentError, AgentFailed, NotArrived
 from segue.model import Handoff, HandoffState
 from segue.ops import demo as ops
-from segue.ops import handoffs, sessions
-from segue.ops.desk import Desk, open_desk
+from segue.ops import handoffs, planning
+from segue.ops.desk import Desk
+from segue.ops.planning import Order
 from segue.store import HANDOFF
 from tests.conftest import CommandLine
 
 
 @pytest.fixture
 def desk(tmp_path: Path) -> Desk:
-    return open_desk(env={"SEGUE_HOME": str(tmp_path / "home")}, cwd=tmp_path)
+    return ops.open_in(tmp_path / "home", tmp_path / "project")
 
 
 def test_the_story_ends_well(desk: Desk, tmp_path: Path) -> None:
     story = ops.play(desk, tmp_path / "project")
-    assert story.report.right == len(story.report.probes) == 4
+    assert story.report.proof is not None and story.report.proof.report.is_proved
+    assert len(story.report.proof.report.results) >= 5
     assert story.report.handoff.state is HandoffState.VALIDATED
     assert story.log.flaws == ()
     desk.close()
@@ -45,61 +49,70 @@ def test_it_leaves_nothing_behind_and_can_be_kept(cli: CommandLine, tmp_path: Pa
     assert again.code == 2 and "not an empty folder" in again.err
 
 
-def test_the_program_answers_only_from_its_brief(tmp_path: Path) -> None:
-    brief = tmp_path / "brief.md"
-    brief.write_text("# Handoff\n\n## Next step\n- mend credit.py\n")
-    questions = [
-        {"section": "Next step"},
-        {"section": "Tests"},
-        {"section": "Next step", "about": "elsewhere"},
-    ]
-    done = subprocess.run(
-        demo.command(brief, tmp_path), input=json.dumps(questions), capture_output=True, text=True, check=True
-    )
-    assert json.loads(done.stdout) == ["mend credit.py", None, None]
+def launched(folder: Path, text: str) -> Launch:
+    start = Start(program=sys.executable, project=folder, mode=Mode.HEADLESS, prompt=text)
+    return demo.command(start, {})
 
 
-def test_the_program_can_reach_neither_segue_nor_the_store() -> None:
-    source = Path(demo_program.__file__).read_text()
+def test_the_program_answers_only_from_what_it_is_told(tmp_path: Path) -> None:
+    asked = "# Check ab\n1. What did the agent say that it would do next?\n2. Which tests fail?\n"
+    launch = launched(tmp_path, f"# Handoff h-1\n\n## Next step\n- mend credit.py\n\n{asked}")
+    done = subprocess.run(launch.argv, input=launch.stdin, capture_output=True, text=True, check=True)
+    assert json.loads(done.stdout) == {"answers": {"1": ["mend credit.py"], "2": []}}
+
+
+def test_the_program_can_reach_neither_segue_nor_the_store(tmp_path: Path) -> None:
+    source = Path(answering.__file__).read_text()
     assert "segue" not in [
         line.split()[1].split(".")[0] for line in source.splitlines() if line.startswith(("import", "from"))
     ]
-    argv = demo.command(Path("b"), Path("p"))
-    assert argv[:3] == [sys.executable, "-I", "-S"]
+    argv = launched(tmp_path, "").argv
+    assert argv[:3] == (sys.executable, "-I", "-S")
     tried = subprocess.run([*argv[:3], "-c", "import segue"], capture_output=True, text=True)
     assert "ModuleNotFoundError" in tried.stderr
 
 
 def prepared(desk: Desk, folder: Path) -> Handoff:
-    folder.mkdir(mode=0o700)
-    (folder / "work.demo.jsonl").write_bytes(ops.TRANSCRIPT.read_bytes())
-    (source,) = demo.find({}, [folder])
-    session = sessions.create(desk, project=folder).value
-    assert session is not None
-    entries = list(demo.read(source))
-    return handoffs.prepare(desk, session, "demo", entries, to="demo", reason="test", budget=400)
+    order = Order(to=ops.TARGET, mode=Mode.HEADLESS, way=Way.PROMPT, budget=400, reason="test")
+    ops.begin(desk, folder)
+    return handoffs.prepare(desk, planning.plan(desk, order))
 
 
 @pytest.mark.parametrize(
-    ("program", "says"),
+    ("program", "error", "says"),
     [
-        ("import sys; sys.exit('no memory')", "no memory"),
-        ("print('not json')", "malformed"),
-        ("print('[]')", "0 answers to 4 questions"),
+        ("import sys; sys.exit('no memory')", NotArrived, "no memory"),
+        ("print('I have it, trust me')", NotArrived, "exit code 0: I have it"),
+        ("open('x.demo.jsonl', 'w').write('{\"kind\": \"nonsense\"}')", NotArrived, "nothing shows"),
         (
-            "print('[null, null, null, null]'); open('x.demo.jsonl', 'w').write('{\"kind\": \"nonsense\"}')",
-            "not what was sent",
+            "import json, sys; text = sys.stdin.read()[:40]; json.dump({'id': '1', 'kind': 'prompt', "
+            "'origin': 'human', 'text': text}, open('x.demo.jsonl', 'w'))",
+            NotArrived,
+            "nothing shows",
         ),
-        ("import sys, json; json.dump([None] * len(json.load(sys.stdin)), sys.stdout)", "not what was sent"),
+        (
+            "import json, sys; json.dump({'id': '1', 'kind': 'prompt', 'origin': 'human', "
+            "'text': sys.stdin.read()}, open('x.demo.jsonl', 'w'))",
+            AgentFailed,
+            "in the middle",
+        ),
     ],
+    ids=["dies", "says so", "leaves nonsense", "has a part of it", "has it and says nothing"],
 )
 def test_a_target_that_does_not_prove_itself_has_not_received(
-    desk: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, program: str, says: str
+    desk: Desk,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    program: str,
+    error: type[AgentError],
+    says: str,
 ) -> None:
     handoff = prepared(desk, tmp_path / "project")
-    monkeypatch.setattr(demo, "command", lambda _brief, _project: [sys.executable, "-c", program])
-    with pytest.raises(AgentFailed, match=says):
-        handoffs.execute(desk, handoff, tmp_path / "project")
+    monkeypatch.setattr(
+        demo, "command", lambda start, _env: Launch(argv=(sys.executable, "-c", program), stdin=start.prompt)
+    )
+    with pytest.raises(error, match=says):
+        handoffs.execute(desk, handoff, may=lambda _handoff: True, tell=lambda _text: None)
     assert desk.shared.get(HANDOFF, handoff.id).state is HandoffState.FAILED
     assert desk.shared.verify()[1] == []
     desk.close()
@@ -113,6 +126,6 @@ def test_the_source_is_never_written_to(desk: Desk, tmp_path: Path) -> None:
 
 def test_agents_that_cannot_be_started_yet_say_so() -> None:
     with pytest.raises(Exception, match="cannot start it yet"):
-        agents.starter("codex")
+        agents.starter("aider")
     with pytest.raises(Exception, match="no agent 'nonsense'"):
         agents.get("nonsense")

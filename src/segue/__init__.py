@@ -7,14 +7,21 @@ __all__ = [
     "brief",
     "current_task",
     "current_usage",
+    "execute",
     "get_or_create_session",
+    "handoff_history",
+    "list_handoffs",
+    "load_handoff",
+    "prepare",
+    "save_handoff",
     "session",
     "should_handoff",
     "transcript_facts",
     "usage_report",
+    "validate",
 ]
 
-__version__ = "0.3.0"
+__version__ = "0.4.0"
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,11 +31,18 @@ if TYPE_CHECKING:
         brief,
         current_task,
         current_usage,
+        execute,
         get_or_create_session,
+        handoff_history,
+        list_handoffs,
+        load_handoff,
+        prepare,
+        save_handoff,
         session,
         should_handoff,
         transcript_facts,
         usage_report,
+        validate,
     )
 
 

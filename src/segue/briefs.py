@@ -196,6 +196,14 @@ def render(brief: Brief) -> str:
     return "".join(parts)
 
 
+def render_sections(sections: Sequence[Section], nonce: str) -> str:
+    """Sections alone, with all but the person's words inside a fence."""
+    words = "".join(_section(section) for section in sections if section.origin is Origin.HUMAN)
+    data = "".join(_section(section) for section in sections if section.origin is not Origin.HUMAN)
+    words = words.replace(nonce, fence.MARK * len(nonce))
+    return words + ("\n" + fence.fenced([data.strip("\n")], nonce) + "\n" if data else "")
+
+
 def _section(section: Section) -> str:
     is_human = section.origin is Origin.HUMAN
     lines = [f"- {_harmless(text, is_human)}\n" for text in section.lines]

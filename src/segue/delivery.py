@@ -54,5 +54,11 @@ class Delivery(Struct, frozen=True, kw_only=True):
     """What reading that costs once, where the price is known."""
     redacted: int = 0
     """How many secrets were replaced."""
+    arguments: tuple[str, ...] = ()
+    """What the person passed along for the target's program."""
+    prompt: str | None = None
+    """The hash of what was said to the target, once it was."""
     attempts: int = 0
     """How often the target was started."""
+    has_arrived: bool = False
+    """Whether the target's own records showed that it has the handoff."""

@@ -35,8 +35,13 @@
     │   ├── KeyTaken
     │   ├── LeaseLost
     │   ├── SecretsLeft
+    │   ├── NoConsent
+    │   ├── AtLimit
+    │   ├── Underway
     │   └── NoSuchStep
     ├── AgentError          6
+    │   ├── NotInstalled
+    │   ├── NotArrived
     │   └── AgentFailed
     └── Bug                70  ours, not yours
 
@@ -290,6 +295,24 @@ class SecretsLeft(Refused):
     hint = "segue redact --check FILE shows where; segue config set redact.allow, if they are none"
 
 
+class NoConsent(Refused):
+    """Nothing of this project has gone to {vendor} yet, and nobody is there to be asked."""
+
+    hint = "segue to {target} --dry-run shows what would go; --yes lets it go"
+
+
+class AtLimit(Refused):
+    """{agent} has used up {limit}{until}{scope}."""
+
+    hint = "{next}"
+
+
+class Underway(Refused):
+    """Session {session} is being handed to {target} right now, by another segue."""
+
+    hint = "segue handoff list shows how far it is"
+
+
 class NoSuchStep(Refused):
     """A {noun} that is {state} cannot be {event}."""
 
@@ -301,6 +324,18 @@ class AgentError(SegueError):
 
     exit_code = 6
     hint = "segue doctor shows which agents are installed"
+
+
+class NotInstalled(AgentError):
+    """{agent} is not installed here: there is no '{program}' on PATH."""
+
+    hint = "segue doctor lists the agents that are; {kept}"
+
+
+class NotArrived(AgentError):
+    """{agent} was started, but nothing shows that it has the handoff: {what}."""
+
+    hint = "segue to {target} tries again; segue show {handoff} is what was to go"
 
 
 class AgentFailed(AgentError):

@@ -388,6 +388,8 @@ class Package(Value, frozen=True):
     size: int
     stored: int
     brief: Hash
+    conversation: Hash | None = None
+    """The turns that go along as they were, where any do."""
 
 
 # Sessions and handoffs
@@ -466,9 +468,9 @@ class Handoff(Value, frozen=True):
 
     def contents(self) -> tuple[Hash, ...]:
         """Everything that the store keeps for it."""
-        return tuple(
-            hash for hash in (self.package.context, self.package.brief, self.receipt, self.proof) if hash
-        )
+        package = (self.package.context, self.package.brief, self.package.conversation)
+        said = self.delivery.prompt if self.delivery else None
+        return tuple(hash for hash in (*package, self.receipt, self.proof, said) if hash)
 
 
 class Lease(Value, frozen=True):

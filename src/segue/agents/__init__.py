@@ -28,7 +28,7 @@ from segue.model import Agent, Mark, Source
 if TYPE_CHECKING:
     from segue.agents.starting import Starter, Writer
 
-NAMES = ("claude", "codex", "gemini", "opencode", "copilot", "qwen", "pi", "aider", "demo")
+NAMES = ("claude", "codex", "gemini", "opencode", "copilot", "qwen", "pi", "aider", "ollama", "demo")
 ENTRY_POINTS = "segue.agents"
 
 PLACES = {
@@ -40,6 +40,8 @@ PLACES = {
     "qwen": ("$QWEN_RUNTIME_DIR", "$QWEN_HOME", ".qwen"),
     "pi": ("$PI_CODING_AGENT_DIR", ".pi"),
     "aider": ("$AIDER_CHAT_HISTORY_FILE", "./.aider.chat.history.md"),
+    "ollama": (),
+    "demo": ("$SEGUE_DEMO",),
 }
 """Where an agent keeps its things: where a variable says, in a project (./), or in HOME. One that is nowhere is not
 loaded; a test holds this to what each `find` does."""
@@ -163,7 +165,7 @@ def all_readers() -> list[Reader]:
 
 def names_here(env: Mapping[str, str], projects: Iterable[Path]) -> list[str]:
     """Those that may have left something here: one that is nowhere is not even loaded."""
-    return [name for name in names() if name != "demo" and _may_be_here(name, env, projects)]
+    return [name for name in names() if _may_be_here(name, env, projects)]
 
 
 def _may_be_here(name: str, env: Mapping[str, str], projects: Iterable[Path]) -> bool:

@@ -9,16 +9,18 @@ import functools
 import os
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
-from typing import ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 from segue import tiers
+from segue.delivery import Mode
 from segue.errors import BadInput
-from segue.model import Fact, Session, Transcript, Usage
-from segue.ops import briefs, sessions, status, tasks, transcripts, usage
+from segue.model import Fact, Handoff, Preserve, Session, Transcript, Usage
+from segue.ops import briefs, handoffs, saved, sessions, status, tasks, transcripts, usage
 from segue.ops.briefs import Made, Wish
 from segue.ops.desk import Desk, open_desk
+from segue.ops.planning import Order
 from segue.ops.transcripts import Wanted
 from segue.ops.usage import By, Report
 from segue.rewrite import Rewriter
@@ -114,6 +116,102 @@ def current_task(project: str | Path | None = None) -> TaskContext:
         return tasks.show(desk).task
 
 
+def prepare(
+    session: Session | str | None = None,
+    *,
+    to: str,
+    preserve: str | None = None,
+    reason: str = "",
+    project: str | Path | None = None,
+) -> Handoff:
+    """Package a session's context for another agent; nothing leaves this machine. `preserve` is 'minimal', 'standard'
+    or 'complete'."""
+    with _desk(project or (session.project if isinstance(session, Session) else None)) as desk:
+        if preserve is not None and preserve not in list(Preserve):
+            raise BadInput(what=f"There is no level '{preserve}'.", next="segue handoff prepare --help")
+        order = Order(
+            to=to,
+            mode=Mode.HEADLESS,
+            reason=reason,
+            preserve=Preserve(preserve) if preserve else None,
+            session=session.id if isinstance(session, Session) else session,
+        )
+        return handoffs.prepare_whole(desk, order)
+
+
+def execute(handoff: Handoff | str, *, yes: bool = False, prove: bool = False) -> Handoff:
+    """Run the target of a handoff to its end, headless. `yes` lets the context go to a vendor that has had nothing of
+    the project yet; without it, that is refused. With `prove`, a throw-away copy is asked first what it knows."""
+    with _desk_of(handoff) as desk:
+        handed = handoffs.execute_named(
+            desk, _id(handoff), None, Mode.HEADLESS, may=lambda _handoff: yes, tell=_to_nobody, prove=prove
+        )
+        return handed.handoff
+
+
+def validate(handoff: Handoff | str) -> handoffs.Report:
+    """Look at what the target of a handoff holds, in its own records: `is_proved` says whether they show it."""
+    with _desk_of(handoff) as desk:
+        return handoffs.validate(desk, _id(handoff))
+
+
+def handoff_history(limit: int = 10) -> list[Handoff]:
+    """The last handoffs, the newest first; each with its event: what set it off, what it kept, how it went."""
+    with _desk(None) as desk:
+        return handoffs.listed(desk, limit)
+
+
+def save_handoff(
+    conversation_history: list[dict[str, str]] | None = None,
+    current_task: str = "",
+    files_being_worked_on: list[str] | None = None,
+    next_steps: list[str] | None = None,
+    context: dict[str, Any] | None = None,
+    reason: str = "token_limit_approaching",
+    project: str | Path | None = None,
+) -> str:
+    """Save the state of a folder's work as a JSON file; its path. Without a history, the last messages of the folder's
+    session are saved."""
+    with _desk(project) as desk:
+        return str(
+            saved.save(
+                desk,
+                conversation_history=conversation_history,
+                current_task=current_task,
+                files_being_worked_on=files_being_worked_on or [],
+                next_steps=next_steps or [],
+                context=context,
+                reason=reason,
+            )
+        )
+
+
+def load_handoff(handoff_id: str | None = None) -> dict[str, Any] | None:
+    """What was saved last, or under an id; None where there is nothing."""
+    with _desk(None) as desk:
+        return saved.load(desk, handoff_id)
+
+
+def list_handoffs() -> list[dict[str, Any]]:
+    """Everything that was saved, the newest first, in a few fields each."""
+    with _desk(None) as desk:
+        return saved.listed(desk)
+
+
+def _id(handoff: Handoff | str) -> str:
+    return handoff if isinstance(handoff, str) else handoff.id
+
+
+def _desk_of(handoff: Handoff | str) -> AbstractContextManager[Desk]:
+    """The desk where a handoff is carried out: in its own project."""
+    delivery = handoff.delivery if isinstance(handoff, Handoff) else None
+    return _desk(delivery.project if delivery else None)
+
+
+def _to_nobody(_text: str) -> None:
+    pass
+
+
 def auto_handoff(function: Callable[P, T]) -> Callable[P, T]:
     """A decorator that says, before each call, when the limit of this folder's session is near."""
 
@@ -134,9 +232,16 @@ __all__ = [
     "brief",
     "current_task",
     "current_usage",
+    "execute",
     "get_or_create_session",
+    "handoff_history",
+    "list_handoffs",
+    "load_handoff",
+    "prepare",
+    "save_handoff",
     "session",
     "should_handoff",
     "transcript_facts",
     "usage_report",
+    "validate",
 ]

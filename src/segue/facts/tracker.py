@@ -14,7 +14,7 @@ import msgspec
 from msgspec import Struct
 
 from segue.acts import Act, Answer, Deed, Going, Verdict
-from segue.facts import files, heat, runs, speech
+from segue.facts import files, handed, heat, runs, speech
 from segue.facts.heat import Heat
 from segue.facts.mentions import mentions
 from segue.facts.todos import Todos
@@ -126,6 +126,9 @@ class Tracker(Struct):
             return
         # What has no result by now will have none: the person went on.
         self.waiting.clear()
+        if handed.id_in(text):
+            self._add_handoff(text, entry)
+            return
         asked = speech.question_in(self.replies[-1].text) if self.replies else ""
         if asked and speech.is_answer(text):
             self.put(
@@ -143,6 +146,21 @@ class Tracker(Struct):
             self.todos.note(todo, state, entry, self.n)
         self._mention(text, entry)
         self.heat.used(text, "prompt")
+
+    def _add_handoff(self, text: str, entry: Entry) -> None:
+        """What an agent was told when it took over: the person's words in it hold on, unless they are known already
+        from the conversation itself."""
+        self.talk += self.replies
+        self.replies = []
+        known = {fact.value for fact in self.facts.get("instruction", {}).values()}
+        for number, (kind, words) in enumerate(handed.words_in(text)):
+            if kind == "instruction":
+                if words not in known:
+                    self.put(kind, f"{entry.id} {number}", words, entry)
+            elif words not in self.facts.get("constraint", {}) and words not in self.facts.get(
+                "correction", {}
+            ):
+                self.put(kind, words, words, entry)
 
     def _add_reply(self, entry: Entry, reads: Reads) -> None:
         self.replies.append(_light(entry))

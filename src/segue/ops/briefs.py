@@ -108,9 +108,21 @@ def packed(
     """The brief of a transcript: named by its id or file, or this folder's last one. It can be looked at later.
     `tell` hears what goes to a model before it goes."""
     refuse_impossible(wish)
-    known = open_known(desk, name)
+    return of_known(desk, open_known(desk, name), wish, rewriter=rewriter, tell=tell)
+
+
+def of_known(
+    desk: Desk,
+    known: Warm,
+    wish: Wish,
+    *,
+    earlier: tuple[Fact, ...] = (),
+    rewriter: Rewriter | None = None,
+    tell: Tell = _to_nobody,
+) -> Made:
+    """The brief of a transcript that has been read, and of what was known before it began."""
     said = said_of(desk, known)
-    derived = known.facts()
+    derived = joined(earlier, known.facts())
     if any(fact.kind == "constraint" for fact in said):
         # What the person says binds takes the place of what was found.
         derived = tuple(fact for fact in derived if fact.kind not in ("constraint", "correction"))
@@ -119,6 +131,35 @@ def packed(
     made = of_facts(facts, _about(known), wish, secrets, rewriter=rewriter, tell=tell)
     _papers(desk).put(made.id, msgspec.json.encode(made))
     return made
+
+
+PASSING = (
+    "reply",
+    "talk",
+    "next step",
+    "question",
+    "pending",
+    "summary",
+    "name",
+    "read",
+    "content",
+    "delegation",
+)
+"""What holds at a moment only: of these, what was known before says nothing any more."""
+
+
+def joined(earlier: tuple[Fact, ...], later: tuple[Fact, ...]) -> tuple[Fact, ...]:
+    """Facts of before with those that came since: the later value of a subject holds."""
+    known = {_same(fact) for fact in later}
+    kept = (fact for fact in earlier if fact.kind not in PASSING and _same(fact) not in known)
+    return (*(msgspec.structs.replace(fact, n=0) for fact in kept), *later)
+
+
+def _same(fact: Fact) -> tuple[str, str]:
+    """What tells whether two facts are about the same: of words, the words."""
+    if fact.kind in ("instruction", "constraint", "correction"):
+        return "words", " ".join(fact.value.split())
+    return fact.kind, fact.subject
 
 
 def refuse_impossible(wish: Wish) -> None:

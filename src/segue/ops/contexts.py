@@ -59,6 +59,13 @@ def compressed(desk: Desk, known: Warm, target: str = "") -> CompressedContext:
     return context.compress(context_of(desk, known, target=target), iter(entries))
 
 
+def of_transcript(desk: Desk, id: str, *, target: str, reason: str) -> CompressedContext:
+    """The context of a transcript that is handed over."""
+    known = briefs.open_known(desk, id)
+    entries = agents.reader(known.source.agent).read(known.source)
+    return context.compress(context_of(desk, known, target=target, reason=reason), iter(entries))
+
+
 def package(desk: Desk, name: str | None, file: Path, *, target: str = "") -> Packaged:
     """Write a transcript's whole context, compressed, to a file that is not there yet."""
     if file.exists():

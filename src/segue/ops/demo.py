@@ -16,16 +16,21 @@ import msgspec
 from msgspec import Struct
 
 from segue import agents, budget, disk
+from segue import clock as clocks
 from segue.agents import demo
 from segue.clock import Clock
+from segue.delivery import Mode, Way
 from segue.errors import BadInput, NoReason
 from segue.model import Brief, Receipt, Trigger, Usage
+from segue.ops import desk as desks
 from segue.ops import handoffs, history, redaction, sessions
-from segue.ops.desk import Desk, NewId, open_desk
+from segue.ops.desk import Desk, NewId
+from segue.ops.planning import Order
 
 BUDGET = 500
 """Small, so that the receipt has something to say about what was left out."""
 
+TARGET = "demo:successor"
 KEY = b"the demonstration has no secrets"
 TRANSCRIPT = Path(demo.__file__).with_name("transcript.jsonl")
 
@@ -53,7 +58,7 @@ def run(keep: Path | None, *, clock: Clock, new_id: NewId) -> Story:
         if keep is not None and keep.exists() and (not keep.is_dir() or any(keep.iterdir())):
             what = f"{keep} is there already, and not an empty folder."
             raise BadInput(what=what, next="segue demo --keep NEW_FOLDER")
-        desk = open_desk(env={"SEGUE_HOME": str(home)}, cwd=home, clock=clock, new_id=new_id)
+        desk = open_in(home, home / "project", clock=clock, new_id=new_id)
         # Whatever a policy says of stores, this one is in the scratch folder.
         desk.settings = msgspec.structs.replace(desk.settings, store_url="")
         # The same brief for everyone: there is nothing to guess in a story that ships with Segue.
@@ -70,6 +75,13 @@ def run(keep: Path | None, *, clock: Clock, new_id: NewId) -> Story:
             shutil.rmtree(home)
 
 
+def open_in(home: Path, folder: Path, *, clock: Clock = clocks.now, new_id: NewId = desks.new_id) -> Desk:
+    """A desk on which the demonstration agent is an agent like any other."""
+    return desks.open_desk(
+        env={"SEGUE_HOME": str(home), "SEGUE_DEMO": "1"}, cwd=folder, clock=clock, new_id=new_id
+    )
+
+
 def _scratch() -> Path:
     try:
         return Path(tempfile.mkdtemp(prefix="segue-demo-"))
@@ -78,12 +90,19 @@ def _scratch() -> Path:
         raise BadInput(what=what, next="segue demo --keep NEW_FOLDER, somewhere you can write") from error
 
 
-def play(desk: Desk, folder: Path) -> Story:
-    """The story itself, in a folder that is made for it."""
+def begin(desk: Desk, folder: Path) -> Path:
+    """An agent has worked in a folder that is made for it: its session, and its transcript."""
     disk.make_private_folder(folder)
     path = folder / "work.demo.jsonl"
     disk.write_file(path, TRANSCRIPT.read_bytes())
+    session = sessions.create(desk, "Invoices a cent off", project=folder).kept()
+    sessions.include(desk, session.id, "work")
+    return path
 
+
+def play(desk: Desk, folder: Path) -> Story:
+    """The story itself."""
+    path = begin(desk, folder)
     (source,) = demo.find({}, [folder])
     entries = list(agents.reader("demo").read(source))
     usage = demo.usage(source)
@@ -93,13 +112,16 @@ def play(desk: Desk, folder: Path) -> Story:
     trigger = budget.trigger_for(usage, limits) if usage else None
     if usage is None or trigger is None:
         raise NoReason(name=path)
-
-    session = sessions.create(desk, "Invoices a cent off", project=folder).kept()
-    handoff = handoffs.prepare(
-        desk, session, "demo", entries, to="demo", reason=trigger.reasoning, budget=BUDGET
+    order = Order(
+        to=TARGET,
+        mode=Mode.HEADLESS,
+        way=Way.PROMPT,
+        budget=BUDGET,
+        prove=True,
+        reason=trigger.reasoning,
     )
-    brief, receipt = handoffs.brief_of(desk, handoff), handoffs.receipt_of(desk, handoff)
-    report = handoffs.validate(desk, handoffs.execute(desk, handoff, folder))
+    handoff = handoffs.hand_over(desk, order, may=lambda _handoff: True, tell=lambda _text: None).handoff
+    report = handoffs.validate(desk, handoff.id)
     return Story(
         str(folder),
         True,
@@ -107,8 +129,8 @@ def play(desk: Desk, folder: Path) -> Story:
         path.stat().st_size,
         usage,
         trigger,
-        brief,
-        receipt,
+        handoffs.brief_of(desk, handoff),
+        handoffs.receipt_of(desk, handoff),
         report,
         history.verify(desk),
         len(history.log(desk, history.LIMIT)),

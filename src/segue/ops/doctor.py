@@ -14,9 +14,9 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from segue import agents, disk, places, settings, spool, store
+from segue import agents, disk, guard, places, settings, spool, store
 from segue.errors import LocalDamaged, SegueError, StoreDamaged, StoreForeign
-from segue.ops import history
+from segue.ops import history, leases
 from segue.ops.desk import INDEX_FILE, LOCAL_FILE, Desk, open_desk
 from segue.store.sqlite import SqliteDatabase
 
@@ -26,7 +26,7 @@ STALE_SECONDS = 3600
 FEW = 3
 """How many of the same kind are named."""
 
-OTHER_VARIABLES = {"SEGUE_HOME", "SEGUE_STEP", "SEGUE_COMPLETE"}
+OTHER_VARIABLES = {"SEGUE_HOME", "SEGUE_HANDOFF", "SEGUE_STEP", "SEGUE_COMPLETE"}
 
 
 class Level(StrEnum):
@@ -66,6 +66,7 @@ def examine(
             findings += _guarded("index", lambda: _index(desk))
             findings += _guarded("status line", lambda: _status_line(desk))
             findings += _guarded("shared store", lambda: _shared(desk))
+            findings += _guarded("worktrees", lambda: _worktrees(desk))
         finally:
             desk.close()
     return findings + list(_agents(env))
@@ -188,6 +189,25 @@ def _status_line(desk: Desk) -> Iterator[Finding]:
     for failure in failures[-FEW:]:
         text = f"the status line failed at {failure.at[:19]}Z: {failure.error}"
         yield Finding("status line", Level.NOTE, text, f"once mended, remove {failure.path}")
+
+
+def _worktrees(desk: Desk) -> Iterator[Finding]:
+    """Who holds what, and whether the hooks that see to it work."""
+    data = desk.places.data
+    for held in guard.notes(data):
+        if held.expires <= desk.clock():
+            continue
+        path, root = guard.note_of(data, held.root), places.as_text(Path(held.root))
+        text, mend = (
+            f"{held.holder} holds {root} since {held.since[:16]}Z ({held.handoff})",
+            f"{held.back}, in that folder, returns it",
+        )
+        if not (now := leases.holder(desk, Path(held.root))) or now.handoff != held.handoff:
+            text, mend = f"{text}, and the store knows nothing of it", f"remove {path}"
+        yield Finding("worktrees", Level.NOTE, text, mend)
+    for failure in guard.failures(data)[-FEW:]:
+        text = f"a hook could not tell at {failure.at[:19]}Z, and let the agent go on: {failure.error}"
+        yield Finding("worktrees", Level.NOTE, text, f"once mended, remove {data / guard.LOG}")
 
 
 def _shared(desk: Desk) -> Iterator[Finding]:

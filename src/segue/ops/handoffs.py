@@ -1,205 +1,257 @@
 """Handing work over: prepare, execute, validate. The only place that knows the order of the steps.
 
-entries -> facts -> brief + receipt -> store (prepared) -> the target runs -> what it holds is read
-back -> store (acknowledged, completed) -> its answers are graded -> store (validated)
+plan -> store (prepared) -> the person agrees -> the worktree is claimed -> the conversation is written where the
+target finds it -> store (delivered) -> the target runs -> what it holds is read back -> store (acknowledged)
+-> it ends -> store (completed) -> looked at once more -> store (validated)
+
+A process can be killed between any two of these. Whatever is done before it is recorded can be done again without
+harm, and what has been started is looked for before it is started again.
 """
 
 from __future__ import annotations
 
-import json
-import subprocess
-from collections.abc import Sequence
+import contextlib
+import fcntl
+import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
 from msgspec import Struct
 
-from segue import agents, briefs, disk, lifecycle
-from segue.agents import demo
-from segue.errors import AgentError, AgentFailed, NotFound, Refused
-from segue.facts.tracker import derive
+from segue import agents, disk
+from segue.delivery import Delivery, Mode, Way
+from segue.errors import NotFound, Refused, Underway
 from segue.lifecycle import Event
-from segue.model import (
-    Brief,
-    Entry,
-    Fact,
-    Handoff,
-    HandoffState,
-    Package,
-    Receipt,
-    Session,
-    SessionStatus,
-)
-from segue.ops import briefs as making
-from segue.ops import redaction
+from segue.model import Handoff, HandoffState, Package
+from segue.ops import events, leases, outcomes, planning, proving, records, sessions
+from segue.ops.arrival import Arrival
+from segue.ops.consent import vendor_of as vendor_of
 from segue.ops.desk import Desk
-from segue.ops.warm import Meaning
+from segue.ops.planning import Order, Plan
+from segue.ops.records import agent_of as agent_of
+from segue.ops.records import brief_of as brief_of
+from segue.ops.records import get as get
+from segue.ops.records import listed as listed
+from segue.ops.records import package as package
+from segue.ops.records import receipt_of as receipt_of
+from segue.ops.records import title_of as title_of
+from segue.ops.trips import May as May
+from segue.ops.trips import Tell, Trip
 from segue.store import HANDOFF
 
-RUN_SECONDS = 60
+UNFINISHED = (HandoffState.PREPARED, HandoffState.DELIVERED, HandoffState.ACKNOWLEDGED)
 
 
-class Probe(Struct, frozen=True):
-    """A question to the target whose right answer the facts hold."""
-
-    question: str
-    section: str
-    about: str
-    expected: str
-    answer: str | None = None
-
-    @property
-    def is_right(self) -> bool:
-        return self.answer is not None and self.expected in self.answer
-
-
-class Report(Struct, frozen=True):
-    """What the target proved to hold."""
+class Handed(Struct, frozen=True):
+    """How a handoff went."""
 
     handoff: Handoff
-    probes: tuple[Probe, ...]
+    arrival: Arrival
+    proof: proving.Proof | None = None
+    is_old: bool = False
+    """Whether it had been begun before."""
 
-    @property
-    def right(self) -> int:
-        return sum(probe.is_right for probe in self.probes)
+
+def hand_over(desk: Desk, order: Order, *, may: May, tell: Tell) -> Handed:
+    """Take this folder's work to another agent. What was begun before and not finished is finished."""
+    work = planning.work_here(desk, order.session)
+    with alone(desk, work.session.id, order.to):
+        begun = unfinished(desk, work.session.id, order)
+        if begun is not None:
+            return msgspec.structs.replace(
+                execute(desk, begun, may=may, tell=tell, prove=order.prove), is_old=True
+            )
+        handoff = prepare(desk, planning.plan(desk, order))
+        return execute(desk, handoff, may=may, tell=tell, prove=order.prove)
 
 
-def prepare(
-    desk: Desk, session: Session, source: str, entries: Sequence[Entry], *, to: str, reason: str, budget: int
-) -> Handoff:
-    """Pack what matters and put it into the store, ready to go."""
-    if session.status is not SessionStatus.OPEN:
-        raise Refused(
-            what=f"Session {session.id} is closed.", next="segue undo opens it again, if you closed it last"
-        )
-    known = derive(entries, Meaning(source))
-    about = briefs.About(title=session.title, source=f"From {agents.get(source).title}.")
-    secrets = making.Secrets(redaction.key(desk), desk.settings.redact_allow)
-    made = making.of_facts(known, about, making.Wish(budget=budget, target=to), secrets)
-    brief, receipt = made.brief, made.receipt
-    context = desk.shared.keep(msgspec.json.encode(list(entries)))
-    package = Package(
-        context=context.hash,
-        size=context.size,
-        stored=context.stored,
-        brief=desk.shared.keep(msgspec.json.encode(brief)).hash,
-    )
+@contextlib.contextmanager
+def alone(desk: Desk, session: str, target: str) -> Iterator[None]:
+    """Hold a session while it is handed over: one process at a time, and the system frees it if that dies."""
+    folder = desk.places.data / "runs"
+    disk.make_private_folder(folder)
+    fd = disk.open_private(folder / f"{session}.lock", os.O_RDWR | os.O_CREAT)
+    try:
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise Underway(session=session, target=target) from None
+        yield
+    finally:
+        os.close(fd)
+
+
+def unfinished(desk: Desk, session: str, order: Order) -> Handoff | None:
+    """A handoff of this session to the same target that has not come to its end. One that was only prepared, and
+    whose work has gone on since, is put aside."""
+    if not desk.has_store:
+        return None
+    target = str(planning.target_of(desk, order.to)[0])
+    for handoff in desk.shared.handoffs_of(session):
+        if handoff.target != target or handoff.state not in UNFINISHED or handoff.returns:
+            continue
+        if handoff.state is HandoffState.PREPARED and _is_outdated(desk, session, handoff):
+            records.step(desk, handoff, Event.CANCEL)
+            continue
+        return handoff
+    return None
+
+
+def _is_outdated(desk: Desk, session: str, handoff: Handoff) -> bool:
+    source = planning.source_of(desk, planning.work_here(desk, session))
+    return source.id != handoff.transcript or (source.updated_at or "") > handoff.created_at
+
+
+# Prepare
+
+
+def prepare(desk: Desk, plan: Plan) -> Handoff:
+    """Put all that is to go into the store. Nothing has left yet."""
+    session = sessions.keep(desk, plan.work)
+    id = desk.new_id("h")
+    writer = agents.writer(plan.agent.name)
+    transcript = writer.new_id(id) if plan.way is Way.NATIVE and writer else plan.resumes
+    keep = desk.shared.keep
+    has_turns = bool(plan.conversation.turns)
     now = desk.clock()
     handoff = Handoff(
-        id=desk.new_id("h"),
+        id=id,
         session=session.id,
-        source=source,
-        target=to,
-        tier=brief.tier,
+        source=plan.source.agent,
+        target=str(plan.target),
+        tier=plan.tier,
         state=HandoffState.PREPARED,
-        reason=reason,
-        package=package,
-        receipt=desk.shared.keep(msgspec.json.encode(receipt)).hash,
+        reason=plan.trigger.reasoning,
+        package=Package(
+            context=None,
+            size=0,
+            stored=0,
+            brief=keep(msgspec.json.encode(plan.made.brief)).hash,
+            conversation=keep(msgspec.json.encode(plan.conversation)).hash if has_turns else None,
+        ),
+        receipt=keep(msgspec.json.encode(plan.made.receipt)).hash,
         created_at=now,
         updated_at=now,
-        not_passed=(*brief.not_passed, "the conversation itself (kept in the package)"),
+        not_passed=plan.not_passed,
+        transcript=plan.source.id,
+        returns=plan.returns,
+        delivery=Delivery(
+            way=plan.way,
+            mode=plan.order.mode,
+            why=plan.why,
+            model=plan.target.model,
+            project=str(desk.project),
+            transcript=transcript,
+            turns=len(plan.conversation.turns),
+            tokens=plan.tokens,
+            counter=plan.counter,
+            cost_usd=plan.cost_usd,
+            redacted=plan.redacted,
+            arguments=plan.order.arguments,
+        ),
     )
-    desk.shared.record(HANDOFF, "handoff.prepared", handoff.id, lambda _present: handoff)
+    event = events.begin(handoff, plan.trigger, plan.made.receipt)
+    handoff = msgspec.structs.replace(handoff, event=event)
+    return desk.shared.record(HANDOFF, "handoff.prepared", id, lambda _present: handoff).kept()
+
+
+def prepare_whole(desk: Desk, order: Order) -> Handoff:
+    """The same with the lossless context beside it, for a handoff that is not urgent."""
+    return package(desk, prepare(desk, planning.plan(desk, order)))
+
+
+# Execute
+
+
+def execute_named(
+    desk: Desk, id: str | None, order: Order | None, mode: Mode, *, may: May, tell: Tell, prove: bool
+) -> Handed:
+    """Execute the handoff with this id, a new one, or the one of this folder that was prepared last."""
+    if order is not None:
+        return hand_over(desk, order, may=may, tell=tell)
+    handoff = get(desk, id) if id else _last_prepared(desk)
+    with alone(desk, handoff.session, handoff.target):
+        if handoff.state is HandoffState.PREPARED:
+            handoff = records.settle(desk, handoff, mode=mode)
+        return execute(desk, handoff, may=may, tell=tell, prove=prove)
+
+
+def _last_prepared(desk: Desk) -> Handoff:
+    work = planning.work_here(desk, None)
+    found = desk.shared.handoffs_of(work.session.id) if work.is_kept else []
+    handoff = next((one for one in found if one.state in UNFINISHED), None)
+    if handoff is None:
+        raise NotFound(
+            noun="handoff of this folder that is prepared",
+            name=work.session.id,
+            next="segue handoff prepare --to AGENT",
+        )
     return handoff
 
 
-def get(desk: Desk, id: str) -> Handoff:
-    return desk.shared.get(HANDOFF, id)
-
-
-def brief_of(desk: Desk, handoff: Handoff) -> Brief:
-    return msgspec.json.decode(desk.shared.content(handoff.package.brief), type=Brief)
-
-
-def receipt_of(desk: Desk, handoff: Handoff) -> Receipt:
-    return msgspec.json.decode(desk.shared.content(handoff.receipt), type=Receipt)
-
-
-def execute(desk: Desk, handoff: Handoff, folder: Path) -> Report:
-    """Start the target with the brief and read back what it holds."""
-    reader = agents.reader(handoff.target)
-    text = briefs.render(brief_of(desk, handoff))
-    brief_file = folder / f"{handoff.id}.md"
-    disk.write_file(brief_file, text.encode())
-    probes = probes_for(receipt_of(desk, handoff))
-    there_before = {source.path for source in reader.find(desk.env, [folder])}
-    step(desk, handoff, Event.DELIVER)
-    try:
-        answered = _ask(demo.answering(brief_file, folder), folder, probes)
-        # Only what the target left behind itself counts, not what was there for it to find.
-        new = [found for found in reader.find(desk.env, [folder]) if found.path not in there_before]
-        if not any(entry.text == text for source in new for entry in reader.read(source)):
-            raise ValueError("what it holds is not what was sent")
-    except (OSError, subprocess.TimeoutExpired, ValueError, AgentError) as error:
-        step(desk, handoff, Event.FAIL)
-        raise AgentFailed(agent=handoff.target, what=str(error)) from error
-    step(desk, handoff, Event.ACKNOWLEDGE)
-    proof = desk.shared.keep(msgspec.json.encode(answered)).hash
-    return Report(step(desk, handoff, Event.COMPLETE, proof=proof), answered)
-
-
-def _ask(argv: Sequence[str], folder: Path, probes: Sequence[Probe]) -> tuple[Probe, ...]:
-    """Run the target on its brief, put the questions to it, and give them back with its answers."""
-    questions = json.dumps([{"section": probe.section, "about": probe.about} for probe in probes])
-    done = subprocess.run(
-        argv, input=questions.encode(), capture_output=True, cwd=folder, timeout=RUN_SECONDS, umask=0o077
-    )
-    if done.returncode:
-        said = done.stderr.decode(errors="replace").strip().rpartition("\n")[2]
-        raise ValueError(said or f"exit code {done.returncode}")
-    answers = msgspec.json.decode(done.stdout, type=list[str | None])
-    if len(answers) != len(probes):
-        raise ValueError(f"it gave {len(answers)} answers to {len(probes)} questions")
-    return tuple(
-        msgspec.structs.replace(probe, answer=answer) for probe, answer in zip(probes, answers, strict=True)
-    )
-
-
-def step(desk: Desk, handoff: Handoff, event: Event, *, proof: str | None = None) -> Handoff:
-    """Take a handoff one state further."""
-
-    def decide(present: Handoff | None) -> Handoff:
-        if present is None:
-            raise NotFound(noun="handoff", name=handoff.id, next="segue log")
-        return msgspec.structs.replace(
-            present,
-            state=lifecycle.transition(present.state, event),
-            proof=proof or present.proof,
-            updated_at=desk.clock(),
+def execute(desk: Desk, handoff: Handoff, *, may: May, tell: Tell, prove: bool = False) -> Handed:
+    """Take a handoff as far as it goes from where it is."""
+    if handoff.state not in UNFINISHED or handoff.delivery is None:
+        raise Refused(
+            what=f"Handoff {handoff.id} is {handoff.state.value}: there is nothing left to do.",
+            next=f"segue handoff show {handoff.id}",
         )
-
-    kind = f"handoff.{event.value.replace(' ', '_')}"
-    return desk.shared.record(HANDOFF, kind, handoff.id, decide).kept()
-
-
-def validate(desk: Desk, report: Report) -> Report:
-    """Close the handoff: validated if every answer was right, failed if not."""
-    event = Event.VALIDATE if report.right == len(report.probes) else Event.FAIL
-    return msgspec.structs.replace(report, handoff=step(desk, report.handoff, event))
-
-
-QUESTIONS = {
-    "constraint": ("What did the person last rule out or insist on?", ""),
-    "test": ("Which test fails?", ""),
-    "file": ("Which file was changed last?", ": {value}"),
-    "next step": ("What is next?", ""),
-}
-"""For each kind of fact a question, and what a fitting line must hold."""
+    trip = Trip(desk, handoff, tell)
+    if handoff.state is HandoffState.PREPARED:
+        trip.refuse_unasked(may)
+        trip.deliver(prove)
+    elif trip.is_running():
+        tell(f"{trip.title} is still at it.")
+        trip.wait()
+    elif handoff.state is HandoffState.DELIVERED and not trip.look().is_there:
+        tell(f"{trip.title} was started before and never got it: once more.")
+        trip.deliver(prove)
+    else:
+        trip.go_on()
+    found = trip.end()
+    return Handed(trip.handoff, found, trip.proof)
 
 
-def probes_for(receipt: Receipt) -> tuple[Probe, ...]:
-    """One question of each kind, about what came about last."""
-    latest: dict[str, Fact] = {}
-    for line in receipt.lines:
-        if line.fact.kind != "test" or line.fact.value == "failing":
-            latest[line.fact.kind] = line.fact
-    return tuple(
-        Probe(
-            question,
-            briefs.title_of(latest[kind]),
-            about.format(value=latest[kind].value),
-            latest[kind].subject or latest[kind].value,
-        )
-        for kind, (question, about) in QUESTIONS.items()
-        if kind in latest
-    )
+class Report(Struct, frozen=True):
+    """What shows that a handoff arrived."""
+
+    handoff: Handoff
+    arrival: Arrival
+    proof: proving.Proof | None
+    is_proved: bool
+    why: str = ""
+    """Why it is not."""
+
+
+def validate(desk: Desk, id: str) -> Report:
+    """Look once more at what the target holds; what can be proved is validated."""
+    handoff = get(desk, id)
+    proof = proof_of(desk, handoff)
+    if handoff.delivery is None or handoff.delivery.prompt is None:
+        return Report(handoff, Arrival(), proof, False, "it was never delivered")
+    found = Trip(desk, handoff, lambda _text: None).look()
+    if not found.has_handoff:
+        return Report(handoff, found, proof, False, "nothing of it is in the target's records any more")
+    if not found.is_whole:
+        return Report(handoff, found, proof, False, "what the target holds is not what was sent")
+    if proof and proof.report.score < 1 and not proof.missing:
+        return Report(handoff, found, proof, False, "the target could not answer all that it was asked")
+    if handoff.state is HandoffState.COMPLETED:
+        told = outcomes.of(desk, handoff, found, proof.report if proof else None)
+        handoff = records.finish(desk, handoff, Event.VALIDATE, told)
+    return Report(handoff, found, proof, True)
+
+
+def proof_of(desk: Desk, handoff: Handoff) -> proving.Proof | None:
+    hash = handoff.proof
+    return msgspec.json.decode(desk.shared.content(hash), type=proving.Proof) if hash else None
+
+
+def cancel(desk: Desk, id: str) -> Handoff:
+    """Put a handoff aside that has not gone yet."""
+    handoff = get(desk, id)
+    cancelled = records.step(desk, handoff, Event.CANCEL)
+    if handoff.delivery:
+        leases.give_back(desk, Path(handoff.delivery.project), handoff.id)
+    return cancelled

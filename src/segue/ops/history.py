@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -12,6 +13,7 @@ from segue import lifecycle, store
 from segue.errors import NotFound, NothingToUndo, Refused, UndoConflict
 from segue.lifecycle import Event
 from segue.model import Handoff, Operation
+from segue.ops import leases
 from segue.ops.desk import Desk
 from segue.store.chain import Flaw
 from segue.store.shared import LIMIT as LIMIT
@@ -80,6 +82,9 @@ def undo(desk: Desk, id: str | None = None) -> Undone:
         return _inverse(desk, target, present)
 
     change = desk.shared.record(noun, f"{noun.name}.undone", subject, decide, undoes=target.id)
+    if isinstance(change.value, Handoff) and change.value.delivery:
+        # The folder is the person's again; what the target did in it stays.
+        leases.give_back(desk, Path(change.value.delivery.project), subject)
     return Undone(target, change.operation, noun is not store.HANDOFF)
 
 

@@ -145,6 +145,13 @@ def link(desk: Desk, id: str, transcripts: tuple[str, ...]) -> Change[Session]:
     return _set_transcripts(desk, session.id, "session.linked", lambda ids: [*ids, *named])
 
 
+def include(desk: Desk, id: str, transcript: str) -> None:
+    """Make a transcript part of a session that is kept, if it is not yet."""
+    session = desk.shared.get(SESSION, id)
+    if transcript not in session.transcripts:
+        _set_transcripts(desk, id, "session.linked", lambda ids: [*ids, transcript])
+
+
 def _set_transcripts(
     desk: Desk, id: str, kind: str, change: Callable[[tuple[str, ...]], list[str]]
 ) -> Change[Session]:

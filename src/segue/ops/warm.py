@@ -1,6 +1,15 @@
-"""Trackers that are kept and gone on with: of a long transcript only what is new since the last look is read."""
+"""What is known of a transcript, kept and gone on with: of a long one only what is new since the last look is read.
+
+The facts (a tracker) and the conversation (a tail) are kept apart, each with its own mark. Facts are asked for often
+and are small; a conversation is only needed when it is handed on, and it would take longer to load than all else.
+"""
 
 from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TypeVar
 
 import msgspec
 from msgspec import Struct
@@ -8,15 +17,22 @@ from msgspec import Struct
 from segue import __version__, agents
 from segue.acts import Act, Answer, Going
 from segue.agents import acting
+from segue.agents.reading import Reading
+from segue.carry import Kept, Tail
 from segue.digest import short_hash
 from segue.facts.tracker import Tracker
-from segue.model import Entry, Fact, Mark, Source
+from segue.model import Entry, EntryKind, Fact, Mark, Source
 from segue.store.papers import Papers
 
-VERSION = f"1 of {__version__}"
+VERSION = f"2 of {__version__}"
 """What was learned by other rules is not gone on with."""
 WORTH_KEEPING = 1 << 20
 """A smaller transcript is as quickly read again."""
+BEHIND = 1 << 20
+"""How many bytes a kept tail may be behind: these are read when it is asked for."""
+MOST_TAILS = 20
+SAYING = (EntryKind.NOTE, EntryKind.SUMMARY)
+"""Entries that may say what of the conversation before them stays."""
 
 
 class Meaning(Struct, frozen=True):
@@ -37,7 +53,30 @@ class Meaning(Struct, frozen=True):
         return acting.going_of(call, result, self.agent)
 
 
-class Warm(Struct):
+class Followed(Struct):
+    """The conversation of a transcript, and how far it was read for it."""
+
+    source: Source
+    tail: Tail
+    mark: Mark | None = None
+    version: str = VERSION
+
+    def reset(self) -> None:
+        self.tail = Tail()
+
+    def add(self, entry: Entry) -> None:
+        kept = _kept_by(self.source.agent) if entry.kind in SAYING else None
+        self.tail.add(entry, kept(entry) if kept else None)
+
+
+@functools.cache
+def _kept_by(agent: str) -> Callable[[Entry], Kept | None] | None:
+    """How an agent says what stays of a conversation, if it has a way of its own."""
+    found: Callable[[Entry], Kept | None] | None = agents.offers(agent, "kept")
+    return found
+
+
+class Warm(Struct, dict=True):
     """How far a transcript was read, and what is known of it up to there."""
 
     source: Source
@@ -45,52 +84,115 @@ class Warm(Struct):
     mark: Mark | None = None
     learned: dict[str, str] = {}
     """What the transcript says of itself: its id, title and folder."""
+    folder: str = ""
+    """Where its tail is kept; empty if nowhere."""
+    told: int = 0
+    """How many bytes of the transcript the kept tail tells of."""
     version: str = VERSION
+
+    def reset(self) -> None:
+        self.tracker = Tracker()
+
+    def add(self, entry: Entry) -> None:
+        self.tracker.add(entry, Meaning(self.source.agent))
 
     def refresh(self) -> int:
         """Read what came since; how many entries that was."""
-        reads = Meaning(self.source.agent)
-        # Of a document, what is new cannot be told from what has changed: it is read as a whole.
-        mark = self.mark if self.mark and self.mark.offset else None
-        if mark is None:
-            self.tracker = Tracker()
-        reading = agents.reader(self.source.agent).read(self.source, mark)
-        count = 0
-        for entry in reading:
-            if not count and reading.is_anew:
-                self.tracker = Tracker()
-            self.tracker.add(entry, reads)
-            count += 1
-        if not count and reading.is_anew:
-            self.tracker = Tracker()
+        # What is read as a whole is read for both at once.
+        beside = Followed(self.source, Tail()) if self.folder and not _goes_on(self.mark) else None
+        count, reading = _read(self.source, self.mark, [self, beside] if beside else [self])
         self.mark = reading.mark
         self.learned |= {key: value for key, value in reading.learned.items() if isinstance(value, str)}
+        self.__dict__.pop("tail", None)
+        self.told = 0 if reading.is_anew else self.told
+        if beside:
+            beside.mark = reading.mark
+            self.__dict__["tail"] = beside.tail
+            _keep(beside, _tails(self.folder))
+        elif self.folder and reading.mark.offset - self.told > BEHIND:
+            self.__dict__["tail"] = open_tail(self.source, self.folder)
+        if "tail" in self.__dict__:
+            self.told = reading.mark.offset
         return count
+
+    @functools.cached_property
+    def tail(self) -> Tail:
+        """The conversation since its last compaction, for who is to go on with it."""
+        return open_tail(self.source, self.folder)
 
     def facts(self) -> tuple[Fact, ...]:
         return self.tracker.all(Meaning(self.source.agent))
 
 
+def _goes_on(mark: Mark | None) -> bool:
+    """Whether a read goes on from a mark. Of a document, what is new cannot be told from what has changed: it is read
+    as a whole."""
+    return mark is not None and mark.offset > 0
+
+
+def _read(source: Source, mark: Mark | None, followers: Sequence[Warm | Followed]) -> tuple[int, Reading]:
+    """Tell followers of every entry since a mark; how many there were. What began anew, they forget first."""
+    reading = agents.reader(source.agent).read(source, mark if _goes_on(mark) else None)
+    count = 0
+    for entry in reading:
+        for follower in followers:
+            # That it began anew is known as soon as there is an entry.
+            if not count and (reading.is_anew or not _goes_on(mark)):
+                follower.reset()
+            follower.add(entry)
+        count += 1
+    if not count and (reading.is_anew or not _goes_on(mark)):
+        for follower in followers:
+            follower.reset()
+    return count, reading
+
+
 def open_warm(source: Source, papers: Papers | None = None) -> Warm:
     """What is known of a transcript, brought up to date; kept for the next time where that pays."""
-    name = short_hash(f"{source.agent}\0{source.path}\0{source.part}".encode()).hex()
-    warm = _kept(name, source, papers) or Warm(source, Tracker())
+    warm = (_kept(source, papers, Warm) if papers else None) or Warm(source, Tracker())
     warm.source = source
-    count = warm.refresh()
-    is_followed = warm.mark is not None and warm.mark.offset > 0
-    if papers is not None and count and is_followed and source.size >= WORTH_KEEPING:
-        papers.put(name, msgspec.msgpack.encode(warm))
+    warm.folder = str(papers.folder) if papers else ""
+    if warm.refresh() and papers:
+        _keep(warm, papers)
     return warm
 
 
-def _kept(name: str, source: Source, papers: Papers | None) -> Warm | None:
-    content = papers.get(name) if papers else None
+def open_tail(source: Source, folder: str = "") -> Tail:
+    """The conversation of a transcript, brought up to date; kept in a folder for the next time where that pays."""
+    papers = _tails(folder) if folder else None
+    followed = (_kept(source, papers, Followed) if papers else None) or Followed(source, Tail())
+    followed.source = source
+    start = followed.mark.offset if followed.mark else 0
+    _, reading = _read(source, followed.mark, [followed])
+    followed.mark = reading.mark
+    if papers and (reading.is_anew or reading.mark.offset - start > BEHIND):
+        _keep(followed, papers)
+    return followed.tail
+
+
+def _tails(folder: str) -> Papers:
+    return Papers(Path(folder), suffix=".tail", most=MOST_TAILS)
+
+
+T = TypeVar("T", Warm, Followed)
+
+
+def _keep(what: Warm | Followed, papers: Papers) -> None:
+    if _goes_on(what.mark) and what.source.size >= WORTH_KEEPING:
+        papers.put(_name_of(what.source), msgspec.msgpack.encode(what))
+
+
+def _kept(source: Source, papers: Papers, kind: type[T]) -> T | None:
+    content = papers.get(_name_of(source))
     if content is None:
         return None
     try:
-        warm = msgspec.msgpack.decode(content, type=Warm)
+        found = msgspec.msgpack.decode(content, type=kind)
     except msgspec.DecodeError:
         return None
-    is_sound = warm.mark is not None and warm.mark.offset > 0 and warm.version == VERSION
-    same = (warm.source.agent, warm.source.path, warm.source.part) == (source.agent, source.path, source.part)
-    return warm if is_sound and same else None
+    is_sound = _goes_on(found.mark) and found.version == VERSION
+    return found if is_sound and _name_of(found.source) == _name_of(source) else None
+
+
+def _name_of(source: Source) -> str:
+    return short_hash(f"{source.agent}\0{source.path}\0{source.part}".encode()).hex()

@@ -1,5 +1,5 @@
-"""The local store: always SQLite, one user, one machine. It holds what the person trusts and
-which session they chose where."""
+"""The local store: always SQLite, one user, one machine. It holds what the person trusts, which session they chose
+where, and to which vendors a project's context may go."""
 
 from __future__ import annotations
 
@@ -48,6 +48,14 @@ class Local:
 
     def choose(self, project: str, session: str, at: Moment) -> None:
         in_transaction(self.database, lambda t: t.run("current_put", project=project, session=session, at=at))
+
+    def consents(self, project: str, vendor: str) -> bool:
+        """Whether the person let this project's context go to this vendor."""
+        with self.database.read() as transaction:
+            return transaction.one("consent_get", project=project, vendor=vendor) is not None
+
+    def consent(self, project: str, vendor: str, at: Moment) -> None:
+        in_transaction(self.database, lambda t: t.run("consent_put", project=project, vendor=vendor, at=at))
 
     def close(self) -> None:
         self.database.close()

@@ -25,3 +25,12 @@ select session from current where project = :project;
 -- Choose one.
 insert into current (project, session, at) values (:project, :session, :at)
 on conflict (project) do update set session = excluded.session, at = excluded.at;
+
+-- name: consent_get
+-- Whether a project's context may go to a vendor.
+select at from consent where project = :project and vendor = :vendor;
+
+-- name: consent_put
+-- Let it go there.
+insert into consent (project, vendor, at) values (:project, :vendor, :at)
+on conflict (project, vendor) do nothing;

@@ -158,6 +158,30 @@ where subject = (
 )
 returning subject, kind, due_at, token, holder, expires_at;
 
+-- name: lease_take
+-- Take one thing by its name, unless another holds it: then no row. Its holder goes on with the same token; for anyone
+-- else it is due from now on, so that the moment tells since when it is held.
+insert into lease (subject, kind, due_at, token, holder, expires_at, settled_at)
+values (
+  :subject, :kind, :now,
+  coalesce((select cast(value as bigint) from meta where key = 'lease_floor'), 0) + 1,
+  :holder, :expires_at, null
+)
+on conflict (subject) do update set
+  kind = excluded.kind,
+  due_at = case when lease.holder = excluded.holder and lease.expires_at > excluded.due_at
+    then lease.due_at else excluded.due_at end,
+  token = case when lease.holder = excluded.holder and lease.expires_at > excluded.due_at
+    then lease.token else lease.token + 1 end,
+  holder = excluded.holder, expires_at = excluded.expires_at, settled_at = null
+where lease.holder is null or lease.holder = excluded.holder or lease.expires_at <= excluded.due_at
+returning subject, kind, due_at, token, holder, expires_at;
+
+-- name: lease_held
+-- Who holds one thing now, if anyone does.
+select subject, kind, due_at, token, holder, expires_at from lease
+where subject = :subject and holder is not null and expires_at > :now;
+
 -- name: lease_renew
 -- Hold on to a claim for longer; no row if it is lost.
 update lease set expires_at = :expires_at

@@ -304,6 +304,26 @@ class Shared:
 
         return in_transaction(self.database, work)
 
+    def take(self, kind: str, subject: str, seconds: float, holder: str) -> Lease | None:
+        """Take one thing by its name, offered or not; None where another holds it. Its holder takes it again to
+        hold it for longer; `due_at` stays the moment since when it is held."""
+
+        def work(transaction: Transaction) -> Lease | None:
+            now = self._clock()
+            until = clock.later(now, seconds)
+            row = transaction.one(
+                "lease_take", kind=kind, subject=subject, holder=holder, now=now, expires_at=until
+            )
+            return _as(Lease, row) if row else None
+
+        return in_transaction(self.database, work)
+
+    def held(self, subject: str) -> Lease | None:
+        """The lease on something, if anyone holds it now."""
+        with self.database.read() as transaction:
+            row = transaction.one("lease_held", subject=subject, now=self._clock())
+        return _as(Lease, row) if row else None
+
     def renew(self, lease: Lease, seconds: float) -> None:
         now = self._clock()
         self._with_lease("lease_renew", lease, now=now, expires_at=clock.later(now, seconds))

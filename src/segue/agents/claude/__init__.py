@@ -11,7 +11,7 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from segue.agents.claude.figures import rows, spends
 from segue.agents.reading import Reading, count_of, decode, dict_of, items_in, source_of, text_of
@@ -19,16 +19,30 @@ from segue.agents.reading import records as json_records
 from segue.clock import Moment
 from segue.model import Agent, Entry, EntryKind, Limit, Mark, Source
 
+if TYPE_CHECKING:
+    from segue.agents.belongings import Belongings
+    from segue.agents.hooking import Hooks
+    from segue.agents.starting import Launch, Start, Written
+    from segue.conversation import Conversation
+
 __all__ = [
     "AGENT",
+    "belongings",
+    "command",
+    "discard",
     "find",
+    "hooks",
     "limits_of_event",
     "limits_of_status",
+    "new_id",
     "read",
     "recognise",
+    "roots",
     "rows",
     "side_file",
     "spends",
+    "spoken",
+    "write",
 ]
 
 AGENT = Agent(
@@ -46,7 +60,7 @@ _DEPTH = 4
 
 
 def find(env: Mapping[str, str], projects: Iterable[Path]) -> Iterator[Source]:
-    for root in _roots(env):
+    for root in roots(env):
         for project in items_in(root / "projects"):
             if not _is_folder(project, follow_symlinks=True):
                 continue
@@ -58,7 +72,7 @@ def find(env: Mapping[str, str], projects: Iterable[Path]) -> Iterator[Source]:
                     yield from _subagents(f"{item.path}/subagents", _DEPTH)
 
 
-def _roots(env: Mapping[str, str]) -> list[Path]:
+def roots(env: Mapping[str, str]) -> list[Path]:
     """The folders that it keeps its things in: those that are named, else both that it ever used."""
     home = env.get("HOME", "")
     named = [part.strip() for part in env.get("CLAUDE_CONFIG_DIR", "").split(",") if part.strip()]
@@ -173,6 +187,13 @@ def limits_of_event(record: dict[str, Any], at: Moment | None) -> tuple[Limit, .
     return limits.limits_of_event(record, at)
 
 
+def hooks() -> Hooks:
+    """How it is asked before it changes a file."""
+    from segue.agents.claude import guarding  # lazy: as above
+
+    return guarding
+
+
 # What was too long for it
 
 _SAVED = r"saved to:? +(\S[^\n]*)"
@@ -203,3 +224,45 @@ def _own_folder(source: Source) -> Path:
         last = len(parts) - 1 - parts[::-1].index("subagents")
         return Path(*parts[:last])
     return path.with_suffix("")
+
+
+# What is handed to it
+
+
+def command(start: Start, env: Mapping[str, str]) -> Launch:
+    from segue.agents.claude import target  # lazy: reading needs none of it
+
+    return target.command(start, env)
+
+
+def spoken(prompt: str) -> str:
+    """What is to be said, so that nothing in it is taken for anything but words."""
+    from segue.agents.claude import target  # lazy: as above
+
+    return target.plain(prompt)
+
+
+def new_id(seed: str) -> str:
+    from segue.agents.claude import target  # lazy: as above
+
+    return target.new_id(seed)
+
+
+def write(
+    conversation: Conversation, id: str, project: Path, program: str, env: Mapping[str, str]
+) -> Written:
+    from segue.agents.claude import target  # lazy: as above
+
+    return target.write(conversation, id, project, program, env)
+
+
+def discard(source: Source, program: str, env: Mapping[str, str]) -> Launch | None:
+    from segue.agents.claude import target  # lazy: as above
+
+    return target.discard(source, program, env)
+
+
+def belongings(env: Mapping[str, str], project: Path) -> Belongings:
+    from segue.agents.claude import surroundings  # lazy: as above
+
+    return surroundings.belongings(env, project)

@@ -17,10 +17,16 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from segue.agents.reading import Reading, source_of
 from segue.agents.reading import records as json_records
 from segue.model import Agent, Entry, Mark, Source
+
+if TYPE_CHECKING:
+    from segue.agents.belongings import Belongings
+    from segue.agents.starting import Launch, Start, Written
+    from segue.conversation import Conversation
 
 AGENT = Agent(
     name="codex",
@@ -72,3 +78,35 @@ def _entries(reading: Reading) -> Iterator[Entry]:
         # Only now is it known whether the mark holds: a file that was replaced starts with an empty state.
         rollout = rollout or Rollout(reading)
         yield from rollout.entries(record)
+
+
+def command(start: Start, env: Mapping[str, str]) -> Launch:
+    from segue.agents.codex import target  # lazy: reading needs none of it
+
+    return target.command(start, env)
+
+
+def new_id(seed: str) -> str:
+    from segue.agents.codex import target  # lazy: as above
+
+    return target.new_id(seed)
+
+
+def write(
+    conversation: Conversation, id: str, project: Path, program: str, env: Mapping[str, str]
+) -> Written:
+    from segue.agents.codex import target  # lazy: as above
+
+    return target.write(conversation, id, project, program, env)
+
+
+def discard(source: Source, program: str, env: Mapping[str, str]) -> Launch | None:
+    from segue.agents.codex import target  # lazy: as above
+
+    return target.discard(source, program, env)
+
+
+def belongings(env: Mapping[str, str], project: Path) -> Belongings:
+    from segue.agents.codex import surroundings  # lazy: as above
+
+    return surroundings.belongings(env, project)

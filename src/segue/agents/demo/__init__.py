@@ -1,7 +1,7 @@
 """The demonstration agent: small, shipped with Segue, with no model behind it.
 
 It keeps transcripts as JSON lines, one entry each, and is started like any other agent: as a program
-of its own (`program.py`) that is given a brief and knows nothing else.
+of its own (`answering.py`) that is given a brief and knows nothing else.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import msgspec
 
 from segue.agents import linking, reading
 from segue.agents.reading import Reading
+from segue.agents.starting import Launch, Start
 from segue.errors import AgentError
 from segue.model import Agent, Entry, EntryKind, Mark, Origin, Source, Usage
 
@@ -83,7 +84,17 @@ def _as(type: type[T], record: object, source: Source) -> T:
         raise AgentError(agent=AGENT.name, what=f"{source.path}: {error}") from error
 
 
-def answering(brief: Path, project: Path) -> list[str]:
-    """The program that answers questions from a brief, and keeps a transcript in the project."""
-    program = Path(__file__).with_name("program.py")
-    return [sys.executable, "-I", "-S", str(program), str(brief), str(project / "received.demo.jsonl")]
+def program(env: Mapping[str, str]) -> str:
+    """It runs wherever Segue runs."""
+    return sys.executable
+
+
+def command(start: Start, env: Mapping[str, str]) -> Launch:
+    answering = Path(__file__).with_name("answering.py")
+    name = "asked" if start.is_question else "received"
+    transcript = start.project / PATTERN.replace("*", name)
+    return Launch(argv=(start.program, "-I", "-S", str(answering), str(transcript)), stdin=start.prompt)
+
+
+def discard(source: Source, program: str, env: Mapping[str, str]) -> None:
+    Path(source.path).unlink(missing_ok=True)

@@ -10,9 +10,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from segue.agents.reading import Reading, sources_like
 from segue.model import Agent, Entry, Mark, Source
+
+if TYPE_CHECKING:
+    from segue.agents.belongings import Belongings
+    from segue.agents.starting import Launch, Start, Written
+    from segue.conversation import Conversation
 
 AGENT = Agent(
     name="gemini",
@@ -63,3 +69,47 @@ def _entries(reading: Reading) -> Iterator[Entry]:
     from segue.agents.gemini import session  # lazy: finding and recognising need none of it
 
     return session.entries(reading)
+
+
+def command(start: Start, env: Mapping[str, str]) -> Launch:
+    from segue.agents.gemini import target  # lazy: reading needs none of it
+
+    return target.command(start, env)
+
+
+def spoken(prompt: str) -> str:
+    from segue.agents.gemini import target  # lazy: as above
+
+    return target.spoken(prompt)
+
+
+def new_id(seed: str) -> str:
+    from segue.agents.gemini import target  # lazy: as above
+
+    return target.new_id(seed)
+
+
+def write(
+    conversation: Conversation, id: str, project: Path, program: str, env: Mapping[str, str]
+) -> Written:
+    from segue.agents.gemini import target  # lazy: as above
+
+    return target.write(conversation, id, project, program, env)
+
+
+def discard(source: Source, program: str, env: Mapping[str, str]) -> Launch | None:
+    from segue.agents.gemini import target  # lazy: as above
+
+    return target.discard(source, program, env)
+
+
+def tidy(id: str, env: Mapping[str, str]) -> None:
+    from segue.agents.gemini import target  # lazy: as above
+
+    target.tidy(id, env)
+
+
+def belongings(env: Mapping[str, str], project: Path) -> Belongings:
+    from segue.agents.gemini import surroundings  # lazy: as above
+
+    return surroundings.belongings(env, project)

@@ -18,10 +18,16 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from segue.agents.reading import Reading
 from segue.errors import AgentError
 from segue.model import Agent, Entry, Mark, Source
+
+if TYPE_CHECKING:
+    from segue.agents.belongings import Belongings
+    from segue.agents.starting import Launch, Start, Written
+    from segue.conversation import Conversation
 
 AGENT = Agent(name="opencode", title="OpenCode", vendor="opencode", program="opencode", tested="1.18.33")
 
@@ -30,7 +36,7 @@ SESSION = re.compile(rb'\s*\{\s*"id"\s*:\s*"ses_')
 
 
 def find(env: Mapping[str, str], projects: Iterable[Path]) -> Iterator[Source]:
-    folder = _data(env)
+    folder = data_folder(env)
     if folder is None:
         return
     from segue.agents.opencode import store  # lazy: it brings SQLite
@@ -48,7 +54,8 @@ def find(env: Mapping[str, str], projects: Iterable[Path]) -> Iterator[Source]:
         raise unread
 
 
-def _data(env: Mapping[str, str]) -> Path | None:
+def data_folder(env: Mapping[str, str]) -> Path | None:
+    """Where it keeps what it keeps."""
     if env.get("XDG_DATA_HOME"):
         return Path(env["XDG_DATA_HOME"], "opencode")
     return Path(env["HOME"], ".local", "share", "opencode") if env.get("HOME") else None
@@ -68,3 +75,35 @@ def _entries(reading: Reading) -> Iterator[Entry]:
     from segue.agents.opencode import session  # lazy: finding and recognising need none of it
 
     return session.entries(reading)
+
+
+def command(start: Start, env: Mapping[str, str]) -> Launch:
+    from segue.agents.opencode import target  # lazy: reading needs none of it
+
+    return target.command(start, env)
+
+
+def new_id(seed: str) -> str:
+    from segue.agents.opencode import target  # lazy: as above
+
+    return target.new_id(seed)
+
+
+def write(
+    conversation: Conversation, id: str, project: Path, program: str, env: Mapping[str, str]
+) -> Written:
+    from segue.agents.opencode import target  # lazy: as above
+
+    return target.write(conversation, id, project, program, env)
+
+
+def discard(source: Source, program: str, env: Mapping[str, str]) -> Launch | None:
+    from segue.agents.opencode import target  # lazy: as above
+
+    return target.discard(source, program, env)
+
+
+def belongings(env: Mapping[str, str], project: Path) -> Belongings:
+    from segue.agents.opencode import surroundings  # lazy: as above
+
+    return surroundings.belongings(env, project)

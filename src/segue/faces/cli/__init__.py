@@ -40,6 +40,14 @@ COMMANDS = {
     "help": Listed("Start here", "this list, or one command's own help", "help"),
     "version": Listed("Start here", "the version", "help"),
     "completion": Listed("Start here", "completion for bash, zsh or fish", "completion"),
+    "to": Listed("Hand over", "continue this work in another agent", "to"),
+    "back": Listed("Hand over", "return to the agent you came from, with what happened meanwhile", "to"),
+    "handoff": Listed("Hand over", "step by step: prepare, execute, validate; models, settings", "handoff"),
+    "history": Listed("Hand over", "the last handoffs, and how they went", "handoff"),
+    "save": Listed("Hand over", "save the state of this work as a JSON file", "saved"),
+    "load": Listed("Hand over", "what was saved last, or under an id", "saved"),
+    "list": Listed("Hand over", "everything that was saved", "saved"),
+    "init": Listed("Hand over", "let agents refuse edits while another one has the work", "init"),
     "status": Listed("Limits and usage", "what `segue` alone shows: limits, this folder, what to do", "home"),
     "watch": Listed("Limits and usage", "the same, kept up to date", "home"),
     "check": Listed("Limits and usage", "whether to hand over now; the exit code tells", "check"),
@@ -59,18 +67,14 @@ COMMANDS = {
     "log": Listed("History", "what was changed, by whom and when; verify that it is whole", "log"),
     "undo": Listed("History", "take back Segue's last step (never your code)", "log"),
     "config": Listed("Settings", "read and change settings", "config"),
-    "handoff": Listed("Settings", "how things stand, the models to hand to, and the settings", "handoff"),
     "trust": Listed("Settings", "let this project's own settings file do more than narrow", "config"),
     "doctor": Listed(
         "Keeping it well", "check settings, stores and agents, and say how to mend them", "doctor"
     ),
     "backup": Listed("Keeping it well", "make, list and restore backups of the store", "backup"),
-    "to": Listed("Not in this version yet", "continue this work in another agent"),
-    "back": Listed("Not in this version yet", "return to the agent you came from"),
     "run": Listed("Not in this version yet", "work unattended; move on at a limit"),
     "give": Listed("Not in this version yet", "hand this work to a colleague"),
     "take": Listed("Not in this version yet", "accept what was handed to you"),
-    "init": Listed("Not in this version yet", "set up the agents on this machine"),
 }
 
 

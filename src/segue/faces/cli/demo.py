@@ -37,9 +37,10 @@ def screen(story: Story) -> str:
         "the brief, byte for byte.",
         render.bold("5. Proved"),
     ]
-    for probe in report.probes:
-        answer = render.clean(probe.answer or "(it does not know)")
-        lines.append(f"   {render.mark('ok' if probe.is_right else 'problem')} {probe.question}  {answer}")
+    for graded in report.proof.report.results if report.proof else ():
+        answer = render.clean("; ".join(graded.answer or ()) or "(it does not know)")
+        question = render.clean(graded.probe.question.partition("?")[0] + "?")
+        lines.append(f"   {render.mark('ok' if graded.is_right else 'problem')} {question}  {answer}")
     lines += [
         render.bold("6. Receipt"),
         f"   {passed} facts passed, {left_out} not passed:",

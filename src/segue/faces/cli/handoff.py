@@ -1,4 +1,4 @@
-"""`segue handoff`: how things stand, the models work may go to, and the settings, by flags."""
+"""`segue handoff`: handoffs step by step, the models that work may go to, and the settings, by flags."""
 
 from __future__ import annotations
 
@@ -6,16 +6,21 @@ import re
 
 import click
 
+from segue.delivery import Mode, Way
 from segue.errors import BadInput
 from segue.faces import render
 from segue.faces.cli.config import changed_screen
 from segue.faces.cli.frame import Frame, answers
 from segue.faces.cli.home import home
-from segue.model import Preserve
+from segue.faces.cli.to import asking, handed_screen, mode_of
+from segue.model import Handoff, Preserve
 from segue.ops import config as ops
+from segue.ops import handoffs as ops_handoffs
 from segue.ops import models as ops_models
 from segue.ops.config import Changed
+from segue.ops.handoffs import Handed, Report
 from segue.ops.models import Address
+from segue.ops.planning import Order
 
 
 def models_screen(found: list[Address]) -> str:
@@ -27,10 +32,204 @@ def models_screen(found: list[Address]) -> str:
 
 @click.group()
 def handoff() -> None:
-    """How things stand, the models that work may go to, and the settings of handoffs."""
+    """Handoffs step by step, how things stand, the models that work may go to, and the settings."""
 
 
 handoff.add_command(home, "status")
+
+
+def prepared_screen(handoff: Handoff) -> str:
+    size = render.size(handoff.package.stored)
+    title = ops_handoffs.title_of(handoff.target)
+    return (
+        f"{render.mark('ok')} Context packaged ({size}) - Ready for handoff\n"
+        f"  {handoff.id} to {title}: segue handoff execute {handoff.id} · segue show {handoff.id} · "
+        f"segue handoff cancel {handoff.id}"
+    )
+
+
+@handoff.command("prepare")
+@click.option("--to", "target", required=True, metavar="AGENT[:MODEL]", help="Who is to go on with the work.")
+@click.option(
+    "--preserve", type=click.Choice([level.value for level in Preserve]), help="How much is carried."
+)
+@click.option("--reason", metavar="TEXT", default="", help="Why, for the record and the next agent.")
+@click.option("--way", type=click.Choice(["native", "prompt"]), help="How it is to be delivered.")
+@click.option("--session", metavar="ID", help="Another session than this folder's.")
+@answers(prepared_screen)
+def prepare(
+    frame: Frame, target: str, preserve: str | None, reason: str, way: str | None, session: str | None
+) -> Handoff:
+    """Package the context for another agent. Nothing leaves this machine."""
+    order = Order(
+        to=target,
+        mode=Mode.HEADLESS,
+        reason=reason,
+        preserve=Preserve(preserve) if preserve else None,
+        way=Way(way) if way else None,
+        session=session,
+    )
+    return ops_handoffs.prepare_whole(frame.desk, order)
+
+
+def executed_screen(handed: Handed) -> str:
+    title = ops_handoffs.title_of(handed.handoff.target)
+    kept = "full context" if handed.handoff.package.conversation else "its brief"
+    return f"{render.mark('ok')} Handoff complete - {title} ready with {kept}\n{handed_screen(handed)}"
+
+
+@handoff.command("execute")
+@click.argument("id", required=False)
+@click.option("--to", "target", metavar="AGENT[:MODEL]", help="Prepare and execute in one.")
+@click.option("--reason", metavar="TEXT", default="", help="Why, for the record and the next agent.")
+@click.option("--open", "is_open", is_flag=True, help="Open the agent on this terminal.")
+@click.option("--prove", is_flag=True, help="Ask a throw-away copy what it knows first; costs tokens.")
+@click.option("--yes", "-y", is_flag=True, help="Let the context go to the vendor without asking.")
+@answers(executed_screen)
+def execute(
+    frame: Frame, id: str | None, target: str | None, reason: str, is_open: bool, prove: bool, yes: bool
+) -> Handed:
+    """Start the target with what was prepared: the one with this ID, the last one, or a new one with --to."""
+    mode = mode_of(frame, headless=not is_open)
+    order = Order(to=target or "", mode=mode, reason=reason, prove=prove)
+    return ops_handoffs.execute_named(
+        frame.desk, id, order if target else None, mode, may=asking(frame, yes), tell=frame.say, prove=prove
+    )
+
+
+def report_screen(report: Report) -> str:
+    handoff, found = report.handoff, report.arrival
+    if not report.is_proved:
+        return (
+            f"{render.mark('problem')} {handoff.id} is {handoff.state.value}, and not proved: {report.why}."
+        )
+    lines = [
+        f"{render.mark('ok')} {handoff.id} is {handoff.state.value}: "
+        f"{ops_handoffs.title_of(handoff.target)} holds it (transcript {render.clean(found.id)})."
+    ]
+    if handoff.delivery and handoff.delivery.turns:
+        lines.append(f"  {found.carried} of {handoff.delivery.turns} turns stand before it.")
+    if report.proof:
+        lines.append(
+            f"  {report.proof.report.right} of {len(report.proof.report.results)} answers were right."
+        )
+    return "\n".join(lines)
+
+
+@handoff.command("validate")
+@click.argument("id")
+@answers(report_screen, exit_code=lambda report: 0 if report.is_proved else 1)
+def validate(frame: Frame, id: str) -> Report:
+    """Look at what the target holds, in its own records; exit code 1 if that proves nothing."""
+    return ops_handoffs.validate(frame.desk, id)
+
+
+def list_screen(found: list[Handoff]) -> str:
+    if not found:
+        return "No handoff was made yet. segue to AGENT makes one."
+    rows = [("id", "when", "from", "to", "state", "why")]
+    rows += [
+        (
+            one.id,
+            render.when(one.created_at),
+            one.source,
+            one.target,
+            one.state.value,
+            render.short(one.reason, 60),
+        )
+        for one in found
+    ]
+    return render.table(rows)
+
+
+@handoff.command("list")
+@click.option("--limit", default=20, show_default=True, type=click.IntRange(1), help="How many, at most.")
+@answers(list_screen)
+def list_(frame: Frame, limit: int) -> list[Handoff]:
+    """The handoffs that were made, the last first."""
+    return ops_handoffs.listed(frame.desk, limit)
+
+
+def show_screen(handoff: Handoff) -> str:
+    delivery, event = handoff.delivery, handoff.event
+    rows = [
+        ("Handoff", f"{handoff.id}, {handoff.state.value}"),
+        ("Session", handoff.session),
+        ("From", f"{ops_handoffs.title_of(handoff.source)}, transcript {handoff.transcript}"),
+        ("To", ops_handoffs.title_of(handoff.target)),
+        ("Why", handoff.reason),
+        ("When", f"{render.when(handoff.created_at)}, last changed {render.when(handoff.updated_at)}"),
+    ]
+    if delivery:
+        why = f" ({delivery.why})" if delivery.why else ""
+        rows.append(
+            ("How", f"{delivery.way.value}, {delivery.mode.value}{why}; started {delivery.attempts} times")
+        )
+        rows.append(("Sent", f"{delivery.tokens:,} tokens ({delivery.counter}), {delivery.turns} turns"))
+        rows.append(("Arrived", f"transcript {delivery.transcript}" if delivery.has_arrived else "not yet"))
+    size = render.size(handoff.package.stored) if handoff.package.context else "not packed yet"
+    rows.append(("Package", size))
+    if event:
+        kept = event.context_preservation
+        rows.append(("Kept", f"{kept.preservation_score:.0%} of what was attempted"))
+        rows += [("Lesson", lesson) for lesson in event.lessons]
+    rows += [("Not passed" if not n else "", item) for n, item in enumerate(handoff.not_passed)]
+    return f"{render.table(rows)}\nsegue show {handoff.id} --facts tells what became of every fact."
+
+
+@handoff.command("show")
+@click.argument("id")
+@answers(show_screen)
+def show(frame: Frame, id: str) -> Handoff:
+    """One handoff: where it stands, how it went, what it kept."""
+    return ops_handoffs.get(frame.desk, id)
+
+
+def cancelled_screen(handoff: Handoff) -> str:
+    return f"{render.mark('ok')} {handoff.id} is cancelled. Nothing of it has left this machine."
+
+
+@handoff.command("cancel")
+@click.argument("id")
+@answers(cancelled_screen)
+def cancel(frame: Frame, id: str) -> Handoff:
+    """Put a handoff aside that was prepared and not started."""
+    return ops_handoffs.cancel(frame.desk, id)
+
+
+@click.group()
+def history() -> None:
+    """What was handed over, to whom, and how it went."""
+
+
+def history_screen(found: list[Handoff]) -> str:
+    if not found:
+        return "Nothing was handed over yet. segue to AGENT does it."
+    rows = [("when", "from", "to", "state", "kept", "content", "why")]
+    for one in found:
+        kept = f"{one.event.context_preservation.preservation_score:.0%}" if one.event else "-"
+        satisfaction = one.event.outcome.user_satisfaction if one.event else None
+        content = f"{satisfaction:.0%}" if satisfaction is not None else "-"
+        rows.append(
+            (
+                render.when(one.created_at),
+                one.source,
+                one.target,
+                one.state.value,
+                kept,
+                content,
+                render.short(one.reason, 50),
+            )
+        )
+    return render.table(rows)
+
+
+@history.command("show")
+@click.option("--limit", default=10, show_default=True, type=click.IntRange(1), help="How many, at most.")
+@answers(history_screen)
+def history_show(frame: Frame, limit: int) -> list[Handoff]:
+    """The last handoffs: what set them off, what they kept, how content the person was."""
+    return ops_handoffs.listed(frame.desk, limit)
 
 
 @handoff.command("models")
@@ -75,4 +274,4 @@ def model_limits(arguments: tuple[str, ...]) -> dict[str, str]:
     return found
 
 
-COMMANDS = {"handoff": handoff}
+COMMANDS = {"handoff": handoff, "history": history}

@@ -1,0 +1,94 @@
+"""What Claude Code has in a folder: CLAUDE.md in all its places, MCP servers, skills, commands, permissions.
+
+It loads the files of every folder above the one it works in. AGENTS.md counts only where none of those folders has a
+CLAUDE.md, a .claude/CLAUDE.md or a CLAUDE.local.md; the person's own does not matter for that (seen with 2.1.325).
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from segue.agents import belongings as shared
+from segue.agents.belongings import Belongings, table
+
+MODES = {
+    "acceptEdits": shared.EDITS,
+    "bypassPermissions": "nothing is asked for",
+    "dontAsk": "what is not allowed is refused",
+    "auto": "calls are judged by a model",
+    "plan": shared.PLANS,
+}
+
+
+def belongings(env: Mapping[str, str], project: Path) -> Belongings:
+    home = env.get("HOME", "")
+    named = env.get("CLAUDE_CONFIG_DIR", "").split(",")[0].strip()
+    own = Path(named or f"{home}/.claude")
+    config = shared.settings_in(Path(named or home, ".claude.json"))
+    inside = shared.folders(project)
+    layers = [
+        *(
+            shared.settings_in(project / ".claude" / name)
+            for name in ("settings.local.json", "settings.json")
+        ),
+        shared.settings_in(own / "settings.json"),
+    ]
+    places = [own, *(folder / ".claude" for folder in inside)]
+    return Belongings(
+        instructions=tuple(_instructions(own, project, home)),
+        servers=shared.names(
+            table(config, "mcpServers"),
+            *(table(config, "projects", str(folder), "mcpServers") for folder in inside),
+            *(table(shared.settings_in(folder / ".mcp.json"), "mcpServers") for folder in inside),
+        ),
+        skills=shared.names(shared.skills_in(*(place / "skills" for place in places))),
+        commands=shared.names(*(shared.named_by_files(place / "commands", ".md") for place in places)),
+        agents=shared.names(*(shared.named_by_files(place / "agents", ".md") for place in places)),
+        permissions=shared.names(_permissions(layers)),
+    )
+
+
+def _instructions(own: Path, project: Path, home: str) -> Iterator[Path]:
+    mine = shared.instructions([own / "CLAUDE.md", *_rules(own / "rules")])
+    everywhere = shared.folders(project, beyond=True)
+    root = shared.folders(project)[0]
+    found: list[Path] = []
+    has_own = False
+    for folder in everywhere:
+        # The person's own folder may be one of those above.
+        place = folder / ".claude" if folder / ".claude" != own else None
+        before = [folder / "CLAUDE.md", *([place / "CLAUDE.md"] if place else [])]
+        marked = shared.instructions([*before, folder / "CLAUDE.local.md"], root)
+        rules = shared.instructions(_rules(place / "rules"), root) if place else []
+        has_own = has_own or bool(marked)
+        found += [path for path in marked if path in before]
+        found += [*rules, *(path for path in marked if path not in before)]
+    if not has_own:
+        found += shared.instructions((folder / "AGENTS.md" for folder in everywhere), root)
+    yield from shared.with_imports(mine, None, home)
+    yield from shared.with_imports(found, root)
+
+
+def _rules(folder: Path) -> Iterator[Path]:
+    """Rules that always count: not those that name paths they are for."""
+    for path in shared.files_in(folder, ".md"):
+        first, *lines = shared.content(path)[:5000].splitlines() or [""]
+        front = (
+            itertools.takewhile(lambda line: line.strip() != "---", lines) if first.strip() == "---" else ()
+        )
+        if not any(line.startswith("paths:") for line in front):
+            yield path
+
+
+def _permissions(layers: list[dict[str, Any]]) -> Iterator[str]:
+    found = [table(layer, "permissions") for layer in layers]
+    mode = next((one["defaultMode"] for one in found if isinstance(one.get("defaultMode"), str)), "")
+    if mode in MODES:
+        yield MODES[mode]
+    for key, what in (("allow", "allow calls"), ("deny", "deny calls"), ("ask", "ask before calls")):
+        count = sum(len(shared.texts(one.get(key))) for one in found)
+        if count:
+            yield f"{count} rule{'s' * (count != 1)} that {what}"

@@ -1,0 +1,234 @@
+"""Codex as the receiver of work: how it is started, and a conversation as a rollout that its own resume opens.
+
+A rollout tells most things twice: response items are what the model is given, events are what the person sees when
+the session is opened. Neither a model nor a sandbox is written down: Codex would take them up again, and another
+agent's are not its own.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import uuid
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from segue import clock, disk, places
+from segue.agents.codex import AGENT, FOLDERS
+from segue.agents.codex.parts import output_of
+from segue.agents.reading import decode, dict_of, text_of
+from segue.agents.starting import Launch, Start, Written
+from segue.clock import Moment
+from segue.conversation import Conversation, Speaker, ToolUse, Turn
+from segue.delivery import Mode
+from segue.errors import AgentError
+from segue.model import Source
+
+MAKER = "segue"
+"""What a rollout names as the program that it comes from: only such a one is ever taken away again."""
+FAILED = "tool call error: "
+"""How Codex begins the output of a tool that failed: it has no other place to say so."""
+UNTIMED = "1970-01-01T00:00:00.000000Z"
+"""For a conversation in which nothing tells the time."""
+
+_ID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+_NAME = re.compile(rf"rollout-[\dT-]+-({_ID.pattern})\.jsonl")
+_SERVER = re.compile(r"[A-Za-z0-9_-]+")
+_TOOLS = ("shell_tool", "multi_agent", "plugins", "apps")
+"""What brings tools and can be switched off. A version that does not know one of them passes over it."""
+_LARGEST_CONFIG = 1 << 20
+_LONGEST_FIRST_LINE = 1 << 20
+
+Record = dict[str, Any]
+
+
+# Starting
+
+
+def command(start: Start, env: Mapping[str, str]) -> Launch:
+    model = ("-m", start.model) if start.model else ()
+    options = (*(_only_answer(env) if start.is_question else ()), *model, *start.arguments)
+    resume = ("resume", start.resume) if start.resume else ()
+    if start.mode is Mode.OPEN:
+        prompt = ("--", _plain(start.prompt)) if start.prompt else ()
+        return Launch(argv=(start.program, *resume, *options, *prompt))
+    # With nobody there to be asked, Codex refuses a folder that is in no repository. The person chose this one.
+    unversioned = () if _is_versioned(start.project) else ("--skip-git-repo-check",)
+    # Older versions take options before `resume` only.
+    argv = (start.program, "exec", "--json", *unversioned, *options, *resume, "-")
+    return Launch(argv=argv, stdin=start.prompt)
+
+
+def _only_answer(env: Mapping[str, str]) -> Iterator[str]:
+    """Options that leave it nothing to change anything with."""
+    yield from ("-s", "read-only", "-c", 'approval_policy="never"')
+    for tool in _TOOLS:
+        yield from ("-c", f"features.{tool}=false")
+    for server in _servers(env):
+        yield from ("-c", f"mcp_servers.{server}.enabled=false")
+
+
+def _servers(env: Mapping[str, str]) -> list[str]:
+    """The names of the MCP servers that the person has set up. Each is switched off by name: an empty list overrides
+    nothing, and a name that is not set up is an error."""
+    import tomllib  # lazy: only questions need it
+
+    servers: dict[str, Any] = {}
+    with contextlib.suppress(AgentError, OSError, ValueError, RecursionError):
+        config = disk.read_file(_sessions(env).with_name("config.toml"), _LARGEST_CONFIG).decode()
+        servers = dict_of(tomllib.loads(config).get("mcp_servers"))
+    is_set_up = {name for name, server in servers.items() if {"command", "url"} & set(dict_of(server))}
+    return sorted(filter(_SERVER.fullmatch, is_set_up))
+
+
+def _plain(prompt: str) -> str:
+    """A prompt that is only a prompt: on a terminal, what begins with ! is run as a command."""
+    said = prompt.replace("\0", "\ufffd")
+    return f"\n{said}" if said.startswith("!") else said
+
+
+def _is_versioned(project: Path) -> bool:
+    return any(places.is_there(folder / ".git") for folder in (project, *project.parents))
+
+
+# Writing
+
+
+def new_id(seed: str) -> str:
+    return str(uuid.uuid5(uuid.NAMESPACE_OID, f"{MAKER}/{AGENT.name}/{seed}"))
+
+
+def write(
+    conversation: Conversation, id: str, project: Path, program: str, env: Mapping[str, str]
+) -> Written:
+    if not _ID.fullmatch(id):
+        raise AgentError(agent=AGENT.name, what=f"{id!r} is no id of a session")
+    sessions = _sessions(env)
+    began = next(_moments(conversation.turns), UNTIMED)
+    day, time = began[:10], began[11:19].replace(":", "-")
+    known = _kept(sessions, id)
+    path = known or sessions.joinpath(*day.split("-"), f"rollout-{day}T{time}-{id}.jsonl")
+    try:
+        records = _records(conversation, id, project.resolve(), began)
+        content = b"".join(msgspec.json.encode(record) + b"\n" for record in records)
+        if known is None:
+            disk.write_file(path, content)
+    except UnicodeEncodeError as error:
+        raise AgentError(agent=AGENT.name, what=f"{path} cannot be written: not all of it is text") from error
+    except OSError as error:
+        what = f"{path} cannot be written: {error.strerror or error}"
+        raise AgentError(agent=AGENT.name, what=what) from error
+    if known and not _begins_with(known, content):
+        what = f"{known} holds another conversation under this id; it was left as it is"
+        raise AgentError(agent=AGENT.name, what=what)
+    return Written(id=id, path=path)
+
+
+def _kept(sessions: Path, id: str) -> Path | None:
+    """The file of an id, wherever it is: for Codex an id stays where it was first seen."""
+    for folder, _, names in os.walk(sessions):
+        for name in names:
+            if name.endswith(f"-{id}.jsonl") and _NAME.fullmatch(name):
+                return Path(folder, name)
+    return None
+
+
+def _sessions(env: Mapping[str, str]) -> Path:
+    home = env.get("HOME", "")
+    root = env.get("CODEX_HOME") or (home and f"{home}/.codex")
+    if not root or "\0" in root:
+        raise AgentError(
+            agent=AGENT.name, what="neither HOME nor CODEX_HOME says where it keeps its sessions"
+        )
+    return Path(root, FOLDERS[0])
+
+
+def _begins_with(path: Path, content: bytes) -> bool:
+    """Whether a file is what was written: what the agent has added since is its own."""
+    with contextlib.suppress(OSError), disk.open_file(path) as file:
+        return file.read(len(content)) == content
+    return False
+
+
+def _records(conversation: Conversation, id: str, project: Path, began: Moment) -> Iterator[Record]:
+    about = {
+        "id": id,
+        "timestamp": began,
+        "cwd": places.as_text(project),
+        "originator": MAKER,
+        # The version whose form this is.
+        "cli_version": AGENT.tested,
+        "source": "cli",
+        **({"git": {"branch": conversation.branch}} if conversation.branch else {}),
+    }
+    yield _record("session_meta", about, began)
+    at = began
+    for turn in conversation.turns:
+        at = next(_moments([turn]), at)
+        for kind, payload in _payloads(turn):
+            yield _record(kind, payload, at)
+
+
+def _record(kind: str, payload: Record, at: Moment) -> Record:
+    return {"timestamp": at, "type": kind, "payload": payload}
+
+
+def _moments(turns: Iterable[Turn]) -> Iterator[Moment]:
+    for turn in turns:
+        with contextlib.suppress(ValueError):
+            if turn.at:
+                yield clock.moment(clock.parse(turn.at))
+
+
+def _payloads(turn: Turn) -> Iterator[tuple[str, Record]]:
+    is_person = turn.speaker is Speaker.PERSON
+    if turn.text:
+        shown = {"type": "user_message" if is_person else "agent_message", "message": turn.text}
+        yield "event_msg", shown | ({"images": []} if is_person else {})
+        part = {"type": "input_text" if is_person else "output_text", "text": turn.text}
+        yield (
+            "response_item",
+            {"type": "message", "role": "user" if is_person else "assistant", "content": [part]},
+        )
+    for use in turn.uses:
+        called = {"type": "function_call", "name": use.tool, "call_id": use.id}
+        yield "response_item", called | {"arguments": msgspec.json.encode(use.arguments).decode()}
+        yield "response_item", {"type": "function_call_output", "call_id": use.id, "output": _output(use)}
+
+
+def _output(use: ToolUse) -> str:
+    is_told = not use.is_error or output_of(use.result).is_error
+    return use.result if is_told else FAILED + use.result
+
+
+# Taking away
+
+
+def discard(source: Source, program: str, env: Mapping[str, str]) -> Launch | None:
+    """Remove one rollout that Segue made. What Codex's own index says of it does no harm: it goes by the files."""
+    path, sessions = Path(source.path), _sessions(env)
+    named = _NAME.fullmatch(path.name)
+    try:
+        if not named or not path.parent.resolve().is_relative_to(sessions.resolve()):
+            raise AgentError(agent=AGENT.name, what=f"{path} is no session of its own; it was left as it is")
+        if _maker_of(source) != (named[1], MAKER):
+            raise AgentError(agent=AGENT.name, what=f"{path} was not made by Segue; it was left as it is")
+        path.unlink()
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        what = f"{path} cannot be removed: {error.strerror or error}"
+        raise AgentError(agent=AGENT.name, what=what) from error
+    return None
+
+
+def _maker_of(source: Source) -> tuple[str, str]:
+    """The id and the program that a rollout names in its first line."""
+    with disk.open_file(Path(source.path)) as file:
+        line = file.readline(_LONGEST_FIRST_LINE)
+    about = dict_of((decode(line) or {}).get("payload"))
+    return text_of(about.get("id")), text_of(about.get("originator"))

@@ -1,0 +1,235 @@
+"""Gemini CLI as the receiver of work: how it is started, and a conversation as a file that its own resume opens.
+
+Whatever is said to it, it searches for references to files (`@name`, anywhere in the text) and for commands (`/name`,
+at the start): it reads what they name, or runs it, before the model sees a word. A brief is full of such words and
+means none of them. So they are said with a backslash before them, the program's own sign for a sign that stands for
+itself; the model reads the backslash too.
+
+It gives its files names that end in the first eight characters of an id, and beside a session that it is resumed with
+it leaves an empty one of that name. At its next start it clears away what is empty, and with it all that ends alike:
+the session too. So ours bear the whole id, and `tidy` removes the empty file beside a session of its own.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import re
+import uuid
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from segue import clock, disk
+from segue.agents.gemini import AGENT, FOLDER, parts, read
+from segue.agents.gemini.slugs import claim
+from segue.agents.reading import decode, source_of
+from segue.agents.starting import Launch, Start, Written
+from segue.clock import Moment
+from segue.conversation import Conversation, Speaker, ToolUse, Turn
+from segue.delivery import Mode
+from segue.errors import AgentError
+from segue.model import EntryKind, Origin, Source
+from segue.text import begun
+
+MAKER = "segue"
+"""What the first line names as its maker: only such a session is ever taken away again."""
+UNTIMED = "1970-01-01T00:00:00.000000Z"
+"""For a conversation in which nothing tells the time."""
+NO_TOOLS = Path(__file__).with_name("no_tools.toml")
+SHOWN = 400
+"""How much of a result the program shows when the session is opened. The model gets all of it."""
+
+_ID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+_NAME = re.compile(rf"session-\d{{4}}-\d\d-\d\dT\d\d-\d\d-({_ID.pattern})\.jsonl")
+_REFERENCE = re.compile(r"(?<!\\)@(?=[^ \t\n\r,;!?()\[\]{}])")
+_LEFT_OUT = ("/", "?", "<session_context>", "<hook_context>")
+"""What a message in the person's place begins with if the program itself, on resuming, takes it for none of theirs."""
+_LONGEST_FIRST_LINE = 1 << 20
+
+Record = dict[str, Any]
+
+
+# Starting
+
+
+def command(start: Start, env: Mapping[str, str]) -> Launch:
+    known = ("--resume", start.resume) if start.resume else ()
+    new = ("--session-id", start.id) if start.id and not start.resume else ()
+    model = ("--model", start.model) if start.model else ()
+    only_answer = ("--policy", str(NO_TOOLS)) if start.is_question else ()
+    argv = (start.program, *known, *new, *model, *only_answer, *start.arguments)
+    if start.mode is Mode.OPEN:
+        prompt = (f"--prompt-interactive={spoken(start.prompt)}",) if start.prompt else ()
+        return Launch(argv=(*argv, *prompt))
+    return Launch(argv=(*argv, "--output-format", "stream-json"), stdin=spoken(start.prompt))
+
+
+def spoken(prompt: str) -> str:
+    """What is really said, and so what its transcript holds, for the words of a prompt to stand for themselves."""
+    plain = _REFERENCE.sub(r"\\@", prompt.replace("\0", "\N{REPLACEMENT CHARACTER}"))
+    return plain.replace("/", r"\/", 1) if plain.lstrip().startswith("/") else plain
+
+
+# Writing
+
+
+def new_id(seed: str) -> str:
+    return str(uuid.uuid5(uuid.NAMESPACE_OID, f"{MAKER}/{AGENT.name}/{seed}"))
+
+
+def write(
+    conversation: Conversation, id: str, project: Path, program: str, env: Mapping[str, str]
+) -> Written:
+    if not _ID.fullmatch(id):
+        raise AgentError(agent=AGENT.name, what=f"{id!r} is no id of a session")
+    root = _root(env)
+    began = next(_moments(conversation.turns), UNTIMED)
+    try:
+        folder = project.resolve()
+        content = b"".join(_line(record) for record in _records(conversation, id, folder, began))
+        chats = root / "tmp" / claim(root, folder) / "chats"
+        known = next(iter(sorted(chats.glob(f"session-*-{id}.jsonl"))), None)
+        path = known or chats / f"session-{began[:16].replace(':', '-')}-{id}.jsonl"
+        if known is None:
+            disk.write_file(path, content)
+    except OSError as error:
+        what = f"no session can be written below {root}: {error.strerror or error}"
+        raise AgentError(agent=AGENT.name, what=what) from error
+    if known and not _begins_with(known, content):
+        what = f"{known} holds another conversation under this id; it was left as it is"
+        raise AgentError(agent=AGENT.name, what=what)
+    return Written(id=id, path=path)
+
+
+def _root(env: Mapping[str, str]) -> Path:
+    home = env.get("GEMINI_CLI_HOME") or env.get("HOME")
+    if not home or "\0" in home:
+        what = "neither HOME nor GEMINI_CLI_HOME says where it keeps its sessions"
+        raise AgentError(agent=AGENT.name, what=what)
+    return Path(home, FOLDER)
+
+
+def _begins_with(path: Path, content: bytes) -> bool:
+    """Whether a file is what was written: what the agent has added since is its own."""
+    with contextlib.suppress(OSError), disk.open_file(path) as file:
+        return file.read(len(content)) == content
+    return False
+
+
+def _line(record: Record) -> bytes:
+    return msgspec.json.encode(record) + b"\n"
+
+
+def _records(conversation: Conversation, id: str, project: Path, began: Moment) -> Iterator[Record]:
+    # No `lastUpdated`: the program counts from it how long a session has lain about, and clears away old ones.
+    yield {
+        "sessionId": id,
+        "projectHash": hashlib.sha256(str(project).encode(errors="surrogateescape")).hexdigest(),
+        "startTime": _time(began),
+        "kind": "main",
+        "madeBy": MAKER,
+        **({"summary": conversation.title} if conversation.title else {}),
+    }
+    at = began
+    for number, turn in enumerate(conversation.turns, 1):
+        at = next(_moments([turn]), at)
+        name = str(uuid.uuid5(uuid.UUID(id), str(number)))
+        said = _person(turn) if turn.speaker is Speaker.PERSON else _agent(turn, _time(at))
+        yield {"id": name, "timestamp": _time(at), **said}
+
+
+def _moments(turns: Iterable[Turn]) -> Iterator[Moment]:
+    for turn in turns:
+        with contextlib.suppress(ValueError):
+            if turn.at:
+                yield clock.moment(clock.parse(turn.at))
+
+
+def _time(at: Moment) -> str:
+    """As the program writes it: to the millisecond."""
+    return at[:23] + "Z"
+
+
+def _person(turn: Turn) -> Record:
+    part: Record = {"text": turn.text}
+    shown = {} if _is_plain(turn.text) else {"displayContent": [{"text": turn.text}]}
+    if turn.text.strip().startswith(_LEFT_OUT):
+        part["thought"] = False  # says nothing new to the model, and keeps the program from leaving it out
+    return {"type": "user", "content": [part], **shown}
+
+
+def _is_plain(text: str) -> bool:
+    """Whether it is plain that the person typed it: some words are taken for the program's own."""
+    read = [(entry.kind, entry.text) for entry in parts.user_texts([{"text": text}], None, Origin.HUMAN)]
+    return read == [(EntryKind.PROMPT, text)] and not text.strip().startswith(_LEFT_OUT)
+
+
+def _agent(turn: Turn, at: str) -> Record:
+    model = {"model": turn.model} if turn.model else {}
+    calls = {"toolCalls": [_call(use, at) for use in turn.uses]} if turn.uses else {}
+    return {"type": "gemini", "content": turn.text, "thoughts": [], **model, **calls}
+
+
+def _call(use: ToolUse, at: str) -> Record:
+    answer = {"error" if use.is_error else "output": use.result}
+    return {
+        "id": use.id,
+        "name": use.tool,
+        "args": use.arguments,
+        "result": [{"functionResponse": {"id": use.id, "name": use.tool, "response": answer}}],
+        "status": "error" if use.is_error else "success",
+        "timestamp": at,
+        "resultDisplay": begun(use.result, SHOWN),
+        "displayName": use.tool,
+        "description": "",
+        "renderOutputAsMarkdown": False,
+    }
+
+
+# Taking away
+
+
+def discard(source: Source, program: str, env: Mapping[str, str]) -> Launch | None:
+    """Remove one session that Segue made, and nothing beside it."""
+    path, root = Path(source.path), _root(env)
+    named = _NAME.fullmatch(path.name)
+    try:
+        if not named or not path.parent.resolve().is_relative_to((root / "tmp").resolve()):
+            raise AgentError(agent=AGENT.name, what=f"{path} is no session of its own; it was left as it is")
+        with disk.open_file(path) as file:
+            about = decode(file.readline(_LONGEST_FIRST_LINE)) or {}
+        if about.get("madeBy") != MAKER or about.get("sessionId") != named[1]:
+            raise AgentError(agent=AGENT.name, what=f"{path} was not made by Segue; it was left as it is")
+        path.unlink()
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        what = f"{path} cannot be removed: {error.strerror or error}"
+        raise AgentError(agent=AGENT.name, what=what) from error
+    return None
+
+
+def tidy(id: str, env: Mapping[str, str]) -> None:
+    """Remove the empty files that the program left beside a session, when it was resumed."""
+    if not _ID.fullmatch(id):
+        return
+    for chats in {path.parent for path in (_root(env) / "tmp").glob(f"*/chats/session-*-{id[:8]}*.jsonl")}:
+        named = [source_of(AGENT.name, path) for path in chats.glob(f"session-*-{id[:8]}*.jsonl")]
+        holds = {source.path: _holds(source, id) for source in named if source}
+        if True in holds.values():
+            for path in (path for path, is_held in holds.items() if is_held is False):
+                with contextlib.suppress(OSError):
+                    Path(path).unlink()
+
+
+def _holds(source: Source, id: str) -> bool | None:
+    """Whether a file holds anything of this session; None where it is of another."""
+    reading = read(source)
+    try:
+        has_words = any(entry.kind is not EntryKind.NOTE for entry in reading)
+    except AgentError:
+        return None
+    return has_words if reading.learned.get("id") == id else None

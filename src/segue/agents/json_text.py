@@ -1,0 +1,153 @@
+"""Changing a JSON file of another program as a careful person would: at one place, with every other byte as it was.
+
+Reading it, changing the value and writing that anew would lose how its owner laid it out. So the text itself is
+changed, in its own style: what is added looks like what stands beside it.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+BLANK = re.compile(r"[ \t\r\n]*+")
+USUAL_INDENT = "  "
+MARK = "\ufeff"
+"""Some editors start a file with it; no JSON has it inside."""
+
+Path = Sequence[str | int]
+
+
+class Part(NamedTuple):
+    """A member of an object or an item of a list: where it stands, and where its value does."""
+
+    key: str | int
+    start: int
+    value: int
+    end: int
+
+
+def parse(text: str) -> Any:
+    """What the text says; a ValueError tells where it is no JSON."""
+    try:
+        return json.loads(text.removeprefix(MARK))
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
+
+
+def append(text: str, path: Sequence[str], item: Any) -> str:
+    """The text with one more item in the list at a path; what is missing on the way there is made."""
+    at, depth = _root(text), 0
+    for key in path:
+        part = _part(text, at, key)
+        if part is None:
+            break
+        at, depth = part.value, depth + 1
+    missing = path[depth:]
+    _expect(text, at, "{" if missing else "[", path[:depth])
+    value = [item] if missing else item
+    for key in reversed(missing[1:]):
+        value = {key: value}
+    indent = _indent(text)
+    said = json.dumps(value, indent=indent, ensure_ascii=False)
+    if indent:
+        said = said.replace("\n", _newline(text) + indent * (depth + 1))
+    return _with(text, at, depth, f"{json.dumps(missing[0])}: {said}" if missing else said)
+
+
+def remove(text: str, path: Path) -> str:
+    """The text without what stands at a path, nor what would be left empty by that."""
+    *above, key = path
+    at = _root(text)
+    for step in above:
+        part = _part(text, at, step)
+        if part is None:
+            return text
+        at = part.value
+    parts = _parts(text, at)
+    index = max((n for n, part in enumerate(parts) if part.key == key), default=None)
+    if index is None:
+        return text
+    if len(parts) == 1:
+        return remove(text, above) if above else text[: at + 1] + text[_close(text, at) :]
+    if index:
+        return text[: parts[index - 1].end] + text[parts[index].end :]
+    return text[: parts[0].start] + text[parts[1].start :]
+
+
+def _with(text: str, at: int, depth: int, said: str) -> str:
+    """Something more at the end of the object or list that starts there."""
+    parts = _parts(text, at)
+    if parts:
+        last = parts[-1]
+        before = text[: last.start]
+        blank = before[len(before.rstrip()) :]
+        return text[: last.end] + "," + blank + said + text[last.end :]
+    indent, newline = _indent(text), _newline(text)
+    if indent:
+        said = newline + indent * (depth + 1) + said + newline + indent * depth
+    return text[: at + 1] + said + text[_close(text, at) :]
+
+
+def _parts(text: str, at: int) -> list[Part]:
+    """What is in the object or list that starts there; nothing in what is neither."""
+    found: list[Part] = []
+    if text[at] not in "{[":
+        return found
+    is_object, decode = text[at] == "{", json.JSONDecoder().raw_decode
+    at = _skip(text, at + 1)
+    while text[at] not in "}]":
+        key: str | int
+        start = value = at
+        if is_object:
+            key, at = decode(text, at)
+            value = _skip(text, _skip(text, at) + 1)
+        else:
+            key = len(found)
+        _, end = decode(text, value)
+        found.append(Part(key, start, value, end))
+        at = _skip(text, end)
+        if text[at] == ",":
+            at = _skip(text, at + 1)
+    return found
+
+
+def _part(text: str, at: int, key: str | int) -> Part | None:
+    """Of several members with one name the last counts, as it does for every reader."""
+    return next((part for part in reversed(_parts(text, at)) if part.key == key), None)
+
+
+def _close(text: str, at: int) -> int:
+    return json.JSONDecoder().raw_decode(text, at)[1] - 1
+
+
+def _root(text: str) -> int:
+    at = _skip(text, int(text.startswith(MARK)))
+    _expect(text, at, "{", ())
+    return at
+
+
+def _expect(text: str, at: int, sign: str, path: Sequence[str]) -> None:
+    if text[at] != sign:
+        where = f"'{'.'.join(path)}'" if path else "the whole"
+        raise ValueError(f"{where} is no {'object' if sign == '{' else 'list'}")
+
+
+def _skip(text: str, at: int) -> int:
+    blank = BLANK.match(text, at)
+    return blank.end() if blank else at
+
+
+def _newline(text: str) -> str:
+    return "\r\n" if "\r\n" in text else "\n"
+
+
+def _indent(text: str) -> str | None:
+    """How far the first member stands from the left; None where all is on one line."""
+    root = _root(text)
+    parts = _parts(text, root)
+    if not parts:
+        return USUAL_INDENT
+    _, newline, indent = text[root + 1 : parts[0].start].rpartition("\n")
+    return indent.strip("\r") or USUAL_INDENT if newline else None

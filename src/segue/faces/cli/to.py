@@ -1,0 +1,271 @@
+"""`segue to` and `segue back`: take the work to another agent, and home again."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import click
+from msgspec import Struct
+
+from segue.delivery import Mode, Way
+from segue.errors import BadInput
+from segue.faces import render
+from segue.faces.cli.frame import Frame, answers
+from segue.model import Fate, Handoff, Preserve
+from segue.ops import handoffs, planning, returning
+from segue.ops.handoffs import Handed
+from segue.ops.planning import Order, Plan
+
+WAYS = {
+    Way.RESUME: "its own conversation goes on",
+    Way.NATIVE: "the conversation in its own format, opened by its own resume",
+    Way.PROMPT: "the brief as the first message of a fresh run",
+}
+FEW = 12
+
+
+class Shown(Struct, frozen=True):
+    """What is told at the end: a plan that was only looked at, or how a handoff went."""
+
+    plan: Plan | None = None
+    handed: Handed | None = None
+
+
+def plan_screen(plan: Plan, command: str) -> str:
+    made, source = plan.made, plan.source
+    counts = {fate: made.receipt.count(fate) for fate in Fate}
+    rows = [
+        ("Work", render.short(plan.work.session.title, 90)),
+        ("From", f"{plan.source_title}, transcript {source.id}"),
+        ("To", f"{plan.target_title}, vendor {plan.vendor}"),
+        ("How", f"{plan.way.value}: {WAYS[plan.way]}" + (f" ({plan.why})" if plan.why else "")),
+        ("Sent", _sent(plan)),
+        (
+            "Facts",
+            f"{counts[Fate.PASSED]} passed, {counts[Fate.RECOVERABLE]} can be looked up, "
+            f"{counts[Fate.NOT_PASSED]} not passed; {render.plural(plan.redacted, 'secret')} replaced",
+        ),
+    ]
+    if plan.instructions:
+        rows.append(("Along", ", ".join(name for name, _ in plan.instructions)))
+    rows += [("Not passed" if not n else "", item) for n, item in enumerate(plan.not_passed[:FEW])]
+    rows += [("Changed" if not n else "", item) for n, item in enumerate(plan.drift[:FEW])]
+    return f"{render.table(rows)}\n{command}"
+
+
+def _sent(plan: Plan) -> str:
+    turns = len(plan.conversation.turns)
+    parts = [f"brief {plan.made.brief.tokens:,}"]
+    if turns:
+        parts.append(render.plural(turns, "turn") + " of the conversation")
+    if plan.way is Way.RESUME:
+        parts.append("what it holds already")
+    cost = f", ${plan.cost_usd:.2f} to read once" if plan.cost_usd is not None else ", price not known"
+    return f"{plan.tokens:,} tokens ({', '.join(parts)}; {plan.counter}){cost}"
+
+
+def handed_screen(handed: Handed) -> str:
+    handoff, found, delivery = handed.handoff, handed.arrival, handed.handoff.delivery
+    title = handoffs.title_of(handoff.target)
+    lines = []
+    if found.reply and delivery and delivery.mode is Mode.HEADLESS:
+        lines += [render.clean(found.reply.strip()), ""]
+    lines.append(f"{render.mark('ok')} {title} has the work (handoff {handoff.id}).")
+    turns = delivery.turns if delivery else 0
+    carried = f", and {found.carried} of the {turns} turns before it" if turns else ""
+    lines.append(
+        f"  Read back from its transcript {render.clean(found.id)}: the brief, word for word{carried}."
+    )
+    if handed.proof:
+        report = handed.proof.report
+        lines.append(f"  Asked first: {report.right} of {len(report.results)} answers were right.")
+        for graded in report.results:
+            sign = render.mark("ok" if graded.is_right else "problem")
+            lines.append(f"  {sign} {render.clean(graded.probe.question)}")
+        if handed.proof.missing:
+            lines.append("  What it did not know was said to it once more.")
+    if handoff.returns:
+        lines.append("  What was done meanwhile is listed there as said, not as checked.")
+    else:
+        lines.append(
+            f"  segue show {handoff.id} tells what was passed · segue back returns to "
+            f"{handoffs.title_of(handoff.source)}"
+        )
+    return "\n".join(lines)
+
+
+def _screen(shown: Shown) -> str:
+    if shown.plan is not None:
+        target = shown.plan.target.name
+        return plan_screen(shown.plan, f"Nothing was sent. segue to {render.clean(target)} does it.")
+    return handed_screen(shown.handed) if shown.handed else ""
+
+
+def _data(shown: Shown) -> Any:
+    if shown.plan is not None:
+        plan = shown.plan
+        return {
+            "session": plan.work.session.id,
+            "source": plan.source.agent,
+            "transcript": plan.source.id,
+            "target": str(plan.target),
+            "vendor": plan.vendor,
+            "way": plan.way,
+            "why": plan.why,
+            "tier": plan.tier,
+            "tokens": plan.tokens,
+            "counter": plan.counter,
+            "cost_usd": plan.cost_usd,
+            "turns": len(plan.conversation.turns),
+            "turns_left_out": plan.dropped,
+            "secrets_replaced": plan.redacted,
+            "instructions": [name for name, _ in plan.instructions],
+            "not_passed": plan.not_passed,
+            "drift": plan.drift,
+            "needs_consent": not plan.is_allowed,
+            "brief": plan.made.brief,
+        }
+    handed = shown.handed
+    return {"handoff": handed.handoff, "arrival": handed.arrival, "proof": handed.proof} if handed else None
+
+
+def mode_of(frame: Frame, headless: bool) -> Mode:
+    """A person's terminal, or nobody: that is never guessed."""
+    if headless:
+        return Mode.HEADLESS
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        raise BadInput(
+            what="There is no terminal to open the agent in.",
+            next="segue to AGENT --headless runs it to the end",
+        )
+    return Mode.OPEN
+
+
+def asking(frame: Frame, yes: bool) -> handoffs.May:
+    """How the person is asked whether a handoff may go to a vendor."""
+
+    def may(handoff: Handoff) -> bool:
+        if yes:
+            return True
+        if not sys.stdin.isatty():
+            return False
+        frame.say(going_screen(handoff, handoffs.vendor_of(frame.desk, handoff.target)))
+        return click.confirm("Let this project's context go there?", default=False, err=True)
+
+    return may
+
+
+def going_screen(handoff: Handoff, vendor: str) -> str:
+    delivery = handoff.delivery
+    title = handoffs.title_of(handoff.target)
+    if delivery is None:
+        return f"To {title}."
+    cost = f", ${delivery.cost_usd:.2f} to read once" if delivery.cost_usd is not None else ""
+    return (
+        f"{title} is of another vendor ({vendor}), and nothing of this project has gone there yet.\n"
+        f"{delivery.tokens:,} tokens would go ({WAYS[delivery.way]}{cost}), "
+        f"with {render.plural(delivery.redacted, 'secret')} replaced. segue show {handoff.id} --facts lists them."
+    )
+
+
+def _shared(function: Callable[..., Any]) -> Callable[..., Any]:
+    for option in (
+        click.option("--session", metavar="ID", help="Another session than this folder's."),
+        click.option("--anyway", is_flag=True, help="Also to an agent that says it is at its limit."),
+        click.option("--yes", "-y", is_flag=True, help="Let the context go to the vendor without asking."),
+        click.option("--dry-run", is_flag=True, help="Show what would go where, and do nothing."),
+        click.option(
+            "--headless", is_flag=True, help="Run the agent to the end, with nobody at the terminal."
+        ),
+        click.option("--reason", metavar="TEXT", default="", help="Why, for the record and the next agent."),
+    ):
+        function = option(function)
+    return function
+
+
+@click.command()
+@click.argument("target", metavar="AGENT[:MODEL]")
+@click.argument("arguments", nargs=-1, type=click.UNPROCESSED, metavar="[-- ARGUMENT...]")
+@click.option(
+    "--preserve", type=click.Choice([level.value for level in Preserve]), help="How much is carried."
+)
+@click.option("--budget", metavar="TOKENS", type=int, help="How long the brief may be.")
+@click.option("--way", type=click.Choice([Way.NATIVE.value, Way.PROMPT.value]), help="How it is delivered.")
+@click.option("--prove", is_flag=True, help="Ask a throw-away copy what it knows first; costs tokens.")
+@_shared
+@answers(_screen, data=_data)
+def to(
+    frame: Frame,
+    target: str,
+    arguments: tuple[str, ...],
+    preserve: str | None,
+    budget: int | None,
+    way: str | None,
+    prove: bool,
+    session: str | None,
+    anyway: bool,
+    yes: bool,
+    dry_run: bool,
+    headless: bool,
+    reason: str,
+) -> Shown:
+    """Continue this folder's work in another agent, or in another model of the same: AGENT, AGENT:MODEL, or a model.
+
+    On a terminal the agent opens with the work in it; --headless runs it to the end. What comes after -- goes to
+    the agent's own program. The first time that a project's context would go to a vendor, you are asked.
+    """
+    refuse_words(arguments)
+    order = Order(
+        to=target,
+        mode=Mode.HEADLESS if dry_run else mode_of(frame, headless),
+        reason=reason,
+        preserve=Preserve(preserve) if preserve else None,
+        budget=budget,
+        way=Way(way) if way else None,
+        session=session,
+        arguments=arguments,
+        prove=prove,
+        anyway=anyway,
+    )
+    if dry_run:
+        return Shown(plan=planning.plan(frame.desk, order))
+    return Shown(handed=handoffs.hand_over(frame.desk, order, may=asking(frame, yes), tell=frame.say))
+
+
+def refuse_words(arguments: tuple[str, ...]) -> None:
+    """What goes to the agent's program are options: a word there would be taken for something said."""
+    if arguments and not arguments[0].startswith("-"):
+        raise BadInput(
+            what=f"'{arguments[0]}' is not understood: one agent is named, and options of its program come after --.",
+            next="segue to AGENT --reason 'what it should know'",
+        )
+
+
+@click.command()
+@_shared
+@answers(_screen, data=_data)
+def back(
+    frame: Frame,
+    session: str | None,
+    anyway: bool,
+    yes: bool,
+    dry_run: bool,
+    headless: bool,
+    reason: str,
+) -> Shown:
+    """Return to the agent that the work came from: its own conversation goes on, with what happened meanwhile."""
+    order = Order(
+        to="back",
+        mode=Mode.HEADLESS if dry_run else mode_of(frame, headless),
+        reason=reason,
+        session=session,
+        anyway=anyway,
+    )
+    if dry_run:
+        return Shown(plan=returning.plan(frame.desk, order))
+    return Shown(handed=returning.come_back(frame.desk, order, may=asking(frame, yes), tell=frame.say))
+
+
+COMMANDS = {"to": to, "back": back}

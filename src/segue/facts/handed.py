@@ -1,0 +1,32 @@
+"""A handoff that an agent was given: of its words only the person's are taken for the person's. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from segue.briefs import HEADING, HUMAN, TITLES
+
+FIRST_LINE = re.compile(rf"\s*{re.escape(HEADING)} (h-[0-9a-z]{{12}})\n")
+DATA = re.compile(r"^<<<data [0-9a-f]+\n.*?^[0-9a-f]+ data>>>$", re.DOTALL | re.MULTILINE)
+SECTION = re.compile(r"^## (.+)\n((?:- .*\n(?:  .*\n|\n(?=  ))*)+)", re.MULTILINE)
+ITEM = re.compile(r"^- ((?:.*\n)(?:  .*\n|\n(?=  ))*)", re.MULTILINE)
+NUMBER = re.compile(r"^\[\d+\] ")
+"""What says in which order things were said."""
+KINDS = {TITLES[name]: name for name in HUMAN}
+
+
+def id_in(text: str) -> str:
+    """The handoff that a message is; empty for any other message."""
+    found = FIRST_LINE.match(text)
+    return found.group(1) if found else ""
+
+
+def words_in(text: str) -> Iterator[tuple[str, str]]:
+    """What the person said before, as the handoff tells it: kind of fact and words, in order."""
+    said = DATA.sub("", text)
+    for section in SECTION.finditer(said):
+        kind = KINDS.get(section.group(1))
+        if kind is not None:
+            for item in ITEM.finditer(section.group(2)):
+                yield kind, NUMBER.sub("", re.sub(r"\n {2}", "\n", item.group(1)).strip())

@@ -1,0 +1,123 @@
+"""What the target really holds: read back from its own records. A process that started proves nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from msgspec import Struct
+
+from segue import agents, prompt
+from segue.agents import scanning
+from segue.conversation import Conversation
+from segue.errors import AgentError
+from segue.model import Ending, Entry, EntryKind, Origin, Source
+
+
+class Sought(Struct, frozen=True):
+    """What to look for, and where."""
+
+    agent: str
+    """The agent whose transcript it will be."""
+    handoff: str
+    project: Path
+    since: int
+    """Transcripts that were last changed before this moment (in nanoseconds) are not looked at."""
+    text: str
+    """What was said."""
+    path: str = ""
+    """Where it should be, if that is known."""
+    part: str = ""
+
+
+class Arrival(Struct, frozen=True):
+    """What was found."""
+
+    source: Source | None = None
+    id: str = ""
+    """Of the transcript."""
+    has_handoff: bool = False
+    """Whether the target has recorded what was said to it."""
+    is_whole: bool = False
+    """Whether that is, word for word, what was said."""
+    carried: int = 0
+    """Of the turns that were carried along, how many stand before it."""
+    ending: Ending = Ending.OPEN
+    reply: str = ""
+    """What the agent said last, after it."""
+
+    @property
+    def is_there(self) -> bool:
+        return self.has_handoff and self.is_whole
+
+
+def look(sought: Sought, env: Mapping[str, str], conversation: Conversation | None = None) -> Arrival:
+    """Look through what the target has left since it was started."""
+    for source in _candidates(sought, env):
+        try:
+            found = _read(source, sought, conversation or Conversation())
+        except AgentError:
+            continue
+        if found.has_handoff:
+            return found
+    return Arrival()
+
+
+def state_of_files(sought: Sought, env: Mapping[str, str]) -> tuple[tuple[str, str, int, int], ...]:
+    """What changes whenever the target writes something down."""
+    return tuple((one.path, one.part, one.size, one.stamp) for one in _candidates(sought, env))
+
+
+def _candidates(sought: Sought, env: Mapping[str, str]) -> list[Source]:
+    found = [
+        source
+        for source in agents.reader(sought.agent).find(env, [sought.project])
+        if source.stamp >= sought.since or _is_named(source, sought)
+    ]
+    return sorted(found, key=lambda source: (not _is_named(source, sought), -source.stamp))
+
+
+def _is_named(source: Source, sought: Sought) -> bool:
+    return bool(sought.path) and source.path == sought.path and source.part == sought.part
+
+
+def _read(source: Source, sought: Sought, conversation: Conversation) -> Arrival:
+    reading = agents.reader(source.agent).read(source)
+    mark = prompt.marker(sought.handoff)
+    before: set[str] = set()
+    held, reply, ending = "", "", Ending.OPEN
+    for entry in reading:
+        if entry.kind is EntryKind.PROMPT and entry.text.lstrip().startswith(mark):
+            held, reply, ending = entry.text, "", Ending.OPEN
+        elif not held:
+            before.add(_plain(entry.text))
+        else:
+            ending = scanning.ending_after(ending, entry)
+            if entry.kind is EntryKind.REPLY and entry.origin is Origin.ASSISTANT and entry.text.strip():
+                reply = entry.text
+    texts = (text for turn in conversation.turns if (text := _plain(turn.text)))
+    return Arrival(
+        source=source,
+        id=str(reading.learned.get("id", "")),
+        has_handoff=bool(held),
+        is_whole=_plain(held) == _plain(sought.text),
+        carried=sum(text in before for text in texts),
+        ending=ending,
+        reply=reply,
+    )
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.split())
+
+
+def since(source: Source, handoff: str) -> Iterator[Entry]:
+    """What happened in a transcript after a handoff was read: all of it where it never was."""
+    mark = prompt.marker(handoff)
+    entries = list(agents.reader(source.agent).read(source))
+    starts = [
+        number
+        for number, entry in enumerate(entries)
+        if entry.kind is EntryKind.PROMPT and entry.text.lstrip().startswith(mark)
+    ]
+    yield from entries[starts[0] + 1 :] if starts else entries

@@ -1,0 +1,28 @@
+"""What came of a handoff, from what its target left behind: for the event that every handoff leaves."""
+
+from __future__ import annotations
+
+from segue.event import HandoffEvent
+from segue.facts.tracker import derive
+from segue.model import Handoff
+from segue.ops import arrival, events, records
+from segue.ops.arrival import Arrival
+from segue.ops.desk import Desk
+from segue.ops.warm import Meaning
+from segue.probes import Report
+from segue.store import SESSION
+
+
+def of(desk: Desk, handoff: Handoff, found: Arrival, report: Report | None) -> HandoffEvent | None:
+    """The event with how it went so far; None where there is none to begin with."""
+    if handoff.event is None or found.source is None:
+        return handoff.event
+    since = list(arrival.since(found.source, handoff.id))
+    return events.finish(
+        handoff.event,
+        records.receipt_of(desk, handoff),
+        facts_after=derive(since, Meaning(found.source.agent)),
+        report=report,
+        satisfaction=desk.shared.get(SESSION, handoff.session).satisfaction,
+        tokens=handoff.delivery.tokens if handoff.delivery else 0,
+    )

@@ -1,0 +1,363 @@
+"""What a handoff would be: who gets what, in which way, for how many tokens. Nothing is written or started here."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from msgspec import Struct
+
+from segue import agents, budget, carry, drift, places, prices, redact, tokens
+from segue.agents import belongings
+from segue.conversation import Conversation
+from segue.delivery import Mode, Way
+from segue.errors import AtLimit, NotFound, NotInstalled, Refused
+from segue.model import (
+    Agent,
+    Fact,
+    Handoff,
+    HandoffState,
+    Limit,
+    Preserve,
+    Relation,
+    Scope,
+    SessionStatus,
+    Tier,
+    Tokens,
+    Transcript,
+    Trigger,
+    Usage,
+)
+from segue.ops import briefs, consent, limits, models, records, redaction, sessions, status, worktree
+from segue.ops.briefs import Made, Wish
+from segue.ops.desk import Desk
+from segue.ops.found import Work
+from segue.ops.models import Address
+from segue.ops.warm import Warm
+from segue.redact import allowing
+
+SHORT = 2000
+"""The brief's budget for whoever has the conversation already."""
+FULLEST = 0.75
+"""A context that would be fuller than this is not gone on with."""
+PASSES_CONVERSATION = (Tier.FULL, Tier.SELECTIVE)
+
+
+class Order(Struct, frozen=True, kw_only=True):
+    """What the person asks for."""
+
+    to: str
+    mode: Mode = Mode.OPEN
+    reason: str = ""
+    preserve: Preserve | None = None
+    budget: int | None = None
+    """How long the brief may be, in tokens; None for what fits the way and the target."""
+    way: Way | None = None
+    """The way that is wanted; None for the best that there is."""
+    session: str | None = None
+    arguments: tuple[str, ...] = ()
+    """For the target's program, as the person typed them."""
+    prove: bool = False
+    anyway: bool = False
+    """Whether to try a target that has told that it is at its limit."""
+
+
+class Plan(Struct, frozen=True, kw_only=True):
+    """All that is known before anything is done."""
+
+    order: Order
+    work: Work
+    source: Transcript
+    target: Address
+    agent: Agent
+    program: str
+    way: Way
+    why: str
+    tier: Tier
+    made: Made
+    conversation: Conversation
+    dropped: int
+    """How many turns did not fit."""
+    tokens: int
+    counter: str
+    cost_usd: float | None
+    redacted: int
+    not_passed: tuple[str, ...]
+    instructions: tuple[tuple[str, str], ...]
+    drift: tuple[str, ...]
+    vendor: str
+    is_allowed: bool
+    """Whether the vendor may have it without being asked for."""
+    trigger: Trigger
+    resumes: str = ""
+    """The transcript of the target's own that is gone on with."""
+    returns: str = ""
+    """The handoff that this one comes back from."""
+
+    @property
+    def target_title(self) -> str:
+        model = agents.model_title(self.target.model) if self.target.model else ""
+        return f"{self.agent.title} ({model})" if model else self.agent.title
+
+    @property
+    def source_title(self) -> str:
+        return agents.get(self.source.agent).title
+
+
+def work_here(desk: Desk, id: str | None) -> Work:
+    """The session that is named, or this folder's."""
+    work = sessions.get(desk, id) if id else sessions.current(desk)
+    if work is None:
+        raise NotFound(
+            noun="session of this folder",
+            name=places.as_text(desk.project),
+            next="segue transcripts lists the conversations that there are; start an agent here first",
+        )
+    if work.session.status is not SessionStatus.OPEN:
+        raise Refused(
+            what=f"Session {work.session.id} is closed.",
+            next="segue undo opens it again, if you closed it last",
+        )
+    return work
+
+
+def source_of(desk: Desk, work: Work) -> Transcript:
+    """The transcript that the work is in: the last one written, sub-agents' and those of handoffs that never
+    arrived aside."""
+    handoffs = desk.shared.handoffs_of(work.session.id) if work.is_kept else []
+    never = {
+        handoff.delivery.transcript
+        for handoff in handoffs
+        if handoff.delivery and handoff.delivery.way is not Way.RESUME and not is_taken(handoff)
+    }
+    for transcript in work.transcripts:
+        if transcript.relation is not Relation.SUBAGENT and transcript.id not in never:
+            return transcript
+    raise NotFound(
+        noun="transcript of session",
+        name=work.session.id,
+        next=f"segue session link {work.session.id} TRANSCRIPT",
+    )
+
+
+def is_taken(handoff: Handoff) -> bool:
+    """Whether its target has the work, or had it."""
+    has_arrived = handoff.delivery is not None and handoff.delivery.has_arrived
+    return has_arrived and handoff.state is not HandoffState.ROLLED_BACK
+
+
+def target_of(desk: Desk, to: str) -> tuple[Address, Agent, str]:
+    """Where the work is to go, and the program that takes it."""
+    address = models.resolve(desk, to)
+    agent = agents.get(address.agent)
+    agents.starter(agent.name)
+    named = agents.offers(agent.name, "program")
+    program = named(desk.env) if named else agents.locate(agent, desk.env).path
+    if program is None:
+        needed = agents.offers(agent.name, "CARRIERS") or (agent.program or agent.name,)
+        raise NotInstalled(agent=agent.title, program="' or '".join(needed), kept="nothing was changed")
+    return address, agent, program
+
+
+def plan(desk: Desk, order: Order) -> Plan:
+    work = work_here(desk, order.session)
+    source = source_of(desk, work)
+    address, agent, program = target_of(desk, order.to)
+    refuse_same(source, address, agent)
+    if not order.anyway:
+        refuse_at_limit(desk, agent, address.model)
+    preserve = order.preserve or desk.settings.handoff_preserve
+    tier = Tier.MINIMAL if preserve is Preserve.MINIMAL else Tier.SELECTIVE
+    tier = Tier.FULL if preserve is Preserve.COMPLETE else tier
+    known = briefs.open_known(desk, source.id)
+    window = window_of(desk, agent, address.model)
+    way, why = way_for(order, source, agent, tier, window)
+    earlier = facts_before(desk, work, source)
+    made = briefs.of_known(desk, known, wish_for(way, tier, agent, order.budget), earlier=earlier)
+    conversation, dropped, hidden = carried(desk, known, way, tier, agent, window, source)
+    counter = tokens.counter(agent.vendor)
+    count = made.brief.tokens + sum(carry.weight(turn, counter) for turn in conversation.turns)
+    if way is Way.RESUME:
+        count += source.context_tokens or 0
+    files, lost = travelling(desk, source.agent, agent)
+    vendor = consent.vendor_of(desk, str(address))
+    return Plan(
+        order=order,
+        work=work,
+        source=source,
+        target=address,
+        agent=agent,
+        program=program,
+        way=way,
+        why=why,
+        tier=tier,
+        made=made,
+        conversation=conversation,
+        dropped=dropped,
+        tokens=count,
+        counter=counter.name,
+        cost_usd=cost_of(desk, agent, address.model, count),
+        redacted=made.receipt.redacted + hidden,
+        not_passed=(*made.brief.not_passed, *lost, *_left_behind(way, dropped)),
+        instructions=files,
+        drift=drift_of(desk, known.facts(), source),
+        vendor=vendor,
+        is_allowed=consent.is_given(desk, vendor, consent.vendor_of(desk, source.agent)),
+        trigger=trigger_for(desk, work, order),
+        resumes=source.id if way is Way.RESUME else "",
+    )
+
+
+def facts_before(desk: Desk, work: Work, source: Transcript) -> tuple[Fact, ...]:
+    """What was known when the agent took the work over, if it did: its own transcript need not show all of that."""
+    handoffs = desk.shared.handoffs_of(work.session.id) if work.is_kept else []
+    for handoff in handoffs:
+        if handoff.delivery and handoff.delivery.transcript == source.id and is_taken(handoff):
+            return tuple(line.fact for line in records.receipt_of(desk, handoff).lines)
+    return ()
+
+
+def refuse_same(source: Transcript, target: Address, agent: Agent) -> None:
+    """Work is not handed to where it is."""
+    is_same_model = not target.model or (source.model and budget.is_of_family(source.model, target.model))
+    if source.agent == agent.name and is_same_model:
+        raise Refused(
+            what=f"This work is in {agent.title} already (transcript {source.id}).",
+            next="segue to AGENT:MODEL for another model, or segue to another agent",
+        )
+
+
+def refuse_at_limit(desk: Desk, agent: Agent, model: str) -> None:
+    known = next((each for each in limits.of_agents(desk) if each.name == agent.name), None)
+    for each in known.limits if known else ():
+        limit = each.limit
+        if (limit.used_percent or 0) < limits.HIT:
+            continue
+        # Of a model that nobody named it is not known whether a limit of one model holds for it.
+        if limit.scope is Scope.ACCOUNT or (model and budget.holds_for(limit, model)):
+            raise AtLimit(
+                agent=agent.title,
+                limit=_limit_in_words(limit),
+                until=f" until {limit.resets_at[:16].replace('T', ' ')} UTC" if limit.resets_at else "",
+                scope=": it holds for the account, so another of its models is no way out"
+                if limit.scope is Scope.ACCOUNT
+                else "",
+                next="segue shows what each agent has left; --anyway tries it all the same",
+            )
+
+
+def _limit_in_words(limit: Limit) -> str:
+    of = f" of {limit.model}" if limit.scope is Scope.MODEL and limit.model else ""
+    return f"its {limit.window} limit{of}"
+
+
+def way_for(order: Order, source: Transcript, agent: Agent, tier: Tier, window: int) -> tuple[Way, str]:
+    """The best way there is, and why it is no better one."""
+    if order.way is Way.PROMPT:
+        return Way.PROMPT, "asked for"
+    if tier not in PASSES_CONVERSATION:
+        return Way.PROMPT, f"the tier {tier.value} passes no conversation"
+    if source.agent == agent.name and order.way is not Way.NATIVE:
+        if (source.context_tokens or 0) + SHORT <= FULLEST * window:
+            return Way.RESUME, ""
+        why = "its own transcript fills the context too far to be gone on with"
+    else:
+        why = ""
+    if agents.writer(agent.name) is None:
+        return Way.PROMPT, f"Segue cannot write transcripts for {agent.title}"
+    return Way.NATIVE, why
+
+
+def wish_for(way: Way, tier: Tier, agent: Agent, budget: int | None) -> Wish:
+    """Whoever has the conversation needs a shorter brief than who has only that."""
+    if way is Way.RESUME:
+        return Wish(Tier.SELECTIVE, budget or SHORT, agent.name)
+    wish = Wish(tier, budget or (briefs.BUDGET if way is Way.NATIVE else None), agent.name)
+    briefs.refuse_impossible(wish)
+    return wish
+
+
+def window_of(desk: Desk, agent: Agent, model: str) -> int:
+    price = prices.look_up(model, desk.clock()) if model else None
+    return (price.context_window if price else None) or agent.context_window or briefs.WINDOW
+
+
+def carried(
+    desk: Desk, known: Warm, way: Way, tier: Tier, agent: Agent, window: int, source: Transcript
+) -> tuple[Conversation, int, int]:
+    """The conversation that goes along, how many of its turns do not, and how many secrets were in it."""
+    if way is not Way.NATIVE:
+        return Conversation(), 0, 0
+    counter = tokens.counter(agent.vendor)
+    room = window // 2 - briefs.BUDGET
+    key, allow = redaction.key(desk), desk.settings.redact_allow
+    is_allowed = allowing.judge(allow)
+    secrets = {one: kind for one, kind in known.tracker.heat.secrets.items() if not is_allowed(one)}
+    placeholders: set[str] = set()
+
+    def clean(text: str) -> str:
+        for secret, kind in secrets.items():
+            if secret in text:
+                placeholders.add(placeholder := redact.placeholder_for(secret, kind, key))
+                text = text.replace(secret, placeholder)
+        redacted = redact.redact(text, key=key, allow=allow)
+        placeholders.update(finding.placeholder for finding in redacted.findings)
+        return redacted.text
+
+    whole = tier is Tier.FULL
+    turns, dropped = carry.fit(known.tail.turns(), room, counter, whole_results=whole, clean=clean)
+    return Conversation(turns=turns, title=source.title, branch=source.branch), dropped, len(placeholders)
+
+
+def _left_behind(way: Way, dropped: int) -> tuple[str, ...]:
+    if way is Way.PROMPT:
+        return ("the conversation itself (kept in the package)",)
+    return (f"{dropped} earlier turns of the conversation, which did not fit",) if dropped else ()
+
+
+def travelling(desk: Desk, source: str, agent: Agent) -> tuple[tuple[tuple[str, str], ...], tuple[str, ...]]:
+    """Instruction files that the target does not load by itself, without secrets, and what cannot travel."""
+    if source == agent.name:
+        return (), ()
+    files, lost = belongings.travelling(source, agent.name, desk.env, desk.project)
+    texts = ((places.as_text(path), belongings.content(path)) for path in files)
+    return tuple((_shown(desk, path), redaction.redact(desk, text).text) for path, text in texts), lost
+
+
+def _shown(desk: Desk, path: str) -> str:
+    root = places.as_text(desk.project) + "/"
+    return path.removeprefix(root) if path.startswith(root) else f"~/{Path(path).name}"
+
+
+def drift_of(desk: Desk, facts: tuple[Fact, ...], source: Transcript | None) -> tuple[str, ...]:
+    """How the folder differs from what the facts say."""
+    now = worktree.look(desk.project, facts, desk.env)
+    lines = [str(one) for one in drift.compare(facts, now, source.updated_at if source else None)]
+    return tuple(redaction.redact(desk, "\n".join(lines)).text.split("\n")) if lines else ()
+
+
+def cost_of(desk: Desk, agent: Agent, model: str, count: int) -> float | None:
+    """What it costs to read that once, where the price is known."""
+    name = model or _usual_model(desk, agent.name)
+    price = prices.look_up(name, desk.clock()) if name else None
+    return prices.cost(price, Tokens(input=count)) if price else None
+
+
+def _usual_model(desk: Desk, agent: str) -> str:
+    """The model that an agent used last here."""
+    known = [entry.transcript for entry in desk.index.transcripts().values() if entry.transcript]
+    own = [one for one in known if one.agent == agent and one.model]
+    return max(own, key=lambda one: one.updated_at or "").model if own else ""
+
+
+def trigger_for(desk: Desk, work: Work, order: Order) -> Trigger:
+    """Why this handoff is made: what the person says, with what the limits say beside it."""
+    known = limits.of_agents(desk)
+    standing = status.stand(desk, work, known)
+    request = order.reason or f"a person asked for {order.to}"
+    usage = standing.usage
+    model = standing.transcript.model if standing.transcript else ""
+    usage = usage or Usage(at=desk.clock(), tokens_used=0, tokens_limit=0)
+    trigger = budget.trigger_for(usage, status.thresholds_of(desk), model, request)
+    if trigger is None:
+        raise Refused(what="There is no reason to hand over.", next="segue to AGENT --reason WHY")
+    return trigger

@@ -1,0 +1,126 @@
+"""The records of handoffs: reading them, and taking them a step further."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from segue import agents, lifecycle
+from segue.conversation import Conversation
+from segue.errors import NotFound
+from segue.event import HandoffEvent
+from segue.lifecycle import Event
+from segue.model import Brief, Handoff, Receipt
+from segue.ops import contexts
+from segue.ops.desk import Desk
+from segue.store import HANDOFF
+
+
+def get(desk: Desk, id: str) -> Handoff:
+    if not desk.has_store:
+        raise NotFound(noun="handoff", name=id, next="segue handoff list")
+    return desk.shared.get(HANDOFF, id)
+
+
+def listed(desk: Desk, limit: int) -> list[Handoff]:
+    """The last touched first."""
+    return desk.shared.all(HANDOFF, limit) if desk.has_store else []
+
+
+def brief_of(desk: Desk, handoff: Handoff) -> Brief:
+    return msgspec.json.decode(desk.shared.content(handoff.package.brief), type=Brief)
+
+
+def receipt_of(desk: Desk, handoff: Handoff) -> Receipt:
+    return msgspec.json.decode(desk.shared.content(handoff.receipt), type=Receipt)
+
+
+def conversation_of(desk: Desk, handoff: Handoff) -> Conversation:
+    hash = handoff.package.conversation
+    return msgspec.json.decode(desk.shared.content(hash), type=Conversation) if hash else Conversation()
+
+
+def agent_of(address: str) -> str:
+    return address.partition(":")[0]
+
+
+def title_of(address: str) -> str:
+    """An address as people call it: 'Codex', 'Claude Code (Sonnet)'."""
+    name, _, model = address.partition(":")
+    title = agents.get(name).title
+    return f"{title} ({agents.model_title(model)})" if model else title
+
+
+def keeper_of(desk: Desk, handoff: Handoff) -> str:
+    """The agent in whose format the target keeps its transcript."""
+    named = agents.offers(agent_of(handoff.target), "keeps_transcripts_as")
+    return str(named(desk.env)) if named else agent_of(handoff.target)
+
+
+# Changing
+
+
+def step(desk: Desk, handoff: Handoff, event: Event, **delivery: Any) -> Handoff:
+    """Take a handoff one state further, with what was found out of its delivery."""
+    kind = f"handoff.{event.value.replace(' ', '_')}"
+
+    def move(known: Handoff) -> Handoff:
+        state = lifecycle.transition(known.state, event)
+        return msgspec.structs.replace(_with(known, delivery), state=state, updated_at=desk.clock())
+
+    return change(desk, handoff.id, kind, move)
+
+
+def settle(desk: Desk, handoff: Handoff, **delivery: Any) -> Handoff:
+    """Note what was found out of its delivery."""
+    return change(desk, handoff.id, "handoff.settled", lambda known: _with(known, delivery))
+
+
+def _with(handoff: Handoff, delivery: dict[str, Any]) -> Handoff:
+    if not delivery or handoff.delivery is None:
+        return handoff
+    return msgspec.structs.replace(handoff, delivery=msgspec.structs.replace(handoff.delivery, **delivery))
+
+
+def change(desk: Desk, id: str, kind: str, move: Callable[[Handoff], Handoff]) -> Handoff:
+    def decide(present: Handoff | None) -> Handoff:
+        if present is None:
+            raise NotFound(noun="handoff", name=id, next="segue handoff list")
+        return move(present)
+
+    return desk.shared.record(HANDOFF, kind, id, decide).kept()
+
+
+def package(desk: Desk, handoff: Handoff) -> Handoff:
+    """Put the lossless context beside the brief, if it is not there yet."""
+    if handoff.package.context is not None:
+        return handoff
+    packed = contexts.of_transcript(desk, handoff.transcript, target=handoff.target, reason=handoff.reason)
+    blob = desk.shared.keep(msgspec.msgpack.encode(packed))
+
+    def put(known: Handoff) -> Handoff:
+        whole = msgspec.structs.replace(
+            known.package, context=blob.hash, size=packed.size, stored=packed.stored
+        )
+        return msgspec.structs.replace(known, package=whole)
+
+    return change(desk, handoff.id, "handoff.packaged", put)
+
+
+def keep_proof(desk: Desk, handoff: Handoff, proof: Struct) -> Handoff:
+    """Note what a target that was asked turned out to know."""
+    hash = desk.shared.keep(msgspec.json.encode(proof)).hash
+    return change(desk, handoff.id, "handoff.asked", lambda known: msgspec.structs.replace(known, proof=hash))
+
+
+def finish(desk: Desk, handoff: Handoff, event: Event, told: HandoffEvent | None) -> Handoff:
+    """Take a handoff one state further, with what came of it."""
+
+    def move(known: Handoff) -> Handoff:
+        state = lifecycle.transition(known.state, event)
+        return msgspec.structs.replace(known, state=state, event=told or known.event, updated_at=desk.clock())
+
+    return change(desk, handoff.id, f"handoff.{event.value}", move)

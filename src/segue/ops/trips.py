@@ -1,0 +1,293 @@
+"""One handoff on its way, in the hands of one process."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from segue import agents, clock, disk, prompt
+from segue.agents.starting import ONE_ARGUMENT, Start
+from segue.conversation import Conversation
+from segue.delivery import Delivery, Mode, Way
+from segue.errors import AgentError, AgentFailed, NoConsent, NotArrived, NotFound, Refused
+from segue.lifecycle import Event
+from segue.model import Ending, Handoff, HandoffState
+from segue.ops import (
+    arrival,
+    children,
+    consent,
+    delivering,
+    leases,
+    outcomes,
+    planning,
+    proving,
+    records,
+    sessions,
+)
+from segue.ops.arrival import Arrival, Sought
+from segue.ops.children import Ended
+from segue.ops.desk import Desk
+
+GO_ON = "Go on with the work where you left off."
+
+Tell = Callable[[str], None]
+May = Callable[[Handoff], bool]
+"""Asks the person whether a handoff may go to its vendor."""
+
+
+class Trip:
+    """One handoff on its way, in the hands of one process."""
+
+    def __init__(self, desk: Desk, handoff: Handoff, tell: Tell) -> None:
+        self.desk = desk
+        self.handoff = handoff
+        self.tell = tell
+        self.agent = agents.get(records.agent_of(handoff.target))
+        self.title = self.agent.title
+        self.starter = agents.starter(self.agent.name)
+        self.program = planning.target_of(desk, handoff.target)[2]
+        self.folder = desk.places.data / "runs" / handoff.id
+        self.project = Path(self.delivery.project)
+        self.conversation = records.conversation_of(desk, handoff)
+        self.found = Arrival()
+        self.seen: object = None
+        self.proof: proving.Proof | None = None
+        self.ended: Ended | None = None
+        self.since = 0
+
+    @property
+    def delivery(self) -> Delivery:
+        if self.handoff.delivery is None:
+            raise Refused(what=f"Handoff {self.handoff.id} has no delivery.", next="segue log")
+        return self.handoff.delivery
+
+    # Before the start
+
+    def refuse_unasked(self, may: May) -> None:
+        vendor = consent.vendor_of(self.desk, self.handoff.target)
+        if consent.is_given(self.desk, vendor, consent.vendor_of(self.desk, self.handoff.source)):
+            return
+        if not may(self.handoff):
+            self.step(Event.CANCEL)
+            raise NoConsent(vendor=vendor, target=self.handoff.target)
+        consent.give(self.desk, vendor)
+
+    def deliver(self, prove: bool) -> None:
+        """Put everything in place, and start the target."""
+        self.claim()
+        try:
+            path = self.write()
+            text = self.text(prove)
+            self.record_start(text, path)
+        except BaseException:
+            self.let_go()
+            raise
+        self.start(self.said(text), self.delivery.transcript if self.delivery.way is not Way.PROMPT else "")
+
+    def text(self, prove: bool) -> str:
+        """What is to be said, with what a target that was asked turned out not to know."""
+        brief, receipt = (
+            records.brief_of(self.desk, self.handoff),
+            records.receipt_of(self.desk, self.handoff),
+        )
+        is_above = self.delivery.way is not Way.PROMPT
+        extra = delivering.extra_for(self.desk, self.handoff, receipt, is_above=is_above)
+        if prove:
+            asked = proving.Asked(self.handoff, brief, receipt, extra, self.conversation)
+            self.proof = proving.prove(self.desk, asked, self.folder, self.tell)
+            self.handoff = records.keep_proof(self.desk, self.handoff, self.proof)
+            extra = msgspec.structs.replace(extra, missing=self.proof.missing)
+        return prompt.compose(self.handoff.id, brief, extra)
+
+    def claim(self) -> None:
+        """Take the worktree, from the handoff before if that is of the same session."""
+        held = leases.holder(self.desk, self.project)
+        if held is not None and held.handoff != self.handoff.id:
+            with contextlib.suppress(NotFound):
+                if records.get(self.desk, held.handoff).session == self.handoff.session:
+                    leases.give_back(self.desk, self.project, held.handoff)
+        if not self.handoff.returns:
+            leases.take(self.desk, self.project, self.handoff, self.title)
+
+    def let_go(self) -> None:
+        leases.give_back(self.desk, self.project, self.handoff.id)
+
+    def write(self) -> str:
+        """The conversation, where the target finds it; the file it is in."""
+        if self.delivery.way is not Way.NATIVE:
+            return self.delivery.path
+        sessions.include(self.desk, self.handoff.session, self.delivery.transcript)
+        try:
+            written = delivering.write(
+                self.desk, self.handoff, self.conversation, self.delivery.transcript, self.folder
+            )
+        except AgentError as error:
+            why = f"no transcript could be written for it: {error}"
+            self.tell(f"{why.capitalize()} The brief alone goes.")
+            self.conversation = Conversation()
+            self.handoff = records.settle(
+                self.desk, self.handoff, way=Way.PROMPT, why=why, transcript="", turns=0
+            )
+            return ""
+        return str(written.path)
+
+    def record_start(self, text: str, path: str) -> None:
+        self.since = time.time_ns()
+        settled = {
+            "prompt": self.desk.shared.keep(text.encode()).hash,
+            "path": path,
+            "attempts": self.delivery.attempts + 1,
+        }
+        if self.handoff.state is HandoffState.PREPARED:
+            self.step(Event.DELIVER, **settled)
+        else:
+            self.handoff = records.settle(self.desk, self.handoff, **settled)
+
+    def said(self, text: str) -> str:
+        """What is said to the target: all of it, or where it is too long for that, where to read it."""
+        said = delivering.spoken(records.keeper_of(self.desk, self.handoff), text)
+        if len(said.encode()) < ONE_ARGUMENT or self.delivery.mode is Mode.HEADLESS:
+            return said
+        file = self.folder / "handoff.md"
+        disk.write_file(file, text.encode())
+        return delivering.spoken(
+            records.keeper_of(self.desk, self.handoff), prompt.pointing_to(self.handoff.id, file)
+        )
+
+    # The run
+
+    def start(self, text: str, resume: str) -> None:
+        start = Start(
+            program=self.program,
+            project=self.project,
+            mode=self.delivery.mode,
+            prompt=text,
+            model=self.delivery.model,
+            resume=resume,
+            id=""
+            if resume
+            else delivering.new_id(self.agent.name, f"{self.handoff.id} {self.delivery.attempts}"),
+            arguments=self.delivery.arguments,
+        )
+        launch = self.starter.command(start, self.desk.env)
+        env = {**self.desk.env, "SEGUE_HANDOFF": self.handoff.id}
+        try:
+            self.ended = children.run(
+                launch,
+                mode=self.delivery.mode,
+                folder=self.project,
+                env=env,
+                logs=self.folder,
+                look=self.watch,
+            )
+        except OSError as error:
+            self.fail()
+            raise AgentFailed(agent=self.title, what=error.strerror or str(error)) from error
+        finally:
+            delivering.tidy(self.desk, self.agent.name, resume)
+
+    def go_on(self) -> None:
+        """The target has it, and is not running: open it again, or let it finish."""
+        found = self.look()
+        self.acknowledge(found)
+        if self.delivery.mode is Mode.HEADLESS:
+            if found.ending is Ending.ENDED and found.reply:
+                return
+            self.start(GO_ON, found.id)
+        else:
+            self.start("", found.id)
+
+    def is_running(self) -> bool:
+        return children.is_running(self.folder)
+
+    def wait(self) -> None:
+        children.wait(self.folder, self.watch)
+
+    def watch(self) -> object:
+        """What is done while the target runs: see what it got, and pack the rest."""
+        files = arrival.state_of_files(self.sought, self.desk.env)
+        if files != self.seen:
+            self.seen = files
+            if not self.delivery.has_arrived and (found := self.look()).is_there:
+                self.acknowledge(found)
+        self.handoff = records.package(self.desk, self.handoff)
+        return files
+
+    @property
+    def sought(self) -> Sought:
+        delivery = self.delivery
+        text = self.desk.shared.content(delivery.prompt).decode() if delivery.prompt else ""
+        return Sought(
+            agent=records.keeper_of(self.desk, self.handoff),
+            handoff=self.handoff.id,
+            project=self.project,
+            since=self.since or _nanoseconds(self.handoff.updated_at),
+            text=self.said(text) if text else "",
+            path=delivery.path,
+            part=delivery.part,
+        )
+
+    def look(self) -> Arrival:
+        self.found = arrival.look(self.sought, self.desk.env, self.conversation)
+        return self.found
+
+    # After it
+
+    def acknowledge(self, found: Arrival) -> None:
+        if self.delivery.has_arrived or found.source is None:
+            return
+        sessions.include(self.desk, self.handoff.session, found.id)
+        self.step(
+            Event.ACKNOWLEDGE,
+            transcript=found.id,
+            path=found.source.path,
+            part=found.source.part,
+            has_arrived=True,
+        )
+
+    def end(self) -> Arrival:
+        """What came of it, by the target's own records."""
+        found = self.look()
+        self.handoff = records.package(self.desk, self.handoff)
+        if not found.is_there:
+            self.fail()
+            raise NotArrived(
+                agent=self.title, what=self.last_words(), target=self.handoff.target, handoff=self.handoff.id
+            )
+        self.acknowledge(found)
+        is_done = self.delivery.mode is Mode.OPEN or (found.ending is Ending.ENDED and bool(found.reply))
+        if not is_done:
+            self.step(Event.FAIL)
+            raise AgentFailed(agent=self.title, what=self.how_it_stopped(found))
+        told = outcomes.of(self.desk, self.handoff, found, self.proof.report if self.proof else None)
+        self.handoff = records.finish(self.desk, self.handoff, Event.COMPLETE, told)
+        return found
+
+    def how_it_stopped(self, found: Arrival) -> str:
+        if found.ending is Ending.LIMIT:
+            return "it stopped at a limit of its own"
+        return f"it stopped in the middle of the work ({self.last_words()})"
+
+    def last_words(self) -> str:
+        if self.ended is None:
+            return "it left no record of it"
+        if self.ended.is_given_up:
+            return "it showed no sign of life and was given up"
+        said = self.ended.said.rpartition("\n")[2][:300]
+        return f"exit code {self.ended.exit_code}" + (f": {said}" if said else "")
+
+    def fail(self) -> None:
+        self.step(Event.FAIL)
+        self.let_go()
+
+    def step(self, event: Event, **delivery: Any) -> None:
+        self.handoff = records.step(self.desk, self.handoff, event, **delivery)
+
+
+def _nanoseconds(moment: str) -> int:
+    return int(clock.parse(moment).timestamp() * 1e9)
