@@ -289,11 +289,13 @@ def test_what_the_agent_still_has_before_it_stays() -> None:
     ):
         tail = tail_of(*entries)
         tail.add(entry(EntryKind.NOTE, Origin.SYSTEM, ""), kept)
-        tail.add(summary("S"))
+        tail.add(summary("S", id="s1"))
         found = [turn.text for turn in tail.turns()]
         assert found[0] == ("one" if kept.is_said else SUMMARISED)
         assert found[2:] == stays
-        tail.add(replied("On."))
+        tail.add(said("On.", parent="s1"))
+        assert [turn.text for turn in tail.turns()] == [*found, "On."]
+        tail.add(replied("Yes."))
         tail.add(summary("S2"))
         assert len(tail.turns()) == 2, "it holds for one compaction"
 
@@ -335,10 +337,22 @@ def test_a_command_to_the_program_takes_nothing_back() -> None:
 
 def test_a_result_of_a_call_that_was_taken_back_goes_nowhere() -> None:
     found = turns_of(
-        *(said("A", parent="n"), called("a"), said("B", parent="n"), called("b"), result("a", "of a")),
-        result("b", "of b"),
+        said("A", parent="n"), called("a"), said("B", parent="n"), called("b"), result("a", "of a")
     )
-    assert [(use.id, use.result) for turn in found for use in turn.uses] == [("b", "of b")]
+    assert [(use.id, use.result) for turn in found for use in turn.uses] == [("b", INTERRUPTED)]
+
+
+def test_an_id_that_was_taken_back_is_free_again() -> None:
+    found = turns_of(said("A", parent="n"), called("a"), result("a"), said("B", parent="n"), called("a"))
+    assert [use.id for turn in found for use in turn.uses] == ["a"]
+
+
+def test_what_is_done_in_the_place_of_what_was_taken_back_is_compacted_too() -> None:
+    found = turns_of(
+        *(said("A", parent="n"), called("a"), result("a"), summary("")),
+        *(said("B", parent="n"), called("b"), result("b"), summary("")),
+    )
+    assert [turn.text for turn in found] == ["B", tails.UNREADABLE]
 
 
 def test_turns_can_be_taken_back_by_their_number() -> None:
@@ -398,6 +412,9 @@ def test_the_oldest_turns_go_whole_and_are_counted() -> None:
     real = [turn for turn in found if turn.text != LEFT_OUT]
     assert tail.size <= tails.MOST and tail.dropped == 100 - len(real) > 0
     assert found[0].speaker is PERSON and all(use.result == "ok" for turn in found for use in turn.uses)
+    assert carry.fit(tail.turns(), 1_000_000, COUNTER, whole_results=True)[1] == tail.dropped
+    tail.add(summary("All is well."))
+    assert not tail.dropped
 
 
 @pytest.mark.usefixtures("small")
@@ -567,6 +584,11 @@ def test_a_key_that_was_cut_off_takes_nothing_along() -> None:
         found = carry.cleaned(turns, clean)
         assert len(found) == len(turns) and found[1].text == "and then"
         assert "[secret:private-key:" in found[0].uses[0].result
+
+
+def test_half_a_key_does_not_hide_a_secret_elsewhere() -> None:
+    turns = [used("x", password="hunter2-Kq9!zz"), used(PEM[:200], "1"), used(PEM[-200:], "2")]
+    assert "hunter2" not in str(carry.cleaned([*turns, person("hunter2-Kq9!zz")], clean))
 
 
 def test_texts_stay_apart_whatever_the_cleaner_does() -> None:

@@ -423,6 +423,16 @@ def test_a_dump_of_the_brief_passes_nothing() -> None:
         assert report.right == 0 and report.score == 0.0
 
 
+def test_the_longest_answers_take_little_time() -> None:
+    many = [f"Never {'word ' * 80}{n}." for n in range(60)]
+    due = probes.questions(packed([fact("constraint", value=text) for text in many], budget=90_000)[1])
+    lines = "\n".join(f"Never {'word ' * 20}{n}." for n in range(8000))
+    for items in ([lines], lines.split("\n")[:200], [lines.replace("\n", " ")], many * 3):
+        start = time.perf_counter()
+        probes.grade(due, json.dumps({"answers": {"1": items}}))
+        assert time.perf_counter() - start < 3
+
+
 def test_an_endless_list_is_no_answer() -> None:
     assert said("file", *RIGHT[number_of("file")], *(f"src/{n}.py" for n in range(500))).answer is None
     assert probes.parse('{"answers": {"1": [], "2": [null], "3": ["x", null, 7]}}') == {

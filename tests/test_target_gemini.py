@@ -309,6 +309,11 @@ def test_a_list_that_the_program_would_not_believe_is_not_believed(
     assert name_of(written(tmp_path, project)) == "my-ledger-2"
 
 
+def test_a_name_whose_owner_cannot_be_told_is_not_used(tmp_path: Path, project: Path) -> None:
+    (tmp_path / ".gemini" / "tmp" / "my-ledger-2" / ".project_root").mkdir(parents=True)
+    assert name_of(written(tmp_path, project)) == "my-ledger-2-1"
+
+
 def test_a_folder_is_the_one_that_a_link_leads_to(tmp_path: Path, project: Path) -> None:
     (tmp_path / "link").symlink_to(project)
     path = written(tmp_path, tmp_path / "link")

@@ -267,22 +267,15 @@ def grade(probes: Sequence[Probe], reply: str) -> Report:
 
 
 def _graded(probe: Probe, answer: tuple[str, ...] | None, repeated: set[str]) -> Graded:
-    known = (*probe.expected, *probe.beside)
-    named: set[str] = set()
-    wrong: list[str] = []
-    for item in answer or ():
-        if replies.plain(item) in repeated:
-            wrong.append(item)
-            continue
-        judged = replies.judged(item, known, probe.kind)
-        named |= judged.named
-        wrong += judged.wrong
+    items = [item for item in answer or () if replies.plain(item) not in repeated]
+    wrong = [item for item in answer or () if replies.plain(item) in repeated]
+    judged = replies.judged_all(items, (*probe.expected, *probe.beside), probe.kind)
     return Graded(
         probe=probe,
         answer=answer,
-        found=tuple(text for text in probe.expected if text in named),
-        lost=tuple(text for text in probe.expected if text not in named),
-        wrong=tuple(wrong),
+        found=tuple(text for text in probe.expected if text in judged.named),
+        lost=tuple(text for text in probe.expected if text not in judged.named),
+        wrong=(*wrong, *judged.wrong),
     )
 
 

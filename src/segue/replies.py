@@ -23,6 +23,8 @@ LONGEST_ITEM = 20_000
 LONGEST_NUMBER = 3
 MOST_ITEMS = 200
 """A longer list says everything, and so nothing."""
+MOST_PIECES = 300
+"""The same of lines, and of names that stand in one."""
 MOST_TRIES = 20
 """How many objects of a reply are tried, the last first."""
 
@@ -133,10 +135,18 @@ def words(text: str) -> tuple[str, ...]:
     return tuple(WORD.findall(plain(text)))
 
 
+def judged_all(items: Sequence[str], known: Sequence[str], kind: str) -> Judged:
+    """Everything that was said in answer to one question; too much of it is not looked at."""
+    if sum(len(_pieces(item, kind)) for item in items) > MOST_PIECES:
+        return Judged(set(), list(items))
+    each = [judged(item, known, kind) for item in items]
+    return Judged({name for one in each for name in one.named}, [text for one in each for text in one.wrong])
+
+
 def judged(item: str, known: Sequence[str], kind: str) -> Judged:
     """One answer: line by line, or as a whole where no line says anything."""
     names = NAMES.get(kind, says)
-    pieces = _pieces(item, is_list=kind in ("file", "test"))
+    pieces = _pieces(item, kind)
     named: set[str] = set()
     wrong = []
     for piece in pieces:
@@ -149,9 +159,9 @@ def judged(item: str, known: Sequence[str], kind: str) -> Judged:
     return Judged(named, wrong)
 
 
-def _pieces(item: str, *, is_list: bool) -> list[str]:
+def _pieces(item: str, kind: str) -> list[str]:
     lines = [line for line in item.splitlines() if any(char.isalnum() for char in line)]
-    return [piece for line in lines for piece in _listed(line)] if is_list else lines
+    return [piece for line in lines for piece in _listed(line)] if kind in ("file", "test") else lines
 
 
 def _listed(line: str) -> list[str]:
@@ -179,8 +189,11 @@ def says(text: str, known: Sequence[str], room: int = ROOM_WORDS) -> set[str]:
 
 def _nearly(text: str, known: Sequence[str]) -> set[str]:
     """The one sentence that a text says but for a slip. Only one: two that differ in a name are nearly each other."""
+    grams = _grams(text)
     shares = {
-        one: len(_grams(one) & _grams(text)) / len(_grams(one)) for one in known if len(words(one)) > GRAM
+        one: len(_grams(one) & grams) / len(_grams(one))
+        for one in known
+        if len(words(one)) > GRAM and len(grams) >= SHARE * len(_grams(one))
     }
     best = max(shares, key=lambda one: shares[one], default="")
     return {best} if shares.get(best, 0) >= SHARE and _means(text, best) else set()

@@ -269,6 +269,8 @@ class Tail(Struct):
             self._adopt([piece for piece in own[-MOST_KEPT:] if id(piece) not in seen])
             self._push(entry, Sort.ALONE, f"{SUMMARY}\n{text}")
             self._adopt(pieces)
+            # Whatever hangs on the summary stands behind these.
+            self._came(entry)
 
     def _keep_words(self, entry: Entry) -> None:
         """Where no summary can be read, what was said stays, and only what was done goes."""

@@ -48,7 +48,7 @@ def agent_of(address: str) -> str:
 
 
 def title_of(address: str) -> str:
-    """An address as people call it: 'Codex', 'Claude Code (Sonnet)'."""
+    """An address as people call it: the agent, with the model where one is named."""
     name, _, model = address.partition(":")
     title = agents.get(name).title
     return f"{title} ({agents.model_title(model)})" if model else title

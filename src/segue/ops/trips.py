@@ -69,6 +69,8 @@ class Trip:
     # Before the start
 
     def refuse_unasked(self, may: May) -> None:
+        if self.handoff.returns:
+            return  # the work was there before
         vendor = consent.vendor_of(self.desk, self.handoff.target)
         if consent.is_given(self.desk, vendor, consent.vendor_of(self.desk, self.handoff.source)):
             return

@@ -59,7 +59,7 @@ def answers(sections: dict[str, list[str]], question: str) -> list[str]:
             return [part.split()[0] for line in told[-1:] for part in line.split("; ")[-1:]]
         case "do next" | "question of the agent":
             return lines[-1:]
-    return lines
+    return [re.sub(r"^\[\d+\] ", "", line) for line in lines]
 
 
 def reply_to(message: str) -> str:

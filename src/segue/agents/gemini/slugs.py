@@ -7,7 +7,7 @@ another folder owns is never used: its sessions would be shown there.
 from __future__ import annotations
 
 import contextlib
-import itertools
+import errno
 import os
 import re
 from pathlib import Path
@@ -19,6 +19,8 @@ KEPT = ("tmp", "history")
 """Where a name is in use."""
 OWNER = ".project_root"
 LARGEST = 1 << 20
+MOST = 1000
+"""How many folders may want the same name."""
 
 _SLUG = re.compile(r"[a-z0-9-]+")
 
@@ -54,7 +56,7 @@ def _owner(marker: Path) -> str | None:
     """Whose name it is; None where nobody has marked it."""
     try:
         return os.fsdecode(disk.read_file(marker, LARGEST)).strip()
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError:
         return ""  # somebody's, whoever it is
@@ -70,5 +72,8 @@ def _marked(root: Path, owner: str) -> str | None:
 
 def _free(root: Path, owner: str, taken: set[str]) -> str:
     base = re.sub("[^a-z0-9]+", "-", Path(owner).name.lower()).strip("-") or "project"
-    names = itertools.chain([base], (f"{base}-{number}" for number in itertools.count(1)))
-    return next(name for name in names if name not in taken and _may_have(root, name, owner))
+    for number in range(MOST):
+        name = f"{base}-{number}" if number else base
+        if name not in taken and _may_have(root, name, owner):
+            return name
+    raise OSError(errno.EEXIST, "every name for it is taken", owner)

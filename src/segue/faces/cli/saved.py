@@ -1,0 +1,126 @@
+"""`segue save`, `segue load`, `segue list`: the state of the work as a JSON file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import click
+from msgspec import Struct
+
+from segue.errors import NotFound, SegueError
+from segue.faces import render
+from segue.faces.cli.frame import Frame, answers, to_json
+from segue.ops import saved
+
+RULE = "=" * 70
+NO_TASK = "ERROR: --task required for save"
+NOTHING = "No handoff found"
+
+
+class Kept(Struct, frozen=True):
+    handoff_id: str
+    path: str
+
+
+class Several(click.Command):
+    """A command whose repeatable options take all words up to the next option: `--files a.py b.py`."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        several = {
+            flag
+            for option in self.params
+            if isinstance(option, click.Option) and option.multiple
+            for flag in option.opts
+        }
+        return super().parse_args(ctx, list(_spread(args, several)))
+
+
+def _spread(words: list[str], several: set[str]) -> Iterator[str]:
+    """The same words, with such an option before each of its values."""
+    flag = ""
+    is_first = False
+    for n, word in enumerate(words):
+        if word == "--":
+            yield from words[n:]
+            return
+        if word.startswith("-") and word != "-":
+            flag, is_first = (word, True) if word in several else ("", False)
+            yield word
+        else:
+            if flag and not is_first:
+                yield flag
+            yield word
+            is_first = False
+
+
+def saved_screen(kept: Kept | None) -> str:
+    return f"✅ Handoff saved: {render.clean(kept.path)}" if kept else NO_TASK
+
+
+@click.command(cls=Several)
+@click.option("--task", default="", metavar="TEXT", help="What is being worked on.")
+@click.option("--files", multiple=True, metavar="FILE...", help="The files that are being worked on.")
+@click.option("--steps", multiple=True, metavar="STEP...", help="What comes next, in order.")
+@click.option("--reason", default=saved.BY_HAND, show_default=True, metavar="WORD", help="Why it is saved.")
+@answers(saved_screen, exit_code=lambda kept: 0 if kept else 1)
+def save(frame: Frame, task: str, files: tuple[str, ...], steps: tuple[str, ...], reason: str) -> Kept | None:
+    """Save the state of this folder's work as a JSON file, with the last messages of its session.
+
+    --files and --steps take one or several: --files a.py b.py --steps "write the test" "make it pass"
+    """
+    if not task.strip():
+        _nothing(frame, SegueError(what=f"--task is required: {saved.SAVE}."), saved.SAVE)
+        return None
+    path = saved.save(
+        frame.desk, current_task=task, files_being_worked_on=files, next_steps=steps, reason=reason
+    )
+    return Kept(path.name.removeprefix("handoff_").removesuffix(".json"), str(path))
+
+
+def _nothing(frame: Frame, error: SegueError, next_step: str) -> None:
+    """For a person, and for tools that look for fixed words on stdout, the screen says it; the usual error is for who
+    asks for JSON."""
+    if frame.as_json:
+        raise error
+    frame.say(f" next: {next_step}")
+
+
+def loaded_screen(found: dict[str, Any] | None) -> str:
+    return to_json(found) if found else NOTHING
+
+
+@click.command()
+@click.option("--handoff-id", "id", metavar="ID", help="Which one; by default the last.")
+@answers(loaded_screen, exit_code=lambda found: 0 if found else 1)
+def load(frame: Frame, id: str | None) -> dict[str, Any] | None:
+    """Print what was saved last, or under an id, as JSON."""
+    found = saved.load(frame.desk, id)
+    if found is None:
+        next_step = saved.SAVE if id is None else saved.LIST
+        _nothing(frame, NotFound(noun="saved handoff", name=id or "latest", next=next_step), next_step)
+    return found
+
+
+def list_screen(found: list[dict[str, Any]]) -> str:
+    lines = ["", RULE, "Available Handoffs", RULE, ""]
+    for one in found:
+        lines += [
+            f"ID: {render.clean(one['handoff_id'])}",
+            f"  Time: {render.clean(one['timestamp'])}",
+            f"  Task: {render.clean(one['current_task'])}",
+            f"  Reason: {render.clean(one['reason'])}",
+            f"  Tokens: {one['token_usage']:,}",
+            "",
+        ]
+    return "\n".join(lines)
+
+
+@click.command("list")
+@answers(list_screen)
+def list_all(frame: Frame) -> list[dict[str, Any]]:
+    """List everything that was saved, the newest first."""
+    return saved.listed(frame.desk)
+
+
+COMMANDS = {"save": save, "load": load, "list": list_all}
