@@ -247,6 +247,10 @@ def test_paths_are_seen_from_where_the_transcript_began(repository: Repository) 
     known = fact("file", "b.py", "edited", content="b = 1\n")
     assert repository.drift(here, known, fact("file", "../a.py", "edited", content="a = 1\n")) == []
     assert repository.drift(known) == ["b.py is gone"]
+    whole = str(repository.root / "sub" / "b.py")
+    assert repository.drift(fact("file", whole, "edited", content="b = 2\n")) == [
+        "sub/b.py has changed since: another content than the one recorded"
+    ]
     assert repository.drift(fact("folder", "", "/elsewhere"), known) == ["b.py is gone"]
 
 

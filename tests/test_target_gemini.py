@@ -107,8 +107,8 @@ def said_by(conversation: Conversation) -> Said:
     for turn in conversation.turns:
         origin = Origin.HUMAN if turn.speaker is Speaker.PERSON else Origin.ASSISTANT
         found += [(origin, turn.text)] if turn.text else []
-        for use in turn.uses:
-            found += [(use.id, use.tool, use.arguments), (use.id, use.result, use.is_error)]
+        found += [(use.id, use.tool, use.arguments) for use in turn.uses]
+        found += [(use.id, use.result, use.is_error) for use in turn.uses]
     return found
 
 
@@ -184,6 +184,13 @@ def test_whatever_the_person_typed_is_read_back_as_theirs(text: str) -> None:
     talk = Conversation(turns=(Turn(speaker=Speaker.PERSON, text=text),))
     with tempfile.TemporaryDirectory() as home:
         assert said_in(written(Path(home), Path(home), talk)) == [(Origin.HUMAN, text)]
+
+
+def test_a_result_belongs_to_its_call(tmp_path: Path, project: Path) -> None:
+    found = list(gemini.read(source(written(tmp_path, project))))
+    calls = {entry.call: entry.id for entry in found if entry.kind is EntryKind.CALL}
+    results = {entry.call: entry.parent for entry in found if entry.kind is EntryKind.RESULT}
+    assert results == calls
 
 
 def test_it_counts_as_no_usage(tmp_path: Path, project: Path) -> None:

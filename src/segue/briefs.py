@@ -108,7 +108,7 @@ def line(fact: Fact, budget: int = 8000, *, is_tight: bool = False) -> str:
             return f"{fact.subject}: {fact.value}"
         case "test" | "name" | "read" | "url" | "id" | "port" | "version" | "image":
             return fact.subject
-        case "commit":
+        case "commit" | "pull request":
             return f"{fact.subject} {fact.value}".removesuffix(" mentioned").removesuffix(" seen")
     return fact.value
 

@@ -215,7 +215,9 @@ def _files(facts: Sequence[Fact], now: State, ended: Moment | None) -> list[Diff
             continue
         rank, what = _told(fact, seen, ended)
         if what:
-            text = f"{_name(fact.subject)} {what}"
+            text = (
+                f"{_name(seen.name if fact.subject.startswith('/') and seen.name else fact.subject)} {what}"
+            )
             found.append((rank, -fact.n, Difference(kind="file", subject=fact.subject, text=text)))
     return [difference for _, _, difference in sorted(found, key=lambda item: item[:2])]
 

@@ -64,6 +64,8 @@ class Wish(Struct, frozen=True):
     """The agent it is for."""
     rewrite: str = ""
     """The model that makes an agent's prose shorter; none if empty."""
+    in_haste: bool = False
+    """Whether tokens are counted by the estimate: a vocabulary takes longer to set up than all the rest."""
 
 
 class Secrets(Struct, frozen=True):
@@ -196,7 +198,7 @@ def of_facts(
     agent = agents.get(wish.target) if wish.target else None
     facts, about, replaced = _cleaned(_without_bulk(facts, wish.tier), about, secrets)
     budget = wish.budget or _budget(wish.tier, agent.context_window if agent else None)
-    counter = tokens.counter(agent.vendor if agent else "")
+    counter = (tokens.estimated if wish.in_haste else tokens.counter)(agent.vendor if agent else "")
     nonce = fence.nonce(secrets.key, "\n".join(fact.entry for fact in facts))
 
     def within(facts: Sequence[Fact], budget: int) -> Packed:

@@ -13,7 +13,7 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import msgspec
@@ -53,8 +53,11 @@ class Handed(Struct, frozen=True):
     """Whether it had been begun before."""
 
 
-def hand_over(desk: Desk, order: Order, *, may: May, tell: Tell) -> Handed:
-    """Take this folder's work to another agent. What was begun before and not finished is finished."""
+def hand_over(
+    desk: Desk, order: Order, *, may: May, tell: Tell, show: Callable[[Plan], None] = lambda _plan: None
+) -> Handed:
+    """Take this folder's work to another agent. What was begun before and not finished is finished. `show` is given
+    what would go, before anything does."""
     work = planning.work_here(desk, order.session)
     with alone(desk, work.session.id, order.to):
         begun = unfinished(desk, work.session.id, order)
@@ -62,8 +65,9 @@ def hand_over(desk: Desk, order: Order, *, may: May, tell: Tell) -> Handed:
             return msgspec.structs.replace(
                 execute(desk, begun, may=may, tell=tell, prove=order.prove), is_old=True
             )
-        handoff = prepare(desk, planning.plan(desk, order))
-        return execute(desk, handoff, may=may, tell=tell, prove=order.prove)
+        plan = planning.plan(desk, order)
+        show(plan)
+        return execute(desk, prepare(desk, plan), may=may, tell=tell, prove=order.prove)
 
 
 @contextlib.contextmanager

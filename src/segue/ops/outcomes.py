@@ -18,11 +18,18 @@ def of(desk: Desk, handoff: Handoff, found: Arrival, report: Report | None) -> H
     if handoff.event is None or found.source is None:
         return handoff.event
     since = list(arrival.since(found.source, handoff.id))
+    receipt, delivery = records.receipt_of(desk, handoff), handoff.delivery
+    said = desk.shared.content(delivery.prompt).decode() if delivery and delivery.prompt else ""
+    known = (entry.transcript for entry in desk.index.transcripts().values())
     return events.finish(
         handoff.event,
-        records.receipt_of(desk, handoff),
+        receipt,
         facts_after=derive(since, Meaning(found.source.agent)),
         report=report,
+        first=report,
+        # What was said is, word for word, what the target recorded.
+        held=events.shown(receipt, said) if found.is_there else None,
         satisfaction=desk.shared.get(SESSION, handoff.session).satisfaction,
-        tokens=handoff.delivery.tokens if handoff.delivery else 0,
+        tokens=delivery.tokens if delivery else 0,
+        whole=next((one.context_tokens for one in known if one and one.id == handoff.transcript), None),
     )

@@ -105,7 +105,7 @@ class Plan(Struct, frozen=True, kw_only=True):
 
 def work_here(desk: Desk, id: str | None) -> Work:
     """The session that is named, or this folder's."""
-    work = sessions.get(desk, id) if id else sessions.current(desk)
+    work = sessions.get(desk, id) if id else sessions.current_work(desk)
     if work is None:
         raise NotFound(
             noun="session of this folder",
@@ -174,7 +174,7 @@ def plan(desk: Desk, order: Order) -> Plan:
     earlier = facts_before(desk, work, source)
     made = briefs.of_known(desk, known, wish_for(way, tier, agent, order.budget), earlier=earlier)
     conversation, dropped, hidden = carried(desk, known, way, tier, agent, window, source)
-    counter = tokens.counter(agent.vendor)
+    counter = tokens.estimated(agent.vendor)
     count = made.brief.tokens + sum(carry.weight(turn, counter) for turn in conversation.turns)
     if way is Way.RESUME:
         count += source.context_tokens or 0
@@ -270,8 +270,9 @@ def way_for(order: Order, source: Transcript, agent: Agent, tier: Tier, window: 
 def wish_for(way: Way, tier: Tier, agent: Agent, budget: int | None) -> Wish:
     """Whoever has the conversation needs a shorter brief than who has only that."""
     if way is Way.RESUME:
-        return Wish(Tier.SELECTIVE, budget or SHORT, agent.name)
-    wish = Wish(tier, budget or (briefs.BUDGET if way is Way.NATIVE else None), agent.name)
+        return Wish(Tier.SELECTIVE, budget or SHORT, agent.name, in_haste=True)
+    budget = budget or (briefs.BUDGET if way is Way.NATIVE else None)
+    wish = Wish(tier, budget, agent.name, in_haste=True)
     briefs.refuse_impossible(wish)
     return wish
 
@@ -287,7 +288,7 @@ def carried(
     """The conversation that goes along, how many of its turns do not, and how many secrets were in it."""
     if way is not Way.NATIVE:
         return Conversation(), 0, 0
-    counter = tokens.counter(agent.vendor)
+    counter = tokens.estimated(agent.vendor)
     room = window // 2 - briefs.BUDGET
     key, allow = redaction.key(desk), desk.settings.redact_allow
     is_allowed = allowing.judge(allow)

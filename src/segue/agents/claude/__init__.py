@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from segue.agents.belongings import Belongings
     from segue.agents.hooking import Hooks
     from segue.agents.starting import Launch, Start, Written
+    from segue.carry import Kept
     from segue.conversation import Conversation
 
 __all__ = [
@@ -32,6 +33,7 @@ __all__ = [
     "discard",
     "find",
     "hooks",
+    "kept",
     "limits_of_event",
     "limits_of_status",
     "new_id",
@@ -266,3 +268,10 @@ def belongings(env: Mapping[str, str], project: Path) -> Belongings:
     from segue.agents.claude import surroundings  # lazy: as above
 
     return surroundings.belongings(env, project)
+
+
+def kept(entry: Entry) -> Kept | None:
+    """What an entry says of the conversation before it, for whoever carries that on."""
+    from segue.agents.claude import keeping  # lazy: reading needs none of it
+
+    return keeping.kept(entry)

@@ -69,7 +69,8 @@ def _instructions(own: Path, project: Path, home: str) -> Iterator[Path]:
     if not has_own:
         found += shared.instructions((folder / "AGENTS.md" for folder in everywhere), root)
     yield from shared.with_imports(mine, None, home)
-    yield from shared.with_imports(found, root)
+    # What is outside of the folder it works in, it asks for first.
+    yield from shared.with_imports(found, project)
 
 
 def _rules(folder: Path) -> Iterator[Path]:

@@ -26,6 +26,7 @@ from segue.model import Agent, Entry, Mark, Source
 if TYPE_CHECKING:
     from segue.agents.belongings import Belongings
     from segue.agents.starting import Launch, Start, Written
+    from segue.carry import Kept
     from segue.conversation import Conversation
 
 AGENT = Agent(
@@ -110,3 +111,10 @@ def belongings(env: Mapping[str, str], project: Path) -> Belongings:
     from segue.agents.codex import surroundings  # lazy: as above
 
     return surroundings.belongings(env, project)
+
+
+def kept(entry: Entry) -> Kept | None:
+    """What an entry says of the conversation before it, for whoever carries that on."""
+    from segue.agents.codex import keeping  # lazy: reading needs none of it
+
+    return keeping.kept(entry)

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import itertools
 import re
 import uuid
 from collections.abc import Iterable, Iterator, Mapping
@@ -25,7 +26,7 @@ import msgspec
 from segue import clock, disk
 from segue.agents.gemini import AGENT, FOLDER, parts, read
 from segue.agents.gemini.slugs import claim
-from segue.agents.reading import decode, source_of
+from segue.agents.reading import compact, decode, source_of
 from segue.agents.starting import Launch, Start, Written
 from segue.clock import Moment
 from segue.conversation import Conversation, Speaker, ToolUse, Turn
@@ -39,8 +40,9 @@ MAKER = "segue"
 UNTIMED = "1970-01-01T00:00:00.000000Z"
 """For a conversation in which nothing tells the time."""
 NO_TOOLS = Path(__file__).with_name("no_tools.toml")
-SHOWN = 400
-"""How much of a result the program shows when the session is opened. The model gets all of it."""
+ALONE = ("--allowed-mcp-server-names", "none", "--extensions", "none")
+SHOWN = 120
+"""How much of a call's arguments a person sees when the session is opened. The model gets all of them."""
 
 _ID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _NAME = re.compile(rf"session-\d{{4}}-\d\d-\d\dT\d\d-\d\d-({_ID.pattern})\.jsonl")
@@ -59,7 +61,7 @@ def command(start: Start, env: Mapping[str, str]) -> Launch:
     known = ("--resume", start.resume) if start.resume else ()
     new = ("--session-id", start.id) if start.id and not start.resume else ()
     model = ("--model", start.model) if start.model else ()
-    only_answer = ("--policy", str(NO_TOOLS)) if start.is_question else ()
+    only_answer = ("--policy", str(NO_TOOLS), *ALONE) if start.is_question else ()
     argv = (start.program, *known, *new, *model, *only_answer, *start.arguments)
     if start.mode is Mode.OPEN:
         prompt = (f"--prompt-interactive={spoken(start.prompt)}",) if start.prompt else ()
@@ -133,12 +135,18 @@ def _records(conversation: Conversation, id: str, project: Path, began: Moment) 
         "madeBy": MAKER,
         **({"summary": conversation.title} if conversation.title else {}),
     }
-    at = began
-    for number, turn in enumerate(conversation.turns, 1):
+    at, number = began, itertools.count(1)
+    for turn in conversation.turns:
         at = next(_moments([turn]), at)
-        name = str(uuid.uuid5(uuid.UUID(id), str(number)))
-        said = _person(turn) if turn.speaker is Speaker.PERSON else _agent(turn, _time(at))
-        yield {"id": name, "timestamp": _time(at), **said}
+        for message in _messages(turn):
+            name = str(uuid.uuid5(uuid.UUID(id), str(next(number))))
+            yield {"id": name, "timestamp": _time(at), **message}
+
+
+def _messages(turn: Turn) -> Iterator[Record]:
+    yield _person(turn) if turn.speaker is Speaker.PERSON else _agent(turn)
+    if turn.uses:
+        yield _results(turn)
 
 
 def _moments(turns: Iterable[Turn]) -> Iterator[Moment]:
@@ -155,7 +163,7 @@ def _time(at: Moment) -> str:
 
 def _person(turn: Turn) -> Record:
     part: Record = {"text": turn.text}
-    shown = {} if _is_plain(turn.text) else {"displayContent": [{"text": turn.text}]}
+    shown = {} if _is_plain(turn.text) else {"displayContent": turn.text}
     if turn.text.strip().startswith(_LEFT_OUT):
         part["thought"] = False  # says nothing new to the model, and keeps the program from leaving it out
     return {"type": "user", "content": [part], **shown}
@@ -167,26 +175,27 @@ def _is_plain(text: str) -> bool:
     return read == [(EntryKind.PROMPT, text)] and not text.strip().startswith(_LEFT_OUT)
 
 
-def _agent(turn: Turn, at: str) -> Record:
+def _agent(turn: Turn) -> Record:
+    words = [{"text": turn.text}] if turn.text else []
+    calls = [{"functionCall": {"id": use.id, "name": use.tool, "args": use.arguments}} for use in turn.uses]
+    shown = "\n".join([*filter(None, [turn.text]), *map(_shown, turn.uses)])
     model = {"model": turn.model} if turn.model else {}
-    calls = {"toolCalls": [_call(use, at) for use in turn.uses]} if turn.uses else {}
-    return {"type": "gemini", "content": turn.text, "thoughts": [], **model, **calls}
+    return {"type": "gemini", "content": [*words, *calls], "displayContent": shown, "thoughts": [], **model}
 
 
-def _call(use: ToolUse, at: str) -> Record:
-    answer = {"error" if use.is_error else "output": use.result}
-    return {
-        "id": use.id,
-        "name": use.tool,
-        "args": use.arguments,
-        "result": [{"functionResponse": {"id": use.id, "name": use.tool, "response": answer}}],
-        "status": "error" if use.is_error else "success",
-        "timestamp": at,
-        "resultDisplay": begun(use.result, SHOWN),
-        "displayName": use.tool,
-        "description": "",
-        "renderOutputAsMarkdown": False,
-    }
+def _shown(use: ToolUse) -> str:
+    return f"[{use.tool}] {begun(compact(use.arguments), SHOWN)}"
+
+
+def _results(turn: Turn) -> Record:
+    """In a message of their own: beside the calls, the program would send them to the model once more with every
+    resumption."""
+    answers = [
+        {"id": use.id, "name": use.tool, "response": {"error" if use.is_error else "output": use.result}}
+        for use in turn.uses
+    ]
+    content = [{"functionResponse": answer} for answer in answers]
+    return {"type": "user", "content": content, "displayContent": " "}  # shows nothing
 
 
 # Taking away

@@ -10,9 +10,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from segue.agents.reading import Reading, sources_like
 from segue.model import Agent, Entry, Mark, Source
+
+if TYPE_CHECKING:
+    from segue.carry import Kept
 
 AGENT = Agent(name="pi", title="pi", vendor="pi", program="pi", tested="")
 
@@ -42,3 +46,10 @@ def _entries(reading: Reading) -> Iterator[Entry]:
     from segue.agents.pi import records  # lazy: finding and recognising need none of it
 
     return records.entries(reading)
+
+
+def kept(entry: Entry) -> Kept | None:
+    """What an entry says of the conversation before it, for whoever carries that on."""
+    from segue.agents.pi import keeping  # lazy: reading needs none of it
+
+    return keeping.kept(entry)

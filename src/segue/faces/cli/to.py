@@ -33,7 +33,7 @@ class Shown(Struct, frozen=True):
     handed: Handed | None = None
 
 
-def plan_screen(plan: Plan, command: str) -> str:
+def plan_screen(plan: Plan) -> str:
     made, source = plan.made, plan.source
     counts = {fate: made.receipt.count(fate) for fate in Fate}
     rows = [
@@ -52,7 +52,7 @@ def plan_screen(plan: Plan, command: str) -> str:
         rows.append(("Along", ", ".join(name for name, _ in plan.instructions)))
     rows += [("Not passed" if not n else "", item) for n, item in enumerate(plan.not_passed[:FEW])]
     rows += [("Changed" if not n else "", item) for n, item in enumerate(plan.drift[:FEW])]
-    return f"{render.table(rows)}\n{command}"
+    return render.table(rows)
 
 
 def _sent(plan: Plan) -> str:
@@ -99,7 +99,8 @@ def handed_screen(handed: Handed) -> str:
 def _screen(shown: Shown) -> str:
     if shown.plan is not None:
         target = shown.plan.target.name
-        return plan_screen(shown.plan, f"Nothing was sent. segue to {render.clean(target)} does it.")
+        command = "segue back" if shown.plan.returns else f"segue to {render.clean(target)}"
+        return f"{plan_screen(shown.plan)}\nNothing was sent. {command} does it."
     return handed_screen(shown.handed) if shown.handed else ""
 
 
@@ -164,9 +165,9 @@ def going_screen(handoff: Handoff, vendor: str) -> str:
         return f"To {title}."
     cost = f", ${delivery.cost_usd:.2f} to read once" if delivery.cost_usd is not None else ""
     return (
-        f"{title} is of another vendor ({vendor}), and nothing of this project has gone there yet.\n"
+        f"\n{title} is of another vendor ({vendor}), and nothing of this project has gone there yet.\n"
         f"{delivery.tokens:,} tokens would go ({WAYS[delivery.way]}{cost}), "
-        f"with {render.plural(delivery.redacted, 'secret')} replaced. segue show {handoff.id} --facts lists them."
+        f"with {render.plural(delivery.redacted, 'secret')} replaced."
     )
 
 
@@ -231,7 +232,21 @@ def to(
     )
     if dry_run:
         return Shown(plan=planning.plan(frame.desk, order))
-    return Shown(handed=handoffs.hand_over(frame.desk, order, may=asking(frame, yes), tell=frame.say))
+    return Shown(
+        handed=handoffs.hand_over(
+            frame.desk, order, may=asking(frame, yes), tell=frame.say, show=showing(frame, order)
+        )
+    )
+
+
+def showing(frame: Frame, order: Order) -> Callable[[Plan], None]:
+    """A person at a terminal sees what goes where before it goes."""
+
+    def show(plan: Plan) -> None:
+        if order.mode is Mode.OPEN:
+            frame.say(plan_screen(plan))
+
+    return show
 
 
 def refuse_words(arguments: tuple[str, ...]) -> None:
