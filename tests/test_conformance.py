@@ -1,4 +1,4 @@
-"""One suite over every agent that can be read: the same promises, kept over each one's samples."""
+"""One suite over every agent that can be read or handed work: the same promises, kept by each of them."""
 
 from __future__ import annotations
 
@@ -9,28 +9,36 @@ import subprocess
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 import msgspec
 import pytest
 
 from segue import agents
-from segue.agents import Reader, demo, reading, scanning
+from segue.agents import Reader, demo, ollama, reading, scanning
 from segue.agents.reading import Reading
 from segue.agents.scanning import Scan
+from segue.agents.starting import Launch, Start, Written
+from segue.conversation import Conversation
+from segue.delivery import Mode
 from segue.errors import AgentError
 from segue.model import Entry, EntryKind, Mark, Origin, Source, Spend, Tokens, Transcript
-from segue.testing import check_bad_input, check_reader, mutations
+from segue.testing import check_bad_input, check_reader, check_starter, check_writer, mutations
 from segue.testing.entries import check_entries, check_links
 from segue.testing.following import cuts, earlier
 from segue.testing.passes import read_all, source_of
 from segue.testing.spoiling import KINDS, a_long_line
+from segue.testing.starting import check_hooks, check_offered, check_said, check_spoken, surroundings
+from segue.testing.writing import Target
 from tests.samples import THIRD_PARTY, Sample, opencode_database, samples
 
 ROOT = Path(__file__).parent.parent
 MUTATIONS = 40
 READABLE = [name for name in agents.NAMES if agents.can_be_read(name)]
 SAMPLES = [sample for name in READABLE for sample in samples(name)]
+WRITABLE = [name for name in agents.NAMES if agents.writer(name)]
+CHOSEN = {"opencode": {"OPENCODE_CONFIG_CONTENT": '{"model": "local/m1"}'}}
+"""What an agent must be told before anything can be written for it."""
 PAGE = ROOT / "docs" / "add-an-agent.md"
 
 
@@ -88,6 +96,43 @@ def test_what_is_no_file_is_refused_with_an_error_that_says_so(name: str, tmp_pa
     for path in (pipe, folder, tmp_path / "nowhere", Path("/dev/zero"), tmp_path / "a\0b"):
         with pytest.raises(AgentError):
             list(agents.reader(name).read(Source(agent=name, path=str(path))))
+
+
+# Handing work over
+
+
+def test_every_agent_that_can_be_handed_work_is_held_to_it() -> None:
+    startable = [name for name in agents.NAMES if agents.can_be_handed_work(name)]
+    assert sorted(startable) == sorted([*WRITABLE, "ollama", "demo"])
+
+
+@pytest.mark.parametrize("name", WRITABLE)
+def test_an_agent_is_started_as_promised(name: str, tmp_path: Path) -> None:
+    check_starter(agents.starter(name), tmp_path, env=CHOSEN.get(name))
+
+
+@pytest.mark.parametrize("carrier", ollama.CARRIERS)
+def test_a_model_that_another_program_carries_is_started_as_promised(carrier: str, tmp_path: Path) -> None:
+    path = tmp_path / "bin" / carrier
+    path.parent.mkdir()
+    path.write_text("#!/bin/sh\n")
+    path.chmod(0o755)
+    check_starter(ollama, tmp_path, env={"PATH": str(path.parent)})
+
+
+def test_the_demonstration_agent_hears_all_that_is_said(tmp_path: Path) -> None:
+    env = surroundings(tmp_path, None)
+    check_spoken(demo, env)
+    check_said(demo, tmp_path, env, Mode.HEADLESS)
+    check_offered(demo, tmp_path, env)
+
+
+@pytest.mark.parametrize("name", WRITABLE)
+@pytest.mark.parametrize("number", [0, -1])
+def test_an_agent_is_given_a_conversation_as_promised(name: str, number: int, tmp_path: Path) -> None:
+    check_writer(
+        cast(Target, agents.writer(name)), samples(name)[number].path, tmp_path, env=CHOSEN.get(name)
+    )
 
 
 # The suite itself
@@ -249,6 +294,165 @@ def test_a_document_grows_by_its_longest_list() -> None:
     ]
 
 
+class Handed:
+    """The example as a receiver of work, with one thing wrong with it."""
+
+    def __init__(self, agent: Any, fault: str) -> None:
+        self.agent, self.fault = agent, fault
+        self.tries = 0
+        if fault == "says other words":
+            self.spoken = lambda prompt: prompt.replace("# Handoff", "Handoff:")
+        if fault == "never settles":
+            self.spoken = lambda prompt: f"{prompt} indeed"
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.agent, name)
+
+    def command(self, start: Start, env: Mapping[str, str]) -> Launch:
+        left_out = {"forgets the model": "model", "forgets the transcript": "resume"}.get(self.fault)
+        if left_out:
+            start = msgspec.structs.replace(start, **{left_out: ""})
+        if self.fault == "forgets the arguments":
+            start = msgspec.structs.replace(start, arguments=())
+        if self.fault == "writes":
+            Path(env["HOME"], "notes").write_text("x")
+        launch: Launch = self.agent.command(start, env)
+        return self.spoilt(launch, start)
+
+    def spoilt(self, launch: Launch, start: Start) -> Launch:
+        argv, stdin = launch.argv, launch.stdin
+        match self.fault:
+            case "is another program":
+                argv = ("/bin/sh", "-c", *argv)
+            case "says it twice" if stdin:
+                argv = (*argv, "--", stdin)
+            case "says nothing" if stdin:
+                stdin = None
+            case "says it as an argument" if stdin:
+                argv, stdin = (*argv, "--", stdin), None
+            case "says it as an option" if "--" in argv:
+                argv = tuple(text for text in argv if text != "--")
+            case "takes the terminal" if start.mode is Mode.OPEN:
+                stdin = "go on"
+            case "speaks by itself" if not start.prompt:
+                argv = (*argv, "")
+            case "may all":
+                argv = (argv[0], "--yolo", *argv[1:])
+            case "is never the same":
+                self.tries += 1
+                argv = (*argv[:1], f"--try={self.tries}", *argv[1:])
+        return Launch(argv=argv, stdin=stdin, env=launch.env)
+
+    def new_id(self, seed: str) -> str:
+        match self.fault:
+            case "has an id for each try":
+                self.tries += 1
+                return str(self.agent.new_id(f"{seed} {self.tries}"))
+            case "has one id":
+                return str(self.agent.new_id(""))
+            case "has ids that lead elsewhere":
+                return f"../{self.agent.new_id(seed)}"
+        return str(self.agent.new_id(seed))
+
+    def write(
+        self, talk: Conversation, id: str, project: Path, program: str, env: Mapping[str, str]
+    ) -> Written:
+        path = Path(env.get("HOME", "/"), ".notebook", f"{id}.jsonl") if self.fault != "trusts ids" else None
+        match self.fault:
+            case "drops a turn":
+                talk = msgspec.structs.replace(talk, turns=talk.turns[:-1])
+            case "writes anew" if path and len(id) == 36:
+                path.unlink(missing_ok=True)
+            case "trusts ids" if len(id) < 36:
+                id = self.agent.new_id(id)
+            case "is of another folder":
+                project = Path("/elsewhere")
+            case "crashes":
+                Path(env["HOME"]).joinpath("x").write_text("")
+        made: Written = self.agent.write(talk, id, project, program, env)
+        if self.fault == "lets all read":
+            made.path.chmod(0o644)
+        if self.fault == "confuses who spoke":
+            made.path.write_text(
+                made.path.read_text().replace('"who":"agent","says"', '"who":"person","says"')
+            )
+        return made
+
+    def discard(self, source: Source, program: str, env: Mapping[str, str]) -> Launch | None:
+        if self.fault == "takes all away":
+            Path(source.path).unlink(missing_ok=True)
+            return None
+        if self.fault == "takes nothing away":
+            return None
+        return cast("Launch | None", self.agent.discard(source, program, env))
+
+
+@pytest.mark.parametrize(
+    ("fault", "says"),
+    [
+        ("says other words", "changes the line that a handoff is found by"),
+        ("never settles", "changes what it has made itself"),
+        ("is another program", "is not the program"),
+        ("says it twice", "it is said 2 times"),
+        ("says nothing", "it is said 0 times"),
+        ("says it as an argument", "use standard input"),
+        ("says it as an option", "put -- before it"),
+        ("takes the terminal", "is the person's"),
+        ("speaks by itself", "the person is to speak"),
+        ("may all", "more than the person allowed: --yolo"),
+        ("is never the same", "started in two ways"),
+        ("forgets the model", "the model is not passed on"),
+        ("forgets the transcript", "the transcript to go on with is not named"),
+        ("forgets the arguments", "what the person typed for the program is not passed on"),
+        ("writes", "asking how it is started has changed files"),
+    ],
+)
+def test_a_start_that_breaks_a_promise_is_noticed(
+    notebook: Reader, tmp_path: Path, fault: str, says: str
+) -> None:
+    with pytest.raises(AssertionError, match=says):
+        check_starter(Handed(notebook, fault), tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("fault", "says"),
+    [
+        ("has an id for each try", "a second try would not be the same try"),
+        ("has one id", "two seeds give the id"),
+        ("has ids that lead elsewhere", "no id that can be passed on safely"),
+        ("drops a turn", r"words?s were to be written"),
+        ("writes anew", "what the agent had added is lost"),
+        ("trusts ids", "is taken for an id"),
+        ("is of another folder", "it is read as of the folder '/elsewhere'"),
+        ("crashes", "an error that is not Segue's own comes out"),
+        ("lets all read", "can be read by others: 644"),
+        ("confuses who spoke", "it reads .'human', 'I look"),
+        ("takes all away", "was not made by Segue"),
+        ("takes nothing away", "taken away once, it is still there"),
+    ],
+)
+def test_a_transcript_that_breaks_a_promise_is_noticed(
+    notebook: Reader, tmp_path: Path, fault: str, says: str
+) -> None:
+    with pytest.raises(AssertionError, match=says):
+        check_writer(cast(Target, Handed(notebook, fault)), THIRD_PARTY / "sample.jsonl", tmp_path)
+
+
+def test_a_hook_that_stays_where_it_was_put_is_noticed() -> None:
+    hooks = agents.offers("claude", "hooks")()
+
+    class Sticky:
+        def __getattr__(self, name: str) -> Any:
+            return getattr(hooks, name)
+
+        def drop_hook(self, text: str, command: str) -> str:
+            return text
+
+    check_hooks(hooks, {"HOME": "/home/ada"})
+    with pytest.raises(AssertionError, match="a hook that was dropped is still there"):
+        check_hooks(Sticky(), {"HOME": "/home/ada"})
+
+
 # Agents of other packages
 
 
@@ -261,7 +465,7 @@ CHECK = """
 import sys
 from pathlib import Path
 from segue import agents
-from segue.testing import check_bad_input, check_reader
+from segue.testing import check_bad_input, check_reader, check_starter, check_writer
 assert agents.names()[-1] == "notebook", agents.names()
 assert agents.get("notebook").title == "Notebook"
 reader = agents.reader("notebook")
@@ -269,6 +473,8 @@ assert reader in agents.all_readers()
 sample, scratch = map(Path, {paths!r})
 check_reader(reader, sample, scratch)
 check_bad_input(reader, sample, scratch, seed=1, count=100)
+check_starter(agents.starter("notebook"), scratch / "start")
+check_writer(agents.writer("notebook"), sample, scratch / "write")
 print("kept")
 """
 
@@ -318,7 +524,7 @@ def test_the_test_of_the_page_passes(tmp_path: Path) -> None:
         capture_output=True,
         text=True,
     )
-    assert done.returncode == 0 and "2 passed" in done.stdout, done.stdout + done.stderr
+    assert done.returncode == 0 and "4 passed" in done.stdout, done.stdout + done.stderr
 
 
 def test_the_suite_can_be_used_without_a_test_framework(tmp_path: Path) -> None:

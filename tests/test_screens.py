@@ -34,6 +34,26 @@ Start here
   segue version     the version
   segue completion  completion for bash, zsh or fish
 
+Hand over
+  segue to                continue this work in another agent
+  segue back              return to the agent you came from, with what happened meanwhile
+  segue handoff           step by step: prepare, execute, validate; models, settings
+  segue handoff status    show every agent's limits, this folder's session, and what to do next
+  segue handoff prepare   package the context for another agent
+  segue handoff execute   start the target with what was prepared: the one with this ID, the last one, or a new one with --to
+  segue handoff validate  look at what the target holds, in its own records; exit code 1 if that proves nothing
+  segue handoff list      the handoffs that were made, the last first
+  segue handoff show      one handoff: where it stands, how it went, what it kept
+  segue handoff cancel    put a handoff aside that was prepared and not started
+  segue handoff models    list the models that work may be handed to, and what their names stand for
+  segue handoff config    set thresholds and preferences: --opus-limit 80% --auto-switch true --preserve complete
+  segue history           the last handoffs, and how they went
+  segue history show      the last handoffs: what set them off, what they kept, how content the person was
+  segue save              save the state of this work as a JSON file
+  segue load              what was saved last, or under an id
+  segue list              everything that was saved
+  segue init              let agents refuse edits while another one has the work
+
 Limits and usage
   segue status      what `segue` alone shows: limits, this folder, what to do
   segue watch       the same, kept up to date
@@ -71,18 +91,14 @@ History
   segue undo        take back Segue's last step (never your code)
 
 Settings
-  segue config          read and change settings
-  segue config get      show one setting, and where its value comes from
-  segue config list     show every setting, and where its value comes from
-  segue config set      change one setting
-  segue config unset    take one setting out of the file again
-  segue config edit     open your settings in $VISUAL or $EDITOR; what cannot be read does not take effect
-  segue config path     show the files that settings come from, and where Segue keeps its things
-  segue handoff         how things stand, the models to hand to, and the settings
-  segue handoff status  show every agent's limits, this folder's session, and what to do next
-  segue handoff models  list the models that work may be handed to, and what their names stand for
-  segue handoff config  set thresholds and preferences: --opus-limit 80% --auto-switch true --preserve complete
-  segue trust           let this project's own settings file do more than narrow
+  segue config        read and change settings
+  segue config get    show one setting, and where its value comes from
+  segue config list   show every setting, and where its value comes from
+  segue config set    change one setting
+  segue config unset  take one setting out of the file again
+  segue config edit   open your settings in $VISUAL or $EDITOR; what cannot be read does not take effect
+  segue config path   show the files that settings come from, and where Segue keeps its things
+  segue trust         let this project's own settings file do more than narrow
 
 Keeping it well
   segue doctor          check settings, stores and agents, and say how to mend them
@@ -92,12 +108,9 @@ Keeping it well
   segue backup restore  make the store what it was: NAME is from the list, a file, or 'latest'
 
 Not in this version yet
-  segue to    continue this work in another agent
-  segue back  return to the agent you came from
   segue run   work unattended; move on at a limit
   segue give  hand this work to a colleague
   segue take  accept what was handed to you
-  segue init  set up the agents on this machine
 
 Nearly every command takes --json; all take --help. Settings for one run: segue --set KEY=VALUE ...
 """)
@@ -272,7 +285,7 @@ def test_the_doctor_on_an_empty_home(cli: CommandLine) -> None:
 ✓ local store   not made yet
 ✓ index         not made yet: segue transcripts makes it
 ✓ shared store  not made yet: the first thing to be kept makes it
-· agents        not on PATH: Claude Code (claude), Codex (codex), Gemini CLI (gemini), OpenCode (opencode), Copilot CLI (copilot), Qwen Code (qwen), pi (pi), aider (aider)
+· agents        not on PATH: Claude Code (claude), Codex (codex), Gemini CLI (gemini), OpenCode (opencode), Copilot CLI (copilot), Qwen Code (qwen), pi (pi), aider (aider), Ollama (ollama)
                 → install what you want to use; the others do no harm
 
 All is well.
@@ -298,7 +311,7 @@ def test_the_doctor_with_a_store_and_agents(cli: CommandLine) -> None:
 ✓ folders       /ada/home/data: closed to others
 ✓ local store   not made yet
 ✓ index         not made yet: segue transcripts makes it
-✓ shared store  /ada/home/data/shared/store.db: schema 5
+✓ shared store  /ada/home/data/shared/store.db: schema 6
 ✓ shared store  SQLite X with the Y journal
 ✓ log           every chain verifies (1)
 ✓ blobs         all content matches its name
@@ -307,7 +320,7 @@ def test_the_doctor_with_a_store_and_agents(cli: CommandLine) -> None:
                 → nothing to do unless something goes wrong
 ✗ agents        Gemini CLI at /ada/bin/gemini: '--version' ended with 3 and told none
                 → run /ada/bin/gemini --version and see
-· agents        not on PATH: OpenCode (opencode), Copilot CLI (copilot), Qwen Code (qwen), pi (pi), aider (aider)
+· agents        not on PATH: OpenCode (opencode), Copilot CLI (copilot), Qwen Code (qwen), pi (pi), aider (aider), Ollama (ollama)
                 → install what you want to use; the others do no harm
 
 1 problem found.
@@ -322,7 +335,7 @@ def test_the_demonstration(cli: CommandLine) -> None:
    183,412 of 200,000 tokens used (92%), past the urgent threshold of 90%.
    urgency high: the agent would soon stop, and its context be lost.
 3. Packed
-   package 18.7 kB (2.5 kB stored); brief 469 of 500 tokens, tier SELECTIVE:
+   package 20.1 kB (2.8 kB stored); brief 518 of 550 tokens, tier SELECTIVE:
 
    │ What the person insists on, word for word
    │ [1] Our invoices are sometimes a cent off. Find out why and fix it. Don't touch src/ledger/legacy.py, the auditors have signed it off.
@@ -334,7 +347,6 @@ def test_the_demonstration(cli: CommandLine) -> None:
    │ src/ledger/rates.py: edited
    │ scratch/compare.py: deleted
    │ src/ledger/invoice.py: edited · to_cents
-   │ Names in use: test_invoice.py, credit.py
    │ Tried, and failed
    │ `python -m pytest tests -q`: failed with status 1 (40 passed, 1 failed)
    │ Commands, with their last result
@@ -352,25 +364,27 @@ def test_the_demonstration(cli: CommandLine) -> None:
 4. Handed over
    to a separate program that knows nothing but the brief. What it holds was read back: the brief, byte for byte.
 5. Proved
-   ✓ What did the person last rule out or insist on?  [3] Good. Before you go on: only use the standard library, we can't add dependencies in this release.
-   ✓ Which test fails?  tests/test_invoice.py::test_credit_note
-   ✓ Which file was changed last?  src/ledger/invoice.py: edited · to_cents
-   ✓ What is next?  Next: build the lines of a credit note from Decimal in src/ledger/credit.py, then run tests/test_invoice.py again.
+   ✓ What has the person forbidden, insisted on, or told the agent that it got wrong?  Our invoices are sometimes a cent off. Find out why and fix it. Don't touch src/ledger/legacy.py, the auditors have signed it off.; Per line is right, the tax office wants it that way. Use ROUND_HALF_EVEN though, never half up.; Good. Before you go on: only use the standard library, we can't add dependencies in this release.
+   ✓ Which tests fail?  tests/test_invoice.py::test_credit_note
+   ✓ Which errors are still open?  FAILED tests/test_invoice.py::test_credit_note - AssertionError: assert Decimal('-10.01') == Decimal('-10.00')
+   ✓ What did the agent say that it would do next?  Next: build the lines of a credit note from Decimal in src/ledger/credit.py, then run tests/test_invoice.py again.
+   ✓ Which files were created, edited, renamed or deleted last?  src/ledger/money.py; src/ledger/tax.py; src/ledger/rates.py; scratch/compare.py; src/ledger/invoice.py
+   ✓ Which command failed last?  python -m pytest tests -q
 6. Receipt
-   20 facts passed, 11 not passed:
-   · command git status --short: over budget
+   18 facts passed, 2 left where they can be looked up, 11 not passed:
    · test tests/test_invoice.py::test_total: passing
    · test tests/test_invoice.py::test_empty: passing
-   · command grep -rn 'round(' src/ledger: over budget
    · content src/ledger/money.py: not at tier SELECTIVE
    · error FAILED tests/test_tax.py::test_rate_from_text - TypeError: unsupported operand type(s) for *: 'decimal.Decimal' and 'float': resolved
    · test tests/test_tax.py::test_rate_from_text: passing
+   · name test_invoice.py: over budget
+   · name credit.py: over budget
    · name ROUND_HALF_EVEN: over budget
    · talk e2: not at tier SELECTIVE
    · talk e9: not at tier SELECTIVE
    · talk e23: not at tier SELECTIVE
    · as a whole: the conversation itself (kept in the package)
-   handoff h-000000000001 is validated; 6 operations in the log, its chain verifies.
+   handoff h-000000000001 is validated; 10 operations in the log, its chain verifies.
 
 All in a scratch folder, which is gone. --keep DIR keeps it to look around.
 """)
@@ -405,8 +419,8 @@ error: There is no command 'nonsense'.
  next: segue help --all
 
 $ segue to sonnet
-error: 'segue to' is not in this version yet: continue this work in another agent.
- next: segue demo shows what there is; segue help --all lists it
+error: There is no terminal to open the agent in.
+ next: segue to AGENT --headless runs it to the end
 
 $ segue session info zz
 error: There is no session 'zz'.

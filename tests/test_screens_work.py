@@ -48,7 +48,7 @@ This folder  /ada/project
   why: 86% of the 5h limit of the account used until 2026-11-16 12:00, past the threshold of 75%
        another model of the same account is no way out
 
-next: segue pack 6f0c1a52 makes the brief to hand over (segue to is not in this version yet) · segue help shows the commands
+next: segue to AGENT --dry-run shows what would go to another agent, segue to AGENT does it · segue help shows the commands
 """)
 
 

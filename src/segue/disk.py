@@ -55,28 +55,31 @@ def sync_folder(folder: Path) -> None:
 
 
 @contextlib.contextmanager
-def replacing(path: Path) -> Iterator[Path]:
+def replacing(path: Path, *, is_lasting: bool = True) -> Iterator[Path]:
     """Give a temporary path to write; afterwards it takes the place of `path`, or leaves no trace."""
     make_private_folder(path.parent)
     temporary = path.parent / f"{TEMPORARY}{os.urandom(8).hex()}"
     try:
         yield temporary
         temporary.replace(path)
-        sync_folder(path.parent)
+        if is_lasting:
+            sync_folder(path.parent)
     except BaseException:
         with contextlib.suppress(OSError):
             temporary.unlink()
         raise
 
 
-def write_file(path: Path, data: bytes, *, mode: int = 0o600) -> None:
-    """Put content in place, whole and on disk when this returns."""
-    with replacing(path) as temporary:
+def write_file(path: Path, data: bytes, *, mode: int = 0o600, is_lasting: bool = True) -> None:
+    """Put content in place, whole and on disk when this returns. What need not last a power cut costs no waiting for
+    the disk; then it may be gone, or empty."""
+    with replacing(path, is_lasting=is_lasting) as temporary:
         fd = open_private(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
         try:
             os.fchmod(fd, mode)
             write_all(fd, data)
-            os.fsync(fd)
+            if is_lasting:
+                os.fsync(fd)
         finally:
             os.close(fd)
 

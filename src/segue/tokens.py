@@ -113,6 +113,11 @@ def estimated(vendor: str = "") -> Counter:
     return Counter(_named(ESTIMATE, round(percent / 100) - 100, vendor), count)
 
 
+def remembering(counter: Counter) -> Counter:
+    """The same, for who counts the same texts again."""
+    return Counter(counter.name, cache(counter.count))
+
+
 def measured(exact: Callable[[str], int], vendor: str = "") -> Counter:
     """A counter by a vocabulary's own count."""
     percent = 100 + _margin(vendor)

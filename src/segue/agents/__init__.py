@@ -41,7 +41,6 @@ PLACES = {
     "pi": ("$PI_CODING_AGENT_DIR", ".pi"),
     "aider": ("$AIDER_CHAT_HISTORY_FILE", "./.aider.chat.history.md"),
     "ollama": (),
-    "demo": ("$SEGUE_DEMO",),
 }
 """Where an agent keeps its things: where a variable says, in a project (./), or in HOME. One that is nowhere is not
 loaded; a test holds this to what each `find` does."""
@@ -165,7 +164,8 @@ def all_readers() -> list[Reader]:
 
 def names_here(env: Mapping[str, str], projects: Iterable[Path]) -> list[str]:
     """Those that may have left something here: one that is nowhere is not even loaded."""
-    return [name for name in names() if _may_be_here(name, env, projects)]
+    known = [name for name in names() if name != "demo" or env.get("SEGUE_DEMO")]
+    return [name for name in known if name == "demo" or _may_be_here(name, env, projects)]
 
 
 def _may_be_here(name: str, env: Mapping[str, str], projects: Iterable[Path]) -> bool:

@@ -98,7 +98,7 @@ def _read(source: Source, sought: Sought, conversation: Conversation) -> Arrival
     texts = (text for turn in conversation.turns if (text := _plain(turn.text)))
     return Arrival(
         source=source,
-        id=str(reading.learned.get("id", "")),
+        id=str(reading.learned.get("id") or scanning.fresh(source).id),
         has_handoff=bool(held),
         is_whole=_plain(held) == _plain(sought.text),
         carried=sum(text in before for text in texts),

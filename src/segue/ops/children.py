@@ -58,7 +58,7 @@ def run(
             start_new_session=mode is Mode.HEADLESS,
             **streams,
         )
-        disk.write_file(logs / PID, f"{child.pid} {_started(child.pid)}".encode())
+        disk.write_file(logs / PID, f"{child.pid} {_started(child.pid)}".encode(), is_lasting=False)
         try:
             is_given_up = _wait(child, look, patience if mode is Mode.HEADLESS else None, logs)
         except BaseException:
@@ -139,7 +139,7 @@ def _streams(launch: Launch, mode: Mode, logs: Path) -> Iterator[dict[str, Any]]
     if mode is Mode.OPEN:
         yield {}
         return
-    disk.write_file(logs / "stdin", (launch.stdin or "").encode())
+    disk.write_file(logs / "stdin", (launch.stdin or "").encode(), is_lasting=False)
     out, err = (disk.open_private(logs / name, os.O_WRONLY | os.O_CREAT | os.O_TRUNC) for name in OUTPUTS)
     with (logs / "stdin").open("rb") as given, os.fdopen(out, "wb") as stdout, os.fdopen(err, "wb") as stderr:
         yield {"stdin": given, "stdout": stdout, "stderr": stderr}

@@ -27,7 +27,7 @@ from segue.ops import handoffs, history, redaction, sessions
 from segue.ops.desk import Desk, NewId
 from segue.ops.planning import Order
 
-BUDGET = 500
+BUDGET = 550
 """Small, so that the receipt has something to say about what was left out."""
 
 TARGET = "demo:successor"

@@ -116,8 +116,9 @@ def prepare(desk: Desk, plan: Plan) -> Handoff:
     id = desk.new_id("h")
     writer = agents.writer(plan.agent.name)
     transcript = writer.new_id(id) if plan.way is Way.NATIVE and writer else plan.resumes
-    keep = desk.shared.keep
     has_turns = bool(plan.conversation.turns)
+    contents = [plan.made.brief, plan.made.receipt, *([plan.conversation] if has_turns else [])]
+    kept = desk.shared.keep_all([msgspec.json.encode(content) for content in contents])
     now = desk.clock()
     handoff = Handoff(
         id=id,
@@ -131,10 +132,10 @@ def prepare(desk: Desk, plan: Plan) -> Handoff:
             context=None,
             size=0,
             stored=0,
-            brief=keep(msgspec.json.encode(plan.made.brief)).hash,
-            conversation=keep(msgspec.json.encode(plan.conversation)).hash if has_turns else None,
+            brief=kept[0].hash,
+            conversation=kept[2].hash if has_turns else None,
         ),
-        receipt=keep(msgspec.json.encode(plan.made.receipt)).hash,
+        receipt=kept[1].hash,
         created_at=now,
         updated_at=now,
         not_passed=plan.not_passed,

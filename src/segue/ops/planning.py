@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable
 from pathlib import Path
 
 from msgspec import Struct
@@ -34,6 +36,7 @@ from segue.ops.found import Work
 from segue.ops.models import Address
 from segue.ops.warm import Warm
 from segue.redact import allowing
+from segue.tokens import Counter
 
 SHORT = 2000
 """The brief's budget for whoever has the conversation already."""
@@ -61,7 +64,7 @@ class Order(Struct, frozen=True, kw_only=True):
     """Whether to try a target that has told that it is at its limit."""
 
 
-class Plan(Struct, frozen=True, kw_only=True):
+class Plan(Struct, frozen=True, kw_only=True, dict=True):
     """All that is known before anything is done."""
 
     order: Order
@@ -83,7 +86,6 @@ class Plan(Struct, frozen=True, kw_only=True):
     redacted: int
     not_passed: tuple[str, ...]
     instructions: tuple[tuple[str, str], ...]
-    drift: tuple[str, ...]
     vendor: str
     is_allowed: bool
     """Whether the vendor may have it without being asked for."""
@@ -92,6 +94,12 @@ class Plan(Struct, frozen=True, kw_only=True):
     """The transcript of the target's own that is gone on with."""
     returns: str = ""
     """The handoff that this one comes back from."""
+    find_drift: Callable[[], tuple[str, ...]]
+
+    @functools.cached_property
+    def drift(self) -> tuple[str, ...]:
+        """How the folder differs from what the brief says; looked for only where someone is shown it."""
+        return self.find_drift()
 
     @property
     def target_title(self) -> str:
@@ -173,8 +181,8 @@ def plan(desk: Desk, order: Order) -> Plan:
     way, why = way_for(order, source, agent, tier, window)
     earlier = facts_before(desk, work, source)
     made = briefs.of_known(desk, known, wish_for(way, tier, agent, order.budget), earlier=earlier)
-    conversation, dropped, hidden = carried(desk, known, way, tier, agent, window, source)
-    counter = tokens.estimated(agent.vendor)
+    counter = tokens.remembering(tokens.estimated(agent.vendor))
+    conversation, dropped, hidden = carried(desk, known, way, tier, counter, window, source)
     count = made.brief.tokens + sum(carry.weight(turn, counter) for turn in conversation.turns)
     if way is Way.RESUME:
         count += source.context_tokens or 0
@@ -199,7 +207,7 @@ def plan(desk: Desk, order: Order) -> Plan:
         redacted=made.receipt.redacted + hidden,
         not_passed=(*made.brief.not_passed, *lost, *_left_behind(way, dropped)),
         instructions=files,
-        drift=drift_of(desk, known.facts(), source),
+        find_drift=lambda: drift_of(desk, known.facts(), source),
         vendor=vendor,
         is_allowed=consent.is_given(desk, vendor, consent.vendor_of(desk, source.agent)),
         trigger=trigger_for(desk, work, order),
@@ -241,7 +249,7 @@ def refuse_at_limit(desk: Desk, agent: Agent, model: str) -> None:
                 scope=": it holds for the account, so another of its models is no way out"
                 if limit.scope is Scope.ACCOUNT
                 else "",
-                next="segue shows what each agent has left; --anyway tries it all the same",
+                next="segue status shows what each agent has left; --anyway tries it all the same",
             )
 
 
@@ -283,12 +291,11 @@ def window_of(desk: Desk, agent: Agent, model: str) -> int:
 
 
 def carried(
-    desk: Desk, known: Warm, way: Way, tier: Tier, agent: Agent, window: int, source: Transcript
+    desk: Desk, known: Warm, way: Way, tier: Tier, counter: Counter, window: int, source: Transcript
 ) -> tuple[Conversation, int, int]:
     """The conversation that goes along, how many of its turns do not, and how many secrets were in it."""
     if way is not Way.NATIVE:
         return Conversation(), 0, 0
-    counter = tokens.estimated(agent.vendor)
     room = window // 2 - briefs.BUDGET
     key, allow = redaction.key(desk), desk.settings.redact_allow
     is_allowed = allowing.judge(allow)

@@ -6,7 +6,7 @@ listed as said, until it is checked.
 
 from __future__ import annotations
 
-from segue import agents, briefs, tokens
+from segue import agents, briefs
 from segue.conversation import Conversation
 from segue.delivery import Way
 from segue.errors import NotFound, Refused
@@ -79,7 +79,7 @@ def plan(desk: Desk, order: Order) -> Plan:
     secrets = Secrets(redaction.key(desk), desk.settings.redact_allow)
     title = agents.get(records.agent_of(out.target)).title
     about = briefs.About(title=work.session.title, source=f"Back from {title}: what happened since you left.")
-    made = making.of_facts(facts, about, Wish(Tier.SELECTIVE, BUDGET, agent.name), secrets)
+    made = making.of_facts(facts, about, Wish(Tier.SELECTIVE, BUDGET, agent.name, in_haste=True), secrets)
     where = transcripts.find(desk, out.delivery.transcript).transcript
     count = made.brief.tokens + (home.context_tokens or 0)
     return Plan(
@@ -96,12 +96,12 @@ def plan(desk: Desk, order: Order) -> Plan:
         conversation=Conversation(),
         dropped=0,
         tokens=count,
-        counter=tokens.counter(agent.vendor).name,
+        counter=made.brief.counter,
         cost_usd=planning.cost_of(desk, agent, home.model, count),
         redacted=made.receipt.redacted,
         not_passed=made.brief.not_passed,
         instructions=(),
-        drift=planning.drift_of(desk, facts, where),
+        find_drift=lambda: planning.drift_of(desk, facts, where),
         vendor=agent.vendor,
         is_allowed=True,
         trigger=planning.trigger_for(desk, work, order),

@@ -182,8 +182,7 @@ def _next(desk: Desk, standing: Standing | None) -> str:
     )
     shown = f"segue transcripts show {shlex.quote(id[:length])} reads"
     if standing.trigger and standing.trigger.type is TriggerType.USAGE_LIMIT:
-        made = f"segue pack {shlex.quote(id[:length])} makes the brief to hand over"
-        return f"{made} (segue to is not in this version yet)"
+        return "segue to AGENT --dry-run shows what would go to another agent, segue to AGENT does it"
     return f"{shown} it"
 
 

@@ -153,6 +153,7 @@ def open_warm(source: Source, papers: Papers | None = None) -> Warm:
     warm.source = source
     warm.folder = str(papers.folder) if papers else ""
     if warm.refresh() and papers:
+        warm.facts()  # what is looked through for them stays known
         _keep(warm, papers)
     return warm
 

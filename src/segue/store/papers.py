@@ -28,7 +28,7 @@ class Papers:
 
     def put(self, name: str, content: bytes) -> None:
         with translated(self.folder):
-            disk.write_file(self._path(name), blobs.pack(content))
+            disk.write_file(self._path(name), blobs.pack(content), is_lasting=False)
             self._thin()
 
     def get(self, name: str) -> bytes | None:

@@ -7,7 +7,7 @@ was at one moment.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Generic, TypeVar
 
 import msgspec
@@ -258,12 +258,25 @@ class Shared:
 
     def keep(self, content: bytes) -> Blob:
         """Keep content for good and give its name."""
-        blob = Blob(hash=blobs.hash_of(content), size=len(content), stored=0, added_at=self._clock())
-        packed = blobs.pack(content)
-        self.database.put_blob(blob.hash, packed)
-        blob = msgspec.structs.replace(blob, stored=len(packed))
-        in_transaction(self.database, lambda t: t.run("blob_add", **msgspec.structs.asdict(blob)))
-        return blob
+        return self.keep_all([content])[0]
+
+    def keep_all(self, contents: Sequence[bytes]) -> list[Blob]:
+        """The same for several at once: one transaction, which is what takes the time."""
+        kept = []
+        for content in contents:
+            packed = blobs.pack(content)
+            blob = Blob(
+                hash=blobs.hash_of(content), size=len(content), stored=len(packed), added_at=self._clock()
+            )
+            self.database.put_blob(blob.hash, packed)
+            kept.append(blob)
+
+        def note(transaction: Transaction) -> None:
+            for blob in kept:
+                transaction.run("blob_add", **msgspec.structs.asdict(blob))
+
+        in_transaction(self.database, note)
+        return kept
 
     def content(self, hash: Hash) -> bytes:
         return blobs.unpack(self.database.get_blob(hash), hash, self.place)

@@ -1,10 +1,14 @@
-"""What Segue promises of every reader, as functions that fail with a sentence: for those who add an agent.
+"""What Segue promises of every agent, as functions that fail with a sentence: for those who add one.
 
-    from segue.testing import check_bad_input, check_reader
+    from segue.testing import check_bad_input, check_reader, check_starter, check_writer
 
     def test_it_keeps_the_promises(tmp_path):
         check_reader(my_agent, SAMPLE, tmp_path)
         check_bad_input(my_agent, SAMPLE, tmp_path, seed=1, count=100)
+
+    def test_it_can_be_handed_work(tmp_path):
+        check_starter(my_agent, tmp_path / "start")
+        check_writer(my_agent, SAMPLE, tmp_path / "write")
 
 Nothing here needs a test framework. The sample is copied to `scratch`, which must be a folder that may be
 filled, and only the copy is read. docs/add-an-agent.md says what the promises are for.
@@ -25,8 +29,18 @@ from segue.testing.entries import check_entries, check_links, check_records, is_
 from segue.testing.following import check_cut, check_following, check_replaced, check_scan, check_twice
 from segue.testing.passes import ensure, placed, read_all, source_of, state_of
 from segue.testing.spoiling import mutations
+from segue.testing.starting import check_starter
+from segue.testing.writing import check_writer
 
-__all__ = ["Toll", "check_bad_input", "check_reader", "mutations", "try_bad_input"]
+__all__ = [
+    "Toll",
+    "check_bad_input",
+    "check_reader",
+    "check_starter",
+    "check_writer",
+    "mutations",
+    "try_bad_input",
+]
 
 START = 4096
 LARGE = 10_000_000

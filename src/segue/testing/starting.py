@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from segue import briefs
+from segue import agents, briefs
 from segue.agents.belongings import Belongings
 from segue.agents.hooking import Hooks
 from segue.agents.starting import ONE_ARGUMENT, Launch, Start, Starter
@@ -40,6 +40,8 @@ BYPASS = re.compile(
 )
 """Words in options that let an agent do what it would otherwise ask for."""
 TYPED = ("--typed-by", "the person")
+EMPTY = "{}\n"
+"""What settings are told to hold where there are none yet."""
 
 Env = Mapping[str, str]
 
@@ -53,7 +55,7 @@ def check_starter(
     project = scratch / "project"
     project.mkdir(parents=True, exist_ok=True)
     before = tree_of(scratch)
-    check_spoken(starter)
+    check_spoken(starter, around)
     for mode in Mode:
         check_said(starter, project, around, mode, model)
     check_options(starter, project, around, model, resume or id_for(starter))
@@ -65,7 +67,7 @@ def check_said(starter: Starter, project: Path, env: Env, mode: Mode, model: str
     """That a prompt arrives once, as it stands, whatever it begins with."""
     prompts = (*PROMPTS, LONG) if mode is Mode.HEADLESS else PROMPTS
     for prompt in prompts:
-        said = _spoken(starter, prompt)
+        said = _spoken(starter, prompt, env)
         start = Start(program=PROGRAM, project=project, mode=mode, prompt=said, model=model)
         launch = _launched(starter, start, env)
         where = f"{mode.value}, {prompt[:40]!r}"
@@ -85,11 +87,13 @@ def check_said(starter: Starter, project: Path, env: Env, mode: Mode, model: str
             )
 
 
-def check_spoken(starter: Starter) -> None:
+def check_spoken(starter: Starter, env: Env) -> None:
     """That what is really said still begins with the line that it is found by, and is the same when said again."""
     for prompt in PROMPTS:
-        said = _spoken(starter, prompt)
-        ensure(said == _spoken(starter, said), f"`spoken` changes what it has made itself: {said[:60]!r}")
+        said = _spoken(starter, prompt, env)
+        ensure(
+            said == _spoken(starter, said, env), f"`spoken` changes what it has made itself: {said[:60]!r}"
+        )
         is_found = not prompt.startswith(MARKER) or said.lstrip().startswith(MARKER)
         ensure(is_found, f"`spoken` changes the line that a handoff is found by: {said[:60]!r}")
 
@@ -139,15 +143,17 @@ def check_hooks(hooks: Hooks, env: Env) -> None:
     """That a hook can be put into settings and taken out again, and a refusal says why."""
     command = "/usr/bin/segue hook"
     ensure(hooks.settings_file(env).is_absolute(), "`settings_file` gives no whole path")
-    for text in ("", hooks.add_hook("", "/usr/bin/another")):
+    for text in (EMPTY, hooks.add_hook(EMPTY, "/usr/bin/another")):
         ensure(not hooks.has_hook(text, command), "a hook is found where there is none")
         added = hooks.add_hook(text, command)
         ensure(hooks.has_hook(added, command), "a hook that was added is not found")
         dropped = hooks.drop_hook(added, command)
         ensure(not hooks.has_hook(dropped, command), "a hook that was dropped is still there")
-        is_kept = not text or hooks.has_hook(dropped, "/usr/bin/another")
+        is_kept = text == EMPTY or hooks.has_hook(dropped, "/usr/bin/another")
         ensure(is_kept, "with our hook, another's was dropped")
-    ensure(hooks.trouble_with(hooks.add_hook("", command)) == "", "a hook that was just added would not run")
+    ensure(
+        hooks.trouble_with(hooks.add_hook(EMPTY, command)) == "", "a hook that was just added would not run"
+    )
     odd: tuple[dict[str, Any], ...] = ({}, {"tool_name": 3, "tool_input": []}, {"cwd": None})
     for record in odd:
         hooks.attempt_of(record)
@@ -184,9 +190,10 @@ def _launched(starter: Starter, start: Start, env: Env) -> Launch:
     return launch
 
 
-def _spoken(starter: Any, prompt: str) -> str:
-    """What the engine says: as the agent's own file puts it, where it does."""
-    say = getattr(starter, "spoken", None)
+def _spoken(starter: Any, prompt: str, env: Env) -> str:
+    """What the engine says: as the agent's own file puts it, or that of the agent whose program is started."""
+    keeper = getattr(starter, "keeps_transcripts_as", None)
+    say = agents.offers(keeper(env), "spoken") if keeper else getattr(starter, "spoken", None)
     return str(say(prompt)) if say else prompt
 
 
@@ -217,9 +224,9 @@ def _ensure_no_bypass(launch: Launch, otherwise: str) -> None:
         ensure(not BYPASS.search(text), f"{otherwise}: {text}")
 
 
-def _without(argv: Sequence[str], typed: Sequence[str]) -> tuple[str, ...]:
-    """Arguments without those that the person typed, where these stand in their order."""
+def _without(argv: Sequence[str], typed: Sequence[str]) -> tuple[str, ...] | None:
+    """Arguments without those that the person typed; None where these are not all there, in their order."""
     for number in range(len(argv)):
         if tuple(argv[number : number + len(typed)]) == tuple(typed):
             return (*argv[:number], *argv[number + len(typed) :])
-    return tuple(argv)
+    return None

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import re
+import uuid
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from segue.agents.reading import Reading, compact, count_of, dict_of, moment_of, records, text_of
+from segue import disk
+from segue.agents.reading import Reading, compact, count_of, decode, dict_of, moment_of, records, text_of
+from segue.agents.starting import Launch, Start, Written
+from segue.conversation import Conversation, Speaker, Turn
+from segue.delivery import Mode
+from segue.errors import AgentError
 from segue.model import Agent, Entry, EntryKind, Mark, Origin, Source, Spend, Tokens
 
 AGENT = Agent(name="notebook", title="Notebook", vendor="Example", program="notebook", tested="1.0.0")
@@ -22,7 +29,7 @@ def find(env: Mapping[str, str], projects: Iterable[Path]) -> Iterator[Source]:
 
 
 def recognise(start: bytes) -> bool:
-    return start.startswith(b'{"notebook": ')
+    return start.startswith(b'{"notebook":')
 
 
 def read(source: Source, mark: Mark | None = None) -> Reading:
@@ -67,6 +74,7 @@ def _entry(reading: Reading, record: dict[str, Any], id: str, state: dict[str, A
         tool=tool or None,
         call=call or None,
         status=exit_status if type(exit_status) is int else None,
+        is_error=type(exit_status) is int and exit_status != 0,
         spend=_spend(record),
         native=record,
     )
@@ -93,3 +101,61 @@ def _spend(record: dict[str, Any]) -> Spend | None:
         tokens=Tokens(input=count_of(tokens.get("in")), output=count_of(tokens.get("out"))),
         at=moment_of(record.get("at")),
     )
+
+
+# Being handed work
+
+
+def command(start: Start, env: Mapping[str, str]) -> Launch:
+    known = ("--continue", start.resume) if start.resume else ()
+    model = ("--model", start.model) if start.model else ()
+    only_answer = ("--no-tools",) if start.is_question else ()
+    options = (*known, *model, *only_answer, *start.arguments)
+    if start.mode is Mode.OPEN:
+        prompt = ("--", start.prompt) if start.prompt else ()
+        return Launch(argv=(start.program, *options, *prompt))
+    return Launch(argv=(start.program, "--batch", *options), stdin=start.prompt)
+
+
+def new_id(seed: str) -> str:
+    return str(uuid.uuid5(uuid.NAMESPACE_OID, f"segue/notebook/{seed}"))
+
+
+def write(
+    conversation: Conversation, id: str, project: Path, program: str, env: Mapping[str, str]
+) -> Written:
+    if not re.fullmatch("[0-9a-f-]{36}", id) or not env.get("HOME"):
+        raise AgentError(agent=AGENT.name, what=f"there is no place for a transcript {id!r}")
+    path = Path(env["HOME"], ".notebook", f"{id}.jsonl")
+    about = {"notebook": 1, "folder": str(project.resolve()), "made_by": "segue"}
+    lines = [about, *(line for turn in conversation.turns for line in _lines(turn))]
+    content = "".join(compact(line) + "\n" for line in lines).encode()
+    try:
+        if not path.exists():
+            disk.write_file(path, content)
+        if not path.read_bytes().startswith(content):  # what the agent has added since is its own
+            raise AgentError(agent=AGENT.name, what=f"{path} holds another conversation; it stays as it is")
+    except OSError as error:
+        raise AgentError(agent=AGENT.name, what=f"{path} cannot be written: {error.strerror}") from error
+    return Written(id=id, path=path)
+
+
+def _lines(turn: Turn) -> Iterator[dict[str, Any]]:
+    at = {"at": turn.at} if turn.at else {}
+    if turn.text:
+        yield {"who": "person" if turn.speaker is Speaker.PERSON else "agent", "says": turn.text, **at}
+    for use in turn.uses:
+        yield {"who": "agent", "runs": use.tool, "with": use.arguments, "call": use.id, **at}
+        yield {"who": "tool", "call": use.id, "says": use.result, "exit": int(use.is_error), **at}
+
+
+def discard(source: Source, program: str, env: Mapping[str, str]) -> Launch | None:
+    path = Path(source.path)
+    if not path.exists():
+        return None
+    with disk.open_file(path) as file:
+        is_ours = (decode(file.readline(10_000)) or {}).get("made_by") == "segue"
+    if path.parent != Path(env.get("HOME", "/"), ".notebook") or not is_ours:
+        raise AgentError(agent=AGENT.name, what=f"{path} was not made by Segue; it stays as it is")
+    path.unlink()
+    return None

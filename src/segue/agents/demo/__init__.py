@@ -9,27 +9,19 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import msgspec
 
-from segue.agents import linking, reading
+from segue.agents import reading
 from segue.agents.reading import Reading
 from segue.agents.starting import Launch, Start
 from segue.errors import AgentError
-from segue.model import Agent, Entry, EntryKind, Mark, Origin, Source, Usage
+from segue.model import Agent, Mark, Source, Usage
 
 AGENT = Agent(name="demo", title="Demonstration agent", vendor="none", program="", tested="1")
 
 PATTERN = "*.demo.jsonl"
-ORIGINS = {
-    EntryKind.REPLY: (Origin.ASSISTANT,),
-    EntryKind.THOUGHT: (Origin.ASSISTANT,),
-    EntryKind.CALL: (Origin.ASSISTANT, Origin.HUMAN),
-    EntryKind.RESULT: (Origin.TOOL,),
-    EntryKind.PROMPT: (Origin.HUMAN, Origin.ASSISTANT, Origin.SYSTEM),
-}
-"""Whose words an entry of a kind can be."""
 
 T = TypeVar("T")
 
@@ -44,31 +36,9 @@ def recognise(start: bytes) -> bool:
 
 
 def read(source: Source, mark: Mark | None = None) -> Reading:
-    return Reading(source, mark, _entries)
+    from segue.agents import entries_file  # lazy: finding does without it
 
-
-def _entries(reading_: Reading) -> Iterator[Entry]:
-    reading_.learn(id=Path(reading_.source.path).name.split(".")[0])
-    for record in reading.records(reading_):
-        state = reading_.mark.state
-        state["records"] = state.get("records", 0) + 1
-        entry = _entry(record)
-        if entry is None and "usage" not in record:
-            reading_.unknown["record"] += 1
-        piece = entry or linking.note("usage" if "usage" in record else "record")
-        name = piece.id or f"note-{state['records']}"
-        yield from linking.chained(state, name, piece.parent, [piece], native=record)
-
-
-def _entry(record: dict[str, Any]) -> Entry | None:
-    """A record is an entry as it is, if all that it says is sound."""
-    try:
-        entry = msgspec.convert(record, Entry)
-    except msgspec.ValidationError:
-        return None
-    is_limited = bool(entry.limits) or entry.kind is not EntryKind.LIMIT
-    is_sound = entry.origin in ORIGINS.get(entry.kind, Origin) and is_limited
-    return linking.placed(entry, at=reading.moment_of(entry.at)) if is_sound else None
+    return entries_file.read(source, mark, beside=("usage",))
 
 
 def usage(source: Source) -> Usage | None:

@@ -16,6 +16,7 @@ from segue.ops.demo import Story
 def screen(story: Story) -> str:
     report, handoff = story.report, story.report.handoff
     passed, left_out = story.receipt.count(Fate.PASSED), story.receipt.count(Fate.NOT_PASSED)
+    kept = story.receipt.count(Fate.RECOVERABLE)
     lines = [
         render.bold("1. An agent's transcript"),
         f"   {story.entries} entries, {render.size(story.bytes)}: a bug in invoices, half mended.",
@@ -43,7 +44,7 @@ def screen(story: Story) -> str:
         lines.append(f"   {render.mark('ok' if graded.is_right else 'problem')} {question}  {answer}")
     lines += [
         render.bold("6. Receipt"),
-        f"   {passed} facts passed, {left_out} not passed:",
+        f"   {passed} facts passed, {kept} left where they can be looked up, {left_out} not passed:",
         *(
             f"   · {render.clean(line.fact.kind)} {render.clean(line.fact.subject)}: {line.reason}"
             for line in story.receipt.lines

@@ -1,0 +1,126 @@
+"""Models that the `llm` library reaches through its plugins: for rewriting prose, and for work that needs no tools.
+
+The library keeps no transcripts that could be gone on with here, so the program that talks to a model is Segue's own
+(`chat.py`), and so is what it keeps: a file of entries for each conversation, among Segue's own data.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from segue.agents import reading
+from segue.model import Agent, Mark, Source
+
+if TYPE_CHECKING:
+    from segue.agents.reading import Reading
+    from segue.agents.starting import Launch, Start, Written
+    from segue.conversation import Conversation
+
+AGENT = Agent(
+    name="llm", title="llm", vendor="llm", program="", tested="0.36", families=(), context_window=32_768
+)
+
+ENDING = ".llm.jsonl"
+FIRST = b'{"llm":1,'
+"""How a transcript starts."""
+FOLDER = "chats"
+
+
+# Reading
+
+
+def find(env: Mapping[str, str], projects: Iterable[Path]) -> Iterator[Source]:
+    if folder := chats(env):
+        yield from reading.sources_like(AGENT.name, folder, [f"*{ENDING}"])
+
+
+def chats(env: Mapping[str, str]) -> Path | None:
+    """Where the transcripts are: among Segue's own data. None where nothing tells where that is."""
+    from segue import places  # lazy: so that it costs nothing to name the agent
+
+    if env.get("SEGUE_HOME"):
+        return places.find(env).data / FOLDER
+    home = env.get("HOME")
+    usual = home and Path(home, "Library/Application Support" if sys.platform == "darwin" else ".local/share")
+    shared = env.get("XDG_DATA_HOME") or usual
+    return Path(shared, "segue", FOLDER) if shared else None
+
+
+def recognise(start: bytes) -> bool:
+    return start.startswith(FIRST)
+
+
+def read(source: Source, mark: Mark | None = None) -> Reading:
+    from segue.agents import entries_file  # lazy: finding does without it
+
+    return entries_file.read(source, mark)
+
+
+# Handing work to it: only who does so loads how
+
+
+def program(env: Mapping[str, str]) -> str:
+    """It runs wherever Segue runs."""
+    return sys.executable
+
+
+def check_model(model: str, env: Mapping[str, str]) -> None:
+    from segue.agents.llm import target  # lazy: as said above
+
+    target.check_model(model)
+
+
+def vendor_of(model: str, env: Mapping[str, str]) -> str:
+    """Who gets what is said to a model. One that nobody named may be anyone's."""
+    from segue.agents.llm import library, vendors  # lazy: as said above
+
+    if not model:
+        return vendors.UNKNOWN
+    library.refuse_without()
+    return vendors.vendor_of(library.get(model), env)
+
+
+def spoken(text: str) -> str:
+    from segue.agents.llm import target  # lazy: as said above
+
+    return target.spoken(text)
+
+
+def command(start: Start, env: Mapping[str, str]) -> Launch:
+    from segue.agents.llm import target  # lazy: as said above
+
+    return target.command(start, env)
+
+
+def new_id(seed: str) -> str:
+    from segue.agents.llm import target  # lazy: as said above
+
+    return target.new_id(seed)
+
+
+def write(
+    conversation: Conversation, id: str, project: Path, program: str, env: Mapping[str, str]
+) -> Written:
+    from segue.agents.llm import target  # lazy: as said above
+
+    return target.write(conversation, id, project, env)
+
+
+def discard(source: Source, program: str, env: Mapping[str, str]) -> None:
+    from segue.agents.llm import target  # lazy: as said above
+
+    target.discard(source, env)
+
+
+# Rewriting
+
+
+def rewriter(model: str, key: bytes, seconds: float | None = None) -> Callable[[str], str]:
+    """What asks a model to say a text in fewer words. Refuses a model that the library does not know. The function
+    raises TimeoutError where the model takes too long, and AgentError where it fails."""
+    from segue.agents.llm import rewriting  # lazy: few briefs are rewritten
+
+    return rewriting.rewriter(model, key, seconds)

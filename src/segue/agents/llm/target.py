@@ -1,0 +1,180 @@
+"""A model without tools as the receiver of work: how the program that talks to it is started, and a conversation as a
+transcript that this program goes on with."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import uuid
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from segue import disk, places, prompt
+from segue.agents import entries_file
+from segue.agents.llm import AGENT, ENDING, FIRST, chats, library
+from segue.agents.reading import compact
+from segue.agents.starting import Launch, Start, Written
+from segue.conversation import Conversation, Speaker, Turn
+from segue.delivery import Mode
+from segue.errors import AgentError, BadInput
+from segue.model import Entry, EntryKind, Origin, Source
+
+PROGRAM = "segue.agents.llm.chat"
+NO_TOOLS = (
+    "You have no tools here: nothing can be read, run or changed by you. What you would do next, say in words, with "
+    "the commands and the changes to files written out in full.\n"
+)
+
+_ID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+_POINTER = re.compile(r"# Handoff (h-\w{1,64})\nRead (/[^\n]{1,4000}) first, ")
+
+
+# Starting
+
+
+def check_model(model: str) -> None:
+    """Refuse what cannot be started, before anything is done for it."""
+    library.refuse_without()
+    if not model:
+        raise BadInput(
+            what="Of the models that llm reaches, one must be named.",
+            next=f"segue to llm:MODEL; {library.KNOWN}",
+        )
+    library.get(model)
+
+
+def spoken(text: str) -> str:
+    """A handoff with what a model must know that has no tools."""
+    return f"{text}\n{NO_TOOLS}" if text.startswith("# Handoff ") else text
+
+
+def command(start: Start, env: Mapping[str, str]) -> Launch:
+    library.refuse_without()
+    if not start.model and not start.resume:
+        check_model(start.model)
+    path = _folder(env) / f"{_known(start.resume or start.id or str(uuid.uuid4()))}{ENDING}"
+    model = ("--model", start.model) if start.model else ()
+    # -P: a project that is worked in may hold files that are called like a module.
+    argv = (start.program, "-P", "-m", PROGRAM, str(path), *model)
+    if start.mode is Mode.HEADLESS:
+        return Launch(argv=(*argv, "--headless", *start.arguments), stdin=start.prompt)
+    file = _pointed_to(start.prompt, env)
+    along = ("--along", str(file)) if file else ()
+    said = ("--", start.prompt) if start.prompt else ()
+    return Launch(argv=(*argv, *along, *start.arguments, *said))
+
+
+def _pointed_to(text: str, env: Mapping[str, str]) -> Path | None:
+    """The file with a handoff that was too long to be said. A model cannot open it: its words must go along."""
+    found = _POINTER.match(text)
+    file = Path(found[2]) if found else None
+    if found is None or file is None:
+        return None
+    is_ours = file == _folder(env).parent / "runs" / found[1] / file.name
+    return file if is_ours and text.removesuffix(f"\n{NO_TOOLS}") == prompt.pointing_to(found[1], file) else None
+
+
+def _folder(env: Mapping[str, str]) -> Path:
+    folder = chats(env)
+    if folder is None:
+        raise AgentError(agent=AGENT.name, what="neither HOME nor SEGUE_HOME says where to keep what is said")
+    return folder
+
+
+def _known(id: str) -> str:
+    if not _ID.fullmatch(id):
+        raise AgentError(agent=AGENT.name, what=f"{id[:80]!r} is no id of a transcript of its own")
+    return id
+
+
+# Writing
+
+
+def new_id(seed: str) -> str:
+    return str(uuid.uuid5(uuid.NAMESPACE_OID, f"segue/{AGENT.name}/{seed}"))
+
+
+def write(conversation: Conversation, id: str, project: Path, env: Mapping[str, str]) -> Written:
+    path = _folder(env) / f"{_known(id)}{ENDING}"
+    try:
+        content = b"".join(_lines(conversation, project))
+        if not path.exists():
+            disk.write_file(path, content)
+        elif not _begins_with(path, content):
+            what = f"{path} holds another conversation under this id; it was left as it is"
+            raise AgentError(agent=AGENT.name, what=what)
+    except UnicodeEncodeError as error:
+        raise AgentError(agent=AGENT.name, what=f"{path} cannot be written: not all of it is text") from error
+    except OSError as error:
+        what = f"{path} cannot be written: {error.strerror or error}"
+        raise AgentError(agent=AGENT.name, what=what) from error
+    return Written(id=id, path=path)
+
+
+def _begins_with(path: Path, content: bytes) -> bool:
+    """Whether a file is what was written: what was said since is its own."""
+    with disk.open_file(path) as file:
+        return file.read(len(content)) == content
+
+
+def first_line(project: Path, branch: str = "", at: str | None = None) -> bytes:
+    """What a transcript starts with: where the work is."""
+    note = Entry(
+        id="1",
+        kind=EntryKind.NOTE,
+        origin=Origin.SYSTEM,
+        text="",
+        tool="chat",
+        at=at,
+        cwd=places.as_text(project),
+        branch=branch or None,
+    )
+    return entries_file.line(note, llm=1)
+
+
+def _lines(conversation: Conversation, project: Path) -> Iterator[bytes]:
+    turns = conversation.turns
+    yield first_line(project.resolve(), conversation.branch, turns[0].at if turns else None)
+    number = 1
+    for turn in turns:
+        for entry in _entries(turn):
+            number += 1
+            yield entries_file.line(entry, id=str(number), parent=str(number - 1))
+
+
+def _entries(turn: Turn) -> Iterator[Entry]:
+    is_person = turn.speaker is Speaker.PERSON
+    if turn.text:
+        yield Entry(
+            id="",
+            kind=EntryKind.PROMPT if is_person else EntryKind.REPLY,
+            origin=Origin.HUMAN if is_person else Origin.ASSISTANT,
+            text=turn.text,
+            at=turn.at,
+            model=None if is_person else turn.model or None,
+        )
+    for use in turn.uses:
+        shared = {"id": "", "at": turn.at, "tool": use.tool, "call": use.id}
+        arguments = compact(use.arguments)
+        yield Entry(kind=EntryKind.CALL, origin=Origin.ASSISTANT, text=arguments, **shared)
+        yield Entry(
+            kind=EntryKind.RESULT, origin=Origin.TOOL, text=use.result, is_error=use.is_error, **shared
+        )
+
+
+# Taking away
+
+
+def discard(source: Source, env: Mapping[str, str]) -> None:
+    path = Path(source.path)
+    is_named = path.name.endswith(ENDING) and _ID.fullmatch(path.name.removesuffix(ENDING))
+    try:
+        if not is_named or path.parent.resolve() != _folder(env).resolve() or not _begins_with(path, FIRST):
+            raise AgentError(agent=AGENT.name, what=f"{path} is not of its own; it was left as it is")
+        with contextlib.suppress(FileNotFoundError):
+            path.unlink()
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        what = f"{path} cannot be removed: {error.strerror or error}"
+        raise AgentError(agent=AGENT.name, what=what) from error
