@@ -14,6 +14,7 @@ from msgspec import Struct
 
 from segue.carry.pieces import LONGEST_NAME, Piece, Sort, beginning, fit_name, sound
 from segue.carry.turning import Turns, spans
+from segue.facts import handed
 from segue.model import Entry, EntryKind, Origin
 
 MOST = 6 << 20
@@ -33,6 +34,7 @@ COMMANDS = ("!", "/")
 SUMMARY = "[Summary of what came before]"
 LEFT = "[Summary of what was tried and left]"
 UNREADABLE = "[What was done up to here was compacted, and the summary of it cannot be read.]"
+HANDED = "(The work was handed over here.)"
 GIVEN = "[What the agent was given to do; the person did not type this]"
 
 
@@ -135,7 +137,8 @@ class Tail(Struct):
             self._change(last, text=f"{last.text}\n{sound(entry.text)}", images="")
             self._came(entry)
         else:
-            self._push(entry, Sort.PERSON, entry.text)
+            # What a handoff said is said anew by the next one.
+            self._push(entry, Sort.PERSON, HANDED if handed.id_in(entry.text) else entry.text)
 
     def _add_image(self, entry: Entry) -> None:
         line = sound(f"[image: {entry.text}]")

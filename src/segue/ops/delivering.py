@@ -50,7 +50,7 @@ def extra_for(desk: Desk, handoff: Handoff, receipt: Receipt, *, is_above: bool)
     known = (entry.transcript for entry in desk.index.transcripts().values())
     source = next((one for one in known if one and one.id == handoff.transcript), None)
     target = agents.get(records.agent_of(handoff.target))
-    files = () if handoff.returns else planning.travelling(desk, handoff.source, target)[0]
+    files = () if handoff.returns else planning.travelling(desk, records.agent_of(handoff.source), target)[0]
     return prompt.Extra(drift=planning.drift_of(desk, facts, source), instructions=files, is_above=is_above)
 
 

@@ -123,7 +123,7 @@ def prepare(desk: Desk, plan: Plan) -> Handoff:
     handoff = Handoff(
         id=id,
         session=session.id,
-        source=plan.source.agent,
+        source=_source(plan),
         target=str(plan.target),
         tier=plan.tier,
         state=HandoffState.PREPARED,
@@ -146,7 +146,7 @@ def prepare(desk: Desk, plan: Plan) -> Handoff:
             mode=plan.order.mode,
             why=plan.why,
             model=plan.target.model,
-            project=str(desk.project),
+            project=plan.folder,
             transcript=transcript,
             turns=len(plan.conversation.turns),
             tokens=plan.tokens,
@@ -159,6 +159,12 @@ def prepare(desk: Desk, plan: Plan) -> Handoff:
     event = events.begin(handoff, plan.trigger, plan.made.receipt)
     handoff = msgspec.structs.replace(handoff, event=event)
     return desk.shared.record(HANDOFF, "handoff.prepared", id, lambda _present: handoff).kept()
+
+
+def _source(plan: Plan) -> str:
+    """The agent that the work comes from; the model too, where only that changes: it is what one comes back to."""
+    is_same = plan.source.agent == plan.agent.name and plan.source.model and not plan.returns
+    return f"{plan.source.agent}:{plan.source.model}" if is_same else plan.source.agent
 
 
 def prepare_whole(desk: Desk, order: Order) -> Handoff:

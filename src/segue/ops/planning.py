@@ -29,7 +29,7 @@ from segue.model import (
     Trigger,
     Usage,
 )
-from segue.ops import briefs, consent, limits, models, records, redaction, sessions, status, worktree
+from segue.ops import briefs, consent, found, limits, models, records, redaction, sessions, status, worktree
 from segue.ops.briefs import Made, Wish
 from segue.ops.desk import Desk
 from segue.ops.found import Work
@@ -90,6 +90,8 @@ class Plan(Struct, frozen=True, kw_only=True, dict=True):
     is_allowed: bool
     """Whether the vendor may have it without being asked for."""
     trigger: Trigger
+    folder: str
+    """Where the target is started."""
     resumes: str = ""
     """The transcript of the target's own that is gone on with."""
     returns: str = ""
@@ -145,6 +147,13 @@ def source_of(desk: Desk, work: Work) -> Transcript:
         name=work.session.id,
         next=f"segue session link {work.session.id} TRANSCRIPT",
     )
+
+
+def folder_of(desk: Desk, transcript: Transcript) -> str:
+    """Where an agent is to work: where it was worked so far, as long as that is in this project."""
+    folder = transcript.project
+    is_here = folder and found.work_folder(folder) == found.work_folder(places.as_text(desk.project))
+    return folder if is_here and Path(folder).is_dir() else places.as_text(desk.project)
 
 
 def is_taken(handoff: Handoff) -> bool:
@@ -211,6 +220,7 @@ def plan(desk: Desk, order: Order) -> Plan:
         vendor=vendor,
         is_allowed=consent.is_given(desk, vendor, consent.vendor_of(desk, source.agent)),
         trigger=trigger_for(desk, work, order),
+        folder=folder_of(desk, source),
         resumes=source.id if way is Way.RESUME else "",
     )
 

@@ -105,6 +105,7 @@ def plan(desk: Desk, order: Order) -> Plan:
         vendor=agent.vendor,
         is_allowed=True,
         trigger=planning.trigger_for(desk, work, order),
+        folder=planning.folder_of(desk, home),
         resumes=out.transcript,
         returns=out.id,
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import shutil
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -14,7 +15,7 @@ from segue import agents, clock, disk, prompt
 from segue.agents.starting import ONE_ARGUMENT, Start
 from segue.conversation import Conversation
 from segue.delivery import Delivery, Mode, Way
-from segue.errors import AgentError, AgentFailed, NoConsent, NotArrived, NotFound, Refused
+from segue.errors import AgentError, AgentFailed, NoConsent, NotArrived, NotFound, Refused, SegueError
 from segue.lifecycle import Event
 from segue.model import Ending, Handoff, HandoffState
 from segue.ops import (
@@ -97,7 +98,7 @@ class Trip:
             records.brief_of(self.desk, self.handoff),
             records.receipt_of(self.desk, self.handoff),
         )
-        is_above = self.delivery.way is not Way.PROMPT
+        is_above = self.delivery.way is Way.NATIVE
         extra = delivering.extra_for(self.desk, self.handoff, receipt, is_above=is_above)
         if prove:
             asked = proving.Asked(self.handoff, brief, receipt, extra, self.conversation)
@@ -211,13 +212,15 @@ class Trip:
         children.wait(self.folder, self.watch)
 
     def watch(self) -> object:
-        """What is done while the target runs: see what it got, and pack the rest."""
+        """What is done while the target runs: see what it got, and pack the rest. Whatever goes wrong with that, the
+        target goes on: it is looked at once more when it has ended."""
         files = arrival.state_of_files(self.sought, self.desk.env)
         if files != self.seen:
             self.seen = files
-            if not self.delivery.has_arrived and (found := self.look()).is_there:
-                self.acknowledge(found)
-        self.handoff = records.package(self.desk, self.handoff)
+            with contextlib.suppress(SegueError):
+                if not self.delivery.has_arrived and (found := self.look()).is_there:
+                    self.acknowledge(found)
+                self.handoff = records.package(self.desk, self.handoff)
         return files
 
     @property
@@ -255,7 +258,6 @@ class Trip:
     def end(self) -> Arrival:
         """What came of it, by the target's own records."""
         found = self.look()
-        self.handoff = records.package(self.desk, self.handoff)
         if not found.is_there:
             self.fail()
             raise NotArrived(
@@ -266,8 +268,10 @@ class Trip:
         if not is_done:
             self.step(Event.FAIL)
             raise AgentFailed(agent=self.title, what=self.how_it_stopped(found))
+        self.handoff = records.package(self.desk, self.handoff)
         told = outcomes.of(self.desk, self.handoff, found, self.proof.report if self.proof else None)
         self.handoff = records.finish(self.desk, self.handoff, Event.COMPLETE, told)
+        shutil.rmtree(self.folder, ignore_errors=True)
         return found
 
     def how_it_stopped(self, found: Arrival) -> str:
