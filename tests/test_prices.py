@@ -9,6 +9,7 @@ import sys
 from collections.abc import Iterator
 from datetime import datetime
 from importlib.metadata import version
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -400,7 +401,7 @@ def test_neither_a_cost_nor_the_stamp_reads_all_of_the_file() -> None:
 
 
 def test_the_file_says_which_data_it_is_and_whose() -> None:
-    text = prices.FILE.read_text()
+    text = Path(prices.FILE).read_text()
     told = json.loads(text)
     assert (
         prices.data_date() == f"genai-prices {told['version']}" == f"genai-prices {version('genai-prices')}"
@@ -410,7 +411,7 @@ def test_the_file_says_which_data_it_is_and_whose() -> None:
 
 
 def test_the_file_has_each_model_on_a_line_of_its_own() -> None:
-    lines = prices.FILE.read_text().splitlines()
+    lines = Path(prices.FILE).read_text().splitlines()
     models = [
         model["id"] for provider in json.loads("".join(lines))["providers"] for model in provider["models"]
     ]

@@ -12,8 +12,10 @@ import fcntl
 import os
 import stat
 from collections.abc import Iterator
-from pathlib import Path
-from typing import BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 TEMPORARY = ".tmp-"
 """How the name of a half-written file starts: left behind by a killed process, safe to remove."""
@@ -32,7 +34,7 @@ def make_private_folder(path: Path) -> None:
         sync_folder(folder.parent)
 
 
-def open_private(path: Path, flags: int) -> int:
+def open_private(path: str | Path, flags: int) -> int:
     """Open a file that only this user can read, creating it so whatever the umask says."""
     fd = os.open(path, flags | os.O_CLOEXEC, 0o600)
     if flags & os.O_CREAT:

@@ -13,10 +13,10 @@ the dearest hour is taken.
 from __future__ import annotations
 
 import functools
+import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import date
-from pathlib import Path
 
 import msgspec
 from msgspec import Struct
@@ -25,7 +25,7 @@ from segue import __version__, clock
 from segue.clock import Moment
 from segue.model import Tokens, Value
 
-FILE = Path(__file__).with_name("prices.json")
+FILE = os.path.join(os.path.dirname(__file__), "prices.json")  # noqa: PTH118, PTH120 - quick
 PACKAGE = "genai-prices"
 MILLION = 1_000_000
 LONGEST_NAME = 200
@@ -233,13 +233,14 @@ class Data(Struct, frozen=True, gc=False):
 
 @functools.cache
 def _data() -> Data:
-    return msgspec.json.decode(FILE.read_bytes(), type=Data)
+    with open(FILE, "rb") as file:  # noqa: PTH123 - quick
+        return msgspec.json.decode(file.read(), type=Data)
 
 
 @functools.cache
 def _version() -> str:
     """Out of the first line of the file, which is as good as all of it here."""
-    with FILE.open("rb") as file:
+    with open(FILE, "rb") as file:  # noqa: PTH123 - quick
         first = file.readline().rstrip().removesuffix(b",") + b"}"
     return msgspec.json.decode(first, type=dict[str, str])["version"]
 

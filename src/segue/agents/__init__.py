@@ -15,7 +15,6 @@ import os
 import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping
-from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
@@ -26,6 +25,8 @@ from segue.errors import AgentError, NotFound
 from segue.model import Agent, Mark, Source
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from segue.agents.starting import Starter, Writer
 
 NAMES = ("claude", "codex", "gemini", "opencode", "copilot", "qwen", "pi", "aider", "ollama", "demo")
@@ -162,13 +163,13 @@ def all_readers() -> list[Reader]:
     return [reader(name) for name in names() if can_be_read(name) and get(name).program]
 
 
-def names_here(env: Mapping[str, str], projects: Iterable[Path]) -> list[str]:
+def names_here(env: Mapping[str, str], projects: Iterable[str | os.PathLike[str]]) -> list[str]:
     """Those that may have left something here: one that is nowhere is not even loaded."""
     known = [name for name in names() if name != "demo" or env.get("SEGUE_DEMO")]
     return [name for name in known if name == "demo" or _may_be_here(name, env, projects)]
 
 
-def _may_be_here(name: str, env: Mapping[str, str], projects: Iterable[Path]) -> bool:
+def _may_be_here(name: str, env: Mapping[str, str], projects: Iterable[str | os.PathLike[str]]) -> bool:
     home = env.get("HOME")
     for place in PLACES.get(name, ("$HOME",)):
         if place.startswith("$"):

@@ -13,8 +13,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime
 from operator import attrgetter
-from pathlib import Path
-from typing import Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import msgspec
 
@@ -24,6 +23,9 @@ from segue.digest import short_hash
 from segue.errors import AgentError
 from segue.model import INTERRUPT as INTERRUPT
 from segue.model import Entry, Mark, Source, Spend, Tokens, Value
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 CHUNK = 1 << 20
 LONGEST_LINE = 32 << 20

@@ -12,13 +12,17 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Sequence
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from segue.errors import SegueError
 from segue.faces.encode import to_json
-from segue.ops import desk as desks
-from segue.ops.desk import Desk
+from segue.ops import bare
+
+if TYPE_CHECKING:
+    from segue.ops.desk import Desk
+
+BARE = ("--json", "daily", "weekly", "blocks", "models")
+"""What is told without the transcripts' titles: for it, settings that nobody made need not be looked at."""
 
 
 def answer(argv: Sequence[str]) -> int | None:
@@ -27,8 +31,9 @@ def answer(argv: Sequence[str]) -> int | None:
     if asked is None or sys.stdout is None:
         return None
     try:
-        desk = desks.open_desk(env=os.environ, cwd=Path.cwd())
-        if desk.resolved.ignored or (desk.project_file and desk.project_file.problem):
+        is_bare = argv[0] == "usage" and argv[1] in BARE
+        desk = (bare.open_bare(os.environ) if is_bare else None) or _desk()
+        if desk is None:
             return None
         try:
             value, code = asked(desk)
@@ -42,6 +47,16 @@ def answer(argv: Sequence[str]) -> int | None:
         return 0  # a reader that has seen enough
     except (SegueError, OSError, UnicodeError):
         return None
+
+
+def _desk() -> Desk | None:
+    from pathlib import Path  # lazy: mostly nothing is set, and no path looked at
+
+    from segue.ops import desk as desks  # lazy: as above
+
+    desk = desks.open_desk(env=os.environ, cwd=Path.cwd())
+    is_spoken_of = desk.resolved.ignored or (desk.project_file and desk.project_file.problem)
+    return None if is_spoken_of else desk
 
 
 def _asked(argv: Sequence[str]) -> Callable[[Desk], tuple[Any, int]] | None:

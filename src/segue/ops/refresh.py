@@ -9,22 +9,23 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from enum import StrEnum
 from operator import attrgetter
-from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 from msgspec import Struct
 
-from segue import agents, places
+from segue import agents
 from segue.agents.reading import Spends
 from segue.errors import AgentError, IndexRenewed
 from segue.ledger import Ledger, ledger_of, pack
 from segue.model import Entry, EntryKind, Limit, Mark, Source, Transcript
-from segue.ops.desk import Desk
 from segue.store.index import Index, Known
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from segue.agents.scanning import Scan
+    from segue.ops.desk import Desk
 
 SHARE_FROM = 64 << 20
 """From this many bytes on, reading is shared out to several processes."""
@@ -116,8 +117,14 @@ def _refresh(desk: Desk, wanted: set[Pass], progress: Progress) -> Refreshed:
 def _put_away(index: Index, missing: list[Known], found: Iterable[tuple[str, str]]) -> None:
     """Forget what is gone. What is there and was not found (another folder was looked in, or a database could not be
     read) is only left out of this run."""
-    read = {path for path, _part in found}
-    gone = [entry.id for entry in missing if entry.path in read or not places.is_there(Path(entry.path))]
+    gone: list[int] = []
+    if missing:
+        from pathlib import Path  # lazy: mostly all is where it was
+
+        from segue import places  # lazy: as above
+
+        read = {path for path, _part in found}
+        gone = [entry.id for entry in missing if entry.path in read or not places.is_there(Path(entry.path))]
     index.hide({entry.id for entry in missing}.difference(gone))
     if gone:
         with index.changing():
@@ -132,12 +139,24 @@ def _told(results: Iterable[Done], whole: int, progress: Progress) -> Iterator[D
         progress(so_far, whole)
 
 
+class Folders:
+    """Folders that are made paths of when somebody looks at them: most agents don't."""
+
+    def __init__(self, names: list[str]) -> None:
+        self.names = names
+
+    def __iter__(self) -> Iterator[Path]:
+        from pathlib import Path  # lazy: see above
+
+        return map(Path, self.names)
+
+
 def find(desk: Desk, problems: list[str]) -> list[Source]:
     """Every transcript on this machine. An agent that another package brings may be broken: the rest is found."""
     known = desk.index.projects() if desk.has_index else []
-    projects = sorted({*map(Path, known), desk.project})
+    projects = Folders(sorted({*known, str(desk.project)}))
     found: list[Source] = []
-    for name in agents.names_here(desk.env, projects):
+    for name in agents.names_here(desk.env, projects.names):
         try:
             found += agents.reader(name).find(desk.env, projects)
         except AgentError as error:

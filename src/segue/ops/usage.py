@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 from msgspec import Struct
@@ -18,10 +18,12 @@ from segue.clock import Moment
 from segue.ledger import QUARTER, TOLD, size_in
 from segue.model import Tokens, Transcript
 from segue.ops import refresh
-from segue.ops.desk import Desk
 from segue.ops.refresh import Pass
 from segue.prices import Price
 from segue.store.index import FAR, Index, Sum
+
+if TYPE_CHECKING:
+    from segue.ops.desk import Desk
 
 BLOCK_HOURS = 5
 BLOCK = BLOCK_HOURS * 3600 // QUARTER

@@ -11,7 +11,6 @@ import os
 import sqlite3
 from collections.abc import Iterable, Iterator
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 from segue import disk
@@ -27,9 +26,9 @@ def _sql() -> dict[str, str]:
 
 
 class IndexFile:
-    def __init__(self, path: Path | None, *, busy_seconds: float = 30) -> None:
+    def __init__(self, path: str | os.PathLike[str] | None, *, busy_seconds: float = 30) -> None:
         """Without a path, an empty one in memory."""
-        self.path = path or Path(os.devnull)
+        self.path = os.fspath(path or os.devnull)
         self.busy_seconds = busy_seconds
         self.is_in_memory = False
         self._new: set[int] = set()
@@ -41,15 +40,14 @@ class IndexFile:
             self._connection = self._open()
         except sqlite3.DatabaseError as error:
             if _is(error, "SQLITE_BUSY", "SQLITE_LOCKED"):
-                raise StoreBusy(place=path, seconds=round(busy_seconds)) from error
+                raise StoreBusy(place=self.path, seconds=round(busy_seconds)) from error
             self._connection = self._open_anew()
         except OSError:
             self._connection = self._in_memory()
 
     def _open(self) -> sqlite3.Connection:
-        disk.make_private_folder(self.path.parent)
-        os.close(disk.open_private(self.path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW))
-        connection = self._connect(str(self.path))
+        self._make_file()
+        connection = self._connect(self.path)
         try:
             (version,) = connection.execute("pragma user_version").fetchone()
             if version == 0:
@@ -61,10 +59,21 @@ class IndexFile:
             raise
         return connection
 
+    def _make_file(self) -> None:
+        flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW
+        try:
+            os.close(disk.open_private(self.path, flags))
+        except FileNotFoundError:
+            from pathlib import Path  # lazy: mostly the folder is there
+
+            disk.make_private_folder(Path(self.path).parent)
+            os.close(disk.open_private(self.path, flags))
+
     def _open_anew(self) -> sqlite3.Connection:
         try:
             for suffix in ("", "-journal", "-wal", "-shm"):
-                self.path.with_name(self.path.name + suffix).unlink(missing_ok=True)
+                with contextlib.suppress(FileNotFoundError):
+                    os.unlink(self.path + suffix)  # noqa: PTH108 - quick
             return self._open()
         except (OSError, sqlite3.DatabaseError):
             return self._in_memory()

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable
+from pathlib import Path
 
 from msgspec import Struct
 
@@ -36,7 +37,7 @@ class Plan(Struct, frozen=True):
 
 def read_plan(folder: str, dialect: str, schema: bool) -> Plan:
     found = []
-    for path in sorted((queries.HERE / folder).glob("*.sql")):
+    for path in sorted(Path(queries.HERE, folder).glob("*.sql")):
         if match := re.fullmatch(r"(\d{4})_(\w+)\.sql", path.name):
             beside = path.with_suffix(f".{dialect}.sql")
             parts = [part.read_text(encoding="utf-8") for part in (path, beside) if part.exists()]

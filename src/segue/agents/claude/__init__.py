@@ -10,7 +10,6 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from segue.agents.claude.figures import rows, spends
@@ -20,6 +19,8 @@ from segue.clock import Moment
 from segue.model import Agent, Entry, EntryKind, Limit, Mark, Source
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from segue.agents.belongings import Belongings
     from segue.agents.hooking import Hooks
     from segue.agents.starting import Launch, Start, Written
@@ -62,8 +63,8 @@ _DEPTH = 4
 
 
 def find(env: Mapping[str, str], projects: Iterable[Path]) -> Iterator[Source]:
-    for root in roots(env):
-        for project in items_in(root / "projects"):
+    for root in _roots(env):
+        for project in items_in(os.path.join(root, "projects")):  # noqa: PTH118 - quick
             if not _is_folder(project, follow_symlinks=True):
                 continue
             for item in items_in(project):
@@ -76,14 +77,26 @@ def find(env: Mapping[str, str], projects: Iterable[Path]) -> Iterator[Source]:
 
 def roots(env: Mapping[str, str]) -> list[Path]:
     """The folders that it keeps its things in: those that are named, else both that it ever used."""
+    from pathlib import Path  # lazy: totals are told without it
+
+    return [Path(root) for root in _roots(env)]
+
+
+def _roots(env: Mapping[str, str]) -> list[str]:
     home = env.get("HOME", "")
     named = [part.strip() for part in env.get("CLAUDE_CONFIG_DIR", "").split(",") if part.strip()]
     usual = [f"{home}/.config/claude", f"{home}/.claude"] if home else []
-    found: dict[str, Path] = {}
+    found: dict[str, str] = {}
     for part in named or usual:
-        path = Path(home + part[1:] if part.startswith("~/") else part)
+        path = _tidy(home + part[1:] if part.startswith("~/") else part)
         found.setdefault(os.path.realpath(path), path)
     return list(found.values())
+
+
+def _tidy(path: str) -> str:
+    """A path in its usual spelling, whatever it leads over: a transcript is known by it."""
+    parts = "/".join(part for part in path.split("/") if part not in ("", "."))
+    return f"/{parts}" if path.startswith("/") else parts
 
 
 def _subagents(folder: str, depth: int) -> Iterator[Source]:
@@ -205,6 +218,8 @@ _SIDE_FOLDER = "tool-results"
 def side_file(entry: Entry, source: Source) -> Path | None:
     """Where the whole of a result is that the transcript holds only the start of. Only in the transcript's
     own folder, whatever path the result names."""
+    from pathlib import Path  # lazy: as above
+
     if entry.kind is not EntryKind.RESULT:
         return None
     outcome = dict_of(dict_of(entry.native).get("toolUseResult"))
@@ -220,6 +235,8 @@ def side_file(entry: Entry, source: Source) -> Path | None:
 
 
 def _own_folder(source: Source) -> Path:
+    from pathlib import Path  # lazy: as above
+
     path = Path(source.path)
     parts = path.parts
     if "subagents" in parts:
