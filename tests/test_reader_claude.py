@@ -494,7 +494,9 @@ def spending(draw: st.DrawFn) -> Record:
             )
         ]
         quotes = draw(st.sampled_from([{}, {"normalizedMessages": quoted}]))
-        inner = chained("progress", "g", data={**quotes, "agentId": "b7", "message": inner})
+        reported = {"type": draw(st.sampled_from(["assistant", "user"]))}
+        data = {"message": {**reported, **inner, **reported}, **quotes, "agentId": "b7"}
+        inner = chained("progress", "g", data={key: data[key] for key in draw(st.permutations(list(data)))})
     elif kind != "assistant":
         inner = {**inner, "type": kind, "toolUseResult": {"usage": usage}}
     return {key: inner[key] for key in draw(st.permutations(list(inner)))}

@@ -34,6 +34,8 @@ ABSURD = 1 << 48
 """No count of tokens is as large as this."""
 FIRST, LAST = "1970", "2200"
 """No agent wrote before the first of these years, or from the last on: such a time is none."""
+LAST_SECOND = 7_258_118_400
+"""When the last of these years begins."""
 DEEPEST = 200
 """How many values may stand inside each other. No agent nests as deeply; and what can be read of more depends on how
 much room the caller left."""
@@ -287,13 +289,15 @@ def _is_usual(time: str) -> bool:
 
 def second_of(value: Any) -> int:
     """The same in seconds since 1970, 0 where there is none: without the text, where only a number is wanted."""
-    if isinstance(value, str) and _is_usual(value):
-        try:
-            return int(datetime.fromisoformat(value).timestamp()) if FIRST <= value < LAST else 0
-        except ValueError:
-            return 0
-    moment = moment_of(value)
-    return int(clock.parse(moment).timestamp()) if moment else 0
+    if not isinstance(value, str):
+        moment = moment_of(value)
+        return int(clock.parse(moment).timestamp()) if moment else 0
+    try:
+        found = datetime.fromisoformat(value)
+    except ValueError:
+        return 0
+    second = int((found if found.tzinfo else found.replace(tzinfo=UTC)).timestamp())
+    return second if 0 <= second < LAST_SECOND else 0
 
 
 def text_of(value: Any) -> str:

@@ -26,8 +26,9 @@ ID_LENGTH = 48
 KIND = b'"type":"'
 ANSWER = (b"assis", b"messa")
 """How the kind of a record with an answer begins, or the kind of its message where that comes first."""
-USER = b'user"'
-"""The kind of a record with what was typed, or with results of tools: most of a transcript, and without figures."""
+WITHOUT = (b'user"', b'progress","data":{"message":{"type":"user"')
+"""The kind of a record with what was typed, or with results of tools, and of one that reports such a record of a
+sub-agent: most of a transcript, and without figures."""
 HEAD = 700
 """How much of a line is looked at for its kind."""
 SYNTHETIC = "<synthetic>"
@@ -58,6 +59,7 @@ class _Message(Struct, gc=False):
 class _Reported(Struct, gc=False):
     """What a record of a sub-agent's doing holds of the sub-agent's own record."""
 
+    type: str | None = None
     message: _Message | None = None
     request: str | None = field(default=None, name="requestId")
     timestamp: str | None = None
@@ -82,10 +84,10 @@ _DECODER = msgspec.json.Decoder(_Record)
 
 def spends_in(record: dict[str, Any]) -> list[Spend]:
     """The figures of a record: an answer's own, or those of a sub-agent's that it reports."""
-    if record.get("type") == "user":
-        return []
     if record.get("type") == "progress":
         record = dict_of(dict_of(record.get("data")).get("message"))
+    if record.get("type") == "user":
+        return []
     message = dict_of(record.get("message"))
     usage = message.get("usage")
     if not isinstance(usage, dict):
@@ -190,8 +192,9 @@ def _add(found: dict[str, Told], block: bytearray, size: int) -> None:
         kind = find(KIND, start, start + HEAD) + len(KIND)
         is_answer = kind < end and startswith(ANSWER, kind)
         if is_answer:
-            named = find(ID, max(start, kind - ID_LENGTH - len(ID)), end)
-        elif kind < end and startswith(USER, kind) and find(b"{", start + 1, kind) < 0:
+            near = kind - ID_LENGTH - len(ID)
+            named = find(ID, near if near > start else start, end)
+        elif kind < end and startswith(WITHOUT, kind) and find(b"{", start + 1, kind) < 0:
             start = end + 1
             continue
         elif find(FIGURES, start, end) >= 0:
@@ -238,7 +241,7 @@ def _told_by(line: bytearray) -> Told | None:
     if record.type == "progress":
         own = record.data.message if record.data else None
     message = own.message if own else None
-    if own is None or message is None or message.usage is None or record.type == "user":
+    if own is None or message is None or message.usage is None or own.type == "user":
         return None
     usage, id, request, model = message.usage, message.id, own.request, message.model or ""
     written, kept = usage.cache_creation_input_tokens, usage.cache_creation
