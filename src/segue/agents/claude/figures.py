@@ -226,7 +226,7 @@ def _add_run(found: dict[str, Told], block: bytearray, run: list[tuple[int, int,
         one = _told_by(block[start:end])
         if one:
             told.setdefault(one[0], one)
-            if run:
+            if run and is_answer:
                 request = one[0].rpartition(":")[2].encode()
     found.update(told)
 
