@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -53,6 +54,21 @@ def test_both_ways_give_the_same_answer(cli: CommandLine, arguments: tuple[str, 
         assert quick[1] == usual[1]
 
 
+@pytest.mark.parametrize("by", ["daily", "weekly", "blocks", "models", "sessions", "projects"])
+def test_so_they_do_where_nothing_is_set(cli: CommandLine, by: str) -> None:
+    del cli.env["SEGUE_USER_NAME"]
+    quick, usual = both(cli, "usage", by, "--json")
+    assert quick == usual and not cli.home.exists()
+    talk, fork = (Conversation(cli.folder, cli.cwd, name) for name in ("aaaa", "bbbb"))
+    for number, changed in enumerate((talk, talk, fork), 1):
+        changed.reply("On it", message=f"msg_{number}", cache_read_input_tokens=190_000 + number)
+        quick, usual = both(cli, "usage", by, "--json")
+        assert quick == usual and json.loads(quick[1])["total"]["answers"] == number
+    talk.path.unlink()
+    quick, usual = both(cli, "usage", by, "--json")
+    assert quick == usual and json.loads(quick[1])["total"]["answers"] == 1
+
+
 def test_a_strangers_settings_are_spoken_of_all_the_same(cli: CommandLine) -> None:
     (cli.cwd / ".segue.toml").write_text("[limits]\nrecommend = 1\n")
     quick, usual = both(cli, "usage", "--json")
@@ -61,6 +77,7 @@ def test_a_strangers_settings_are_spoken_of_all_the_same(cli: CommandLine) -> No
 
 def test_totals_are_told_without_loading_the_command_line(cli: CommandLine) -> None:
     Conversation(cli.folder, cli.cwd, "aaaa").reply("Done")
+    del cli.env["SEGUE_USER_NAME"]
     code = (
         "import os, sys; sys.argv = ['segue', 'usage', '--json']; import segue.__main__ as m\n"
         "end = os._exit\n"
@@ -73,6 +90,8 @@ def test_totals_are_told_without_loading_the_command_line(cli: CommandLine) -> N
     assert "segue.ops.usage" in loaded
     assert not loaded & {
         "click",
+        "segue.ops.desk",
+        "segue.settings",
         "segue.store.opening",
         "segue.agents.claude.records",
         "segue.facts",

@@ -495,7 +495,7 @@ def spending(draw: st.DrawFn) -> Record:
         ]
         quotes = draw(st.sampled_from([{}, {"normalizedMessages": quoted}]))
         reported = {"type": draw(st.sampled_from(["assistant", "user"]))}
-        data = {"message": {**reported, **inner, **reported}, **quotes, "agentId": "b7"}
+        data: Record = {"message": {**reported, **inner, **reported}, **quotes, "agentId": "b7"}
         inner = chained("progress", "g", data={key: data[key] for key in draw(st.permutations(list(data)))})
     elif kind != "assistant":
         inner = {**inner, "type": kind, "toolUseResult": {"usage": usage}}

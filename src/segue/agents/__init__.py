@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
 NAMES = ("claude", "codex", "gemini", "opencode", "copilot", "qwen", "pi", "aider", "ollama", "demo")
 ENTRY_POINTS = "segue.agents"
+PYTHONS_OWN = tuple(os.path.dirname(os.__file__) + below for below in ("", "/lib-dynload"))  # noqa: PTH120 - quick
+"""Folders full of modules, none of which is a package that was installed."""
 
 PLACES = {
     "claude": ("$CLAUDE_CONFIG_DIR", ".claude", ".config/claude"),
@@ -77,7 +79,7 @@ class Installed(Struct, frozen=True):
 @functools.cache
 def _others() -> dict[str, str]:
     """The agents that other packages bring, by name."""
-    if not any(map(_brings_agents, sys.path)):
+    if not any(_brings_agents(folder) for folder in sys.path if folder not in PYTHONS_OWN):
         return {}
     from importlib.metadata import entry_points  # lazy: takes longer to load than all else together
 

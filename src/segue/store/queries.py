@@ -17,11 +17,11 @@ def text(name: str) -> str:
 
 def parse(source: str) -> dict[str, str]:
     """A file of statements, by the name that stands over each."""
-    parts = re.split(r"^-- name: (\w+)\n", source, flags=re.MULTILINE)[1:]
-    return {
-        name: "\n".join(line for line in body.splitlines() if not line.startswith("--")).strip().rstrip(";")
-        for name, body in zip(parts[::2], parts[1::2], strict=True)
-    }
+    found = {}
+    for part in source.split("\n-- name: ")[1:]:
+        name, *lines = part.split("\n")
+        found[name] = "\n".join(line for line in lines if not line.startswith("--")).strip().rstrip(";")
+    return found
 
 
 @functools.cache
