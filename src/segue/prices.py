@@ -10,8 +10,6 @@ Not counted: fees for searches and requests, discounts for batches, and discount
 the dearest hour is taken.
 """
 
-from __future__ import annotations
-
 import functools
 import os
 import re
@@ -165,8 +163,8 @@ class Rule(Struct, frozen=True, gc=False, rename={"either": "or", "every": "and"
     ends_with: str | None = None
     contains: str | None = None
     regex: str | None = None
-    either: tuple[Rule, ...] | None = None
-    every: tuple[Rule, ...] = ()
+    either: tuple["Rule", ...] | None = None
+    every: tuple["Rule", ...] = ()
 
     def fits(self, name: str) -> bool:
         if self.equals is not None:

@@ -86,6 +86,7 @@ class Purse:
     def __init__(self, index: Index) -> None:
         self._index = index
         self._stamp = prices.stamp()
+        self._kept = index.prices(self._stamp)
         self._known: dict[str, tuple[Price, ...]] = {}
         self.unknown: set[str] = set()
 
@@ -97,9 +98,8 @@ class Purse:
         return self._known[model]
 
     def _look_up(self, model: str) -> tuple[Price, ...]:
-        kept = self._index.price(model, self._stamp)
-        if kept is not None:
-            return msgspec.json.decode(kept, type=tuple[Price, ...])
+        if model in self._kept:
+            return msgspec.json.decode(self._kept[model], type=tuple[Price, ...])
         found = prices.history(model)
         with self._index.changing():
             self._index.put_price(model, self._stamp, msgspec.json.encode(found))

@@ -321,10 +321,9 @@ class Index(IndexFile):
 
     # Prices
 
-    def price(self, model: str, data: str) -> bytes | None:
-        """A price that was looked up before; b'' where it was found to be unknown."""
-        row = self._first("price_get", model=model, data=data)
-        return (row["found"] or "").encode() if row else None
+    def prices(self, data: str) -> dict[str, str]:
+        """The prices that were looked up before, by model."""
+        return {row["model"]: row["found"] for row in self._run("prices", data=data)}
 
     def put_price(self, model: str, data: str, found: bytes) -> None:
         self._run("price_put", model=model, data=data, found=found.decode())

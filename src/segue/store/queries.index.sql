@@ -191,9 +191,9 @@ insert into report (source, agent, at, told) values (?, ?, ?, ?);
 -- What was told since a moment, oldest first.
 select agent, told from report where at >= :since and source not in (select id from hidden) order by at;
 
--- name: price_get
--- A price that was looked up before, in this version of the price data.
-select found from price where model = :model and data = :data;
+-- name: prices
+-- What was looked up before, in this version of the price data.
+select model, found from price where data = :data and found is not null;
 
 -- name: price_put
 -- Keep it.
