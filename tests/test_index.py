@@ -28,7 +28,7 @@ def source(name: str, size: int = 1) -> Source:
 
 def put(index: Index, name: str, *spends: Spend, is_anew: bool = True, size: int = 1) -> int:
     with index.changing():
-        id = index.add(source(name))
+        (id,) = index.add(source(name))
         index.put_spent([(id, source(name, size), Mark(offset=size), ledger_of(spends), is_anew)])
     return id
 
@@ -185,7 +185,7 @@ def test_the_pieces_hold_what_is_counted_each_once_and_only_the_last_is_short(
         index = Index(None)
         for what, names, keys in steps:
             with index.changing():
-                ids = {name: index.add(source(name)) for name in sorted(names)}
+                ids = dict(zip(sorted(names), index.add(*map(source, sorted(names))), strict=True))
                 if what == "drop":
                     index.drop([*ids.values()])
                 else:
@@ -290,7 +290,7 @@ def test_the_index_is_for_its_owner_alone(tmp_path: Path) -> None:
 def test_words_are_found_together_and_forgotten_with_their_source(tmp_path: Path) -> None:
     index = opened(tmp_path)
     with index.changing():
-        one, two = index.add(source("a")), index.add(source("b"))
+        one, two = index.add(source("a"), source("b"))
         index.put_told(one, source("a"), Mark(), ["the invoice is a cent off", "fixed"], is_anew=True)
         index.put_told(two, source("b"), Mark(), ['an "invoice"', "a cent"], is_anew=True)
     assert index.search(["invoice"]) == {one, two}

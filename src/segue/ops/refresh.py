@@ -256,11 +256,10 @@ def _batched(items: Iterable[T], size: int) -> Iterator[list[T]]:
 
 def _keep(index: Index, batch: list[Done]) -> None:
     spent = []
-    for done in batch:
-        if done.problem:
-            continue
+    read = [done for done in batch if not done.problem]
+    ids = index.add(*(done.job.source for done in read))
+    for id, done in zip(ids, read, strict=True):
         source = done.job.source
-        id = index.add(source)
         if not done.is_anew and index.mark(id, MARKS[done.job.what]) != done.job.mark:
             # Another process was here since: what this one read does not follow on what is known now.
             continue

@@ -123,13 +123,17 @@ class Index(IndexFile):
         """The folders that are known to have been worked in."""
         return [row["project"] for row in self._run("projects")]
 
-    def add(self, source: Source) -> int:
-        """The number of a source, which it is given here if it has none."""
-        row = self._first("source_add", agent=source.agent, path=source.path, part=source.part)
-        if row:
-            self._new.add(row["id"])
-        else:
-            row = self._first("source_id", path=source.path, part=source.part)
+    def add(self, *sources: Source) -> list[int]:
+        """The numbers of sources. One that has none is given one here."""
+        last = self._first("source_last")
+        self._run_all("source_add", [(source.agent, source.path, source.part) for source in sources])
+        added = self._run("sources_after", last=last["id"] if last else 0)
+        new = {(row["path"], row["part"]): int(row["id"]) for row in added}
+        self._new.update(new.values())
+        return [new.get((source.path, source.part)) or self._id(source) for source in sources]
+
+    def _id(self, source: Source) -> int:
+        row = self._first("source_id", path=source.path, part=source.part)
         return int(row["id"]) if row else 0
 
     def drop(self, ids: Sequence[int]) -> None:

@@ -35,8 +35,15 @@ select distinct project from source where project <> '';
 
 -- name: source_add
 -- A source that was not known.
-insert into source (agent, path, part) values (:agent, :path, :part) on conflict (path, part) do nothing
-returning id;
+insert into source (agent, path, part) values (?, ?, ?) on conflict (path, part) do nothing;
+
+-- name: source_last
+-- The newest one.
+select id from source order by id desc limit 1;
+
+-- name: sources_after
+-- Those that are newer than one.
+select id, path, part from source where id > :last;
 
 -- name: source_id
 -- A source that is known.
