@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import fcntl
 import os
 import stat
 from collections.abc import Iterator
@@ -107,6 +106,8 @@ def read_file(path: Path, largest: int) -> bytes:
 @contextlib.contextmanager
 def locked(path: Path) -> Iterator[None]:
     """Hold a lock that one process at a time can hold; the system frees it when the holder dies."""
+    import fcntl  # lazy: totals are told without it
+
     make_private_folder(path.parent)
     fd = open_private(path, os.O_RDWR | os.O_CREAT)
     try:
