@@ -21,7 +21,7 @@ from segue.store.index_file import IndexFile
 
 FAR = 1 << 40
 PIECE = 1 << 15
-"""Hashes of counted answers are kept in pieces of at least so many bytes."""
+"""Hashes of counted answers are kept in pieces. From so many bytes on, a piece is left as it is."""
 KEY = 8
 """How many bytes a hash has."""
 FEW = 32
@@ -216,13 +216,16 @@ class Index(IndexFile):
         return found
 
     def _note_counted(self, keys: set[int]) -> None:
-        """Remember that answers are counted. A short piece is made longer, so that there are few."""
-        last = self._first("counted_last")
-        if last and len(last["keys"]) < PIECE:
-            keys = keys.union(keys_in(last["keys"]))
+        """Remember that answers are counted. Pieces that are short, and not much longer than what comes after them, are
+        joined with it: so there are few, and a few more answers don't have a long one written anew."""
+        ordered = sorted(keys)
+        while ordered and (last := self._first("counted_last")):
+            if len(last["keys"]) >= min(PIECE, 2 * KEY * len(ordered) + 1):
+                break
             self._run("counted_drop", id=last["id"])
-        if keys:
-            self._run("counted_add", keys=array("q", sorted(keys)).tobytes())
+            ordered = sorted((*keys_in(last["keys"]), *ordered))
+        if ordered:
+            self._run("counted_add", keys=array("q", ordered).tobytes())
 
     def _forget_counted(self, keys: set[int]) -> None:
         """Answers are counted nowhere any more. A piece that they leave short is joined to the last one."""
