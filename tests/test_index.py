@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from segue.ledger import CLASSES, TOLD, keys_in, ledger_of, row_of, size_in
 from segue.model import Limit, Mark, Scope, Source, Spend, Tokens, Transcript
 from segue.store import index as indexes
-from segue.store.index import Index
+from segue.store.index import ID, PATH, READ, SPENT, Index
 
 DAY = "2026-11-16"
 
@@ -253,8 +253,10 @@ def test_a_second_look_finds_what_the_first_one_kept(tmp_path: Path) -> None:
     index = opened(tmp_path)
     known = index.transcripts()["/a", ""]
     assert known.transcript == transcript == index.transcript(id)
-    assert known.source == source("a", 9) and known.mark().state == {"k": 1}
-    assert known.read == (9, 9) and known.spent == (7, 7) and known.mark("spent_mark").offset == 7
+    assert known.source == source("a", 9) and index.mark(id, "mark").state == {"k": 1}
+    row = index.known()["/a", ""]
+    assert (row[ID], row[PATH], row[READ], row[SPENT]) == (id, "/a", (9, 9), (7, 7))
+    assert index.mark(id, "spent_mark").offset == 7
     assert index.reports("2026") == [("claude", limit)]
     assert output(index) == {id: 5}
 

@@ -251,6 +251,7 @@ def test_another_folder_for_one_run_costs_the_index_nothing(cli: CommandLine, tm
 def test_what_another_process_changed_meanwhile_is_not_added_to(cli: CommandLine) -> None:
     from segue.ops import refresh
     from segue.ops.desk import open_desk
+    from segue.store.index import ID
 
     talk = work(cli)
     talk.reply("one", message="msg_1", output_tokens=5)
@@ -259,11 +260,11 @@ def test_what_another_process_changed_meanwhile_is_not_added_to(cli: CommandLine
     desk = open_desk(env=cli.env, cwd=cli.cwd)
     known = desk.index.known()
     found = {(source.path, source.part): source for source in refresh.find(desk, [])}
-    jobs = list(refresh._jobs(desk.index, found.values(), known, {refresh.Pass.SPENDS}))
+    jobs = list(refresh._jobs(desk.index, found, known, {refresh.Pass.SPENDS}))
     done = [refresh.work(job) for job in jobs]
     assert done and not any(each.is_anew for each in done)
     with desk.index.changing():
-        desk.index.drop([entry.id for entry in known.values()])
+        desk.index.drop([row[ID] for row in known.values()])
     with desk.index.changing():
         refresh._keep(desk.index, done)
     desk.close()

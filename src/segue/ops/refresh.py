@@ -19,7 +19,7 @@ from segue.agents.reading import Spends
 from segue.errors import AgentError, IndexRenewed
 from segue.ledger import Ledger, ledger_of, pack
 from segue.model import Entry, EntryKind, Limit, Mark, Source, Transcript
-from segue.store.index import Index, Known
+from segue.store.index import ID, PATH, READ, SPENT, TOLD, Index, Place, SourceRow
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -103,9 +103,9 @@ def _refresh(desk: Desk, wanted: set[Pass], progress: Progress) -> Refreshed:
     if not found and not desk.has_index:
         desk.do_without_index()
     index = desk.index
-    _put_away(index, [entry for key, entry in known.items() if key not in found], found)
+    _put_away(index, [row for place, row in known.items() if place not in found], found)
     # The oldest change first: an answer in two files belongs to the older one.
-    jobs = sorted(_jobs(index, found.values(), known, wanted), key=attrgetter("source.stamp", "source.path"))
+    jobs = sorted(_jobs(index, found, known, wanted), key=attrgetter("source.stamp", "source.path"))
     whole = sum(job.bytes for job in jobs)
     for batch in _batched(_told(_run(jobs, whole), whole, progress), BATCH):
         with index.changing():
@@ -114,7 +114,7 @@ def _refresh(desk: Desk, wanted: set[Pass], progress: Progress) -> Refreshed:
     return Refreshed(len(found), len(jobs), whole, tuple(problems))
 
 
-def _put_away(index: Index, missing: list[Known], found: Iterable[tuple[str, str]]) -> None:
+def _put_away(index: Index, missing: list[SourceRow], found: Iterable[Place]) -> None:
     """Forget what is gone. What is there and was not found (another folder was looked in, or a database could not be
     read) is only left out of this run."""
     gone: list[int] = []
@@ -124,8 +124,8 @@ def _put_away(index: Index, missing: list[Known], found: Iterable[tuple[str, str
         from segue import places  # lazy: as above
 
         read = {path for path, _part in found}
-        gone = [entry.id for entry in missing if entry.path in read or not places.is_there(Path(entry.path))]
-    index.hide({entry.id for entry in missing}.difference(gone))
+        gone = [row[ID] for row in missing if row[PATH] in read or not places.is_there(Path(row[PATH]))]
+    index.hide({row[ID] for row in missing}.difference(gone))
     if gone:
         with index.changing():
             index.drop(gone)
@@ -167,29 +167,29 @@ def find(desk: Desk, problems: list[str]) -> list[Source]:
 
 
 def _jobs(
-    index: Index, found: Iterable[Source], known: dict[tuple[str, str], Known], wanted: set[Pass]
+    index: Index, found: dict[Place, Source], known: dict[Place, SourceRow], wanted: set[Pass]
 ) -> Iterator[Job]:
     """What has to be read."""
     wants_spends, wants_entries, wants_words = (each in wanted for each in Pass)
     quick: dict[str, bool] = {}
-    for source in found:
-        entry = known.get((source.path, source.part))
+    for place, source in found.items():
+        row = known.get(place)
         now = (source.size, source.stamp)
         is_quick = quick.get(source.agent)
         if is_quick is None:
             is_quick = quick[source.agent] = agents.offers(source.agent, "spends") is not None
-        if wants_spends and is_quick and (entry is None or entry.spent != now):
-            yield Job(source, Pass.SPENDS, _mark(entry, "spent_mark"))
-        if (wants_entries or not is_quick) and (entry is None or entry.read != now):
-            so_far = index.transcript(entry.id) if entry else None
-            yield Job(source, Pass.ENTRIES, _mark(entry, "mark"), so_far)
-        if wants_words and (entry is None or entry.told != now):
-            yield Job(source, Pass.WORDS, _mark(entry, "told_mark"))
+        if wants_spends and is_quick and (row is None or row[SPENT] != now):
+            yield Job(source, Pass.SPENDS, _mark(index, row, "spent_mark"))
+        if (wants_entries or not is_quick) and (row is None or row[READ] != now):
+            so_far = index.transcript(row[ID]) if row else None
+            yield Job(source, Pass.ENTRIES, _mark(index, row, "mark"), so_far)
+        if wants_words and (row is None or row[TOLD] != now):
+            yield Job(source, Pass.WORDS, _mark(index, row, "told_mark"))
 
 
-def _mark(entry: Known | None, of: str) -> Mark | None:
+def _mark(index: Index, row: SourceRow | None, of: str) -> Mark | None:
     """Where a pass ended. A mark at the start is none: such a file is written anew, not appended to."""
-    mark = entry.mark(of) if entry else None
+    mark = index.mark(row[ID], of) if row else None
     return mark if mark and mark.offset else None
 
 

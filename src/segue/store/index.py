@@ -27,39 +27,31 @@ KEY = 8
 FEW = 32
 """Looking up a key takes as long as comparing so many."""
 
-Stamp = tuple[int, int]
-"""Size and time of the last change: what tells whether a source is as it was."""
+Place = tuple[str, str]
+"""The path and the part of a source."""
+SourceRow = tuple[Any, ...]
+"""What the index knows of a source, as it comes: mostly all is as it was, and nothing more is made of it."""
+ID, PATH, READ, SPENT, TOLD = 0, 2, slice(4, 6), slice(6, 8), slice(8, 10)
+"""Where in such a row the source's number and path are, and its size and time of change as each pass last saw it."""
 
 
 class Known:
-    """What the index knows of a source: how far each pass came, and the transcript after the full one. Nothing is taken
-    out of the row before it is asked for: mostly nothing has changed."""
+    """A source that was read in full, and the transcript that it was found to hold. Nothing is taken out of the row
+    before it is asked for."""
 
-    __slots__ = ("_decoded", "_index", "_row", "_transcript")
+    __slots__ = ("_decoded", "_row", "_transcript")
 
-    def __init__(self, index: Index, row: tuple[Any, ...], transcript: str | None = None) -> None:
-        self._index, self._row, self._transcript = index, row, transcript
+    def __init__(self, row: SourceRow, transcript: str | None = None) -> None:
+        self._row, self._transcript = row, transcript
         self._decoded: Transcript | None = None
 
     @property
     def id(self) -> int:
-        return int(self._row[0])
+        return int(self._row[ID])
 
     @property
     def path(self) -> str:
-        return str(self._row[2])
-
-    @property
-    def read(self) -> Stamp:
-        return self._row[4:6]
-
-    @property
-    def spent(self) -> Stamp:
-        return self._row[6:8]
-
-    @property
-    def told(self) -> Stamp:
-        return self._row[8:10]
+        return str(self._row[PATH])
 
     @property
     def source(self) -> Source:
@@ -72,9 +64,6 @@ class Known:
         if self._decoded is None and self._transcript:
             self._decoded = msgspec.json.decode(self._transcript, type=Transcript)
         return self._decoded
-
-    def mark(self, of: str = "mark") -> Mark:
-        return self._index.mark(self.id, of)
 
 
 class Sum(Struct, frozen=True):
@@ -102,13 +91,13 @@ class Index(IndexFile):
 
     # Sources
 
-    def known(self) -> dict[tuple[str, str], Known]:
-        """Every source, by its place, without what is in it."""
-        return {row[2:4]: Known(self, row) for row in self._tuples("sources")}
+    def known(self) -> dict[Place, SourceRow]:
+        """Every source, without what is in it."""
+        return {row[2:4]: row for row in self._tuples("sources")}
 
-    def transcripts(self) -> dict[tuple[str, str], Known]:
+    def transcripts(self) -> dict[Place, Known]:
         """Every source that was read in full, with its transcript."""
-        return {row[2:4]: Known(self, row[:-1], row[-1]) for row in self._tuples("sources_read")}
+        return {row[2:4]: Known(row[:-1], row[-1]) for row in self._tuples("sources_read")}
 
     def transcript(self, id: int) -> Transcript | None:
         row = self._first("source_transcript", id=id)
