@@ -9,16 +9,17 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 
 from segue.agents import reading
 from segue.agents.reading import Reading
-from segue.agents.starting import Launch, Start
 from segue.errors import AgentError
 from segue.model import Agent, Mark, Source, Usage
 
+if TYPE_CHECKING:
+    
 AGENT = Agent(name="demo", title="Demonstration agent", vendor="none", program="", tested="1")
 
 PATTERN = "*.demo.jsonl"
@@ -60,6 +61,8 @@ def program(env: Mapping[str, str]) -> str:
 
 
 def command(start: Start, env: Mapping[str, str]) -> Launch:
+    from segue.agents.starting import Launch  # lazy: as above
+
     answering = Path(__file__).with_name("answering.py")
     name = "asked" if start.is_question else "received"
     transcript = start.project / PATTERN.replace("*", name)
