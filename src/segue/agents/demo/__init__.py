@@ -19,7 +19,8 @@ from segue.errors import AgentError
 from segue.model import Agent, Mark, Source, Usage
 
 if TYPE_CHECKING:
-    
+    from segue.agents.starting import Launch, Start
+
 AGENT = Agent(name="demo", title="Demonstration agent", vendor="none", program="", tested="1")
 
 PATTERN = "*.demo.jsonl"
