@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import json
 import os
 import re
 import subprocess
@@ -30,6 +31,7 @@ from segue.testing.passes import read_all, source_of
 from segue.testing.spoiling import KINDS, a_long_line
 from segue.testing.starting import check_hooks, check_offered, check_said, check_spoken, surroundings
 from segue.testing.writing import Target
+from tests import world
 from tests.samples import THIRD_PARTY, Sample, opencode_database, samples
 
 ROOT = Path(__file__).parent.parent
@@ -303,7 +305,7 @@ class Handed:
         if fault == "says other words":
             self.spoken = lambda prompt: prompt.replace("# Handoff", "Handoff:")
         if fault == "never settles":
-            self.spoken = lambda prompt: f"{prompt} indeed"
+            self.spoken = lambda prompt: f"{prompt} {os.urandom(4).hex()}"
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.agent, name)
@@ -391,7 +393,7 @@ class Handed:
     ("fault", "says"),
     [
         ("says other words", "changes the line that a handoff is found by"),
-        ("never settles", "changes what it has made itself"),
+        ("never settles", "`spoken` is never the same"),
         ("is another program", "is not the program"),
         ("says it twice", "it is said 2 times"),
         ("says nothing", "it is said 0 times"),
@@ -487,6 +489,45 @@ def test_an_agent_of_another_package_is_found_by_its_entry_point_and_keeps_the_p
     assert (done.stdout, done.stderr) == ("kept\n", "")
 
 
+NOTEBOOK = """#!{python}
+import json, os, sys
+from pathlib import Path
+options = sys.argv[1:]
+name = options[options.index("--continue") + 1] if "--continue" in options else "of-its-own"
+path = Path(os.environ["HOME"], ".notebook", name + ".jsonl")
+path.parent.mkdir(exist_ok=True)
+about = [] if path.exists() else [dict(notebook=1, folder=os.getcwd())]
+said = [dict(who="person", says=sys.stdin.read()), dict(who="agent", says="Taken over.")]
+with path.open("a") as file:
+    file.writelines(json.dumps(line) + "\\n" for line in [*about, *said])
+"""
+
+
+@pytest.mark.parametrize("way", ["native", "prompt"])
+def test_an_agent_of_another_package_is_handed_work(tmp_path: Path, way: str) -> None:
+    home, project, program = tmp_path / "home", tmp_path / "project", tmp_path / "bin" / "notebook"
+    for folder in (home, project, program.parent):
+        folder.mkdir()
+    program.write_text(NOTEBOOK.format(python=sys.executable))
+    program.chmod(0o755)
+    before = world.Conversation(home, project, "11111111-2222-4333-8444-555555555555")
+    before.prompt("Find out why totals are off. Never edit ledger.txt.")
+    before.reply("I looked: a.py rounds twice. Next I will fix a.py.")
+    env = {"HOME": str(home), "PATH": str(program.parent), "PYTHONPATH": str(THIRD_PARTY)}
+    command = ["to", "notebook", "--way", way, "--headless", "--yes", "--json"]
+    done = subprocess.run(
+        [sys.executable, "-m", "segue", *command], cwd=project, env=env, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    handoff = json.loads(done.stdout)["handoff"]
+    assert (handoff["state"], handoff["delivery"]["way"]) == ("completed", way)
+    (path,) = (home / ".notebook").glob("*.jsonl")
+    assert handoff["delivery"]["transcript"] == path.stem
+    *earlier, brief, answer = [json.loads(line)["says"] for line in path.read_text().splitlines()[1:]]
+    assert brief.startswith(f"# Handoff {handoff['id']}") and "Never edit ledger.txt." in brief
+    assert len(earlier) == (2 if way == "native" else 0) and answer == "Taken over."
+
+
 def test_an_agent_whose_package_is_broken_says_so_and_harms_no_other(tmp_path: Path) -> None:
     folder = tmp_path / "broken-1.0.dist-info"
     folder.mkdir()
@@ -511,6 +552,15 @@ def test_the_example_of_the_page_is_the_one_that_is_tested() -> None:
     shipped = (THIRD_PARTY / "segue_notebook-1.0.dist-info" / "entry_points.txt").read_text()
     assert points == shipped
     compile(test, str(PAGE), "exec")
+
+
+def test_the_page_names_everything_that_an_agent_may_be_asked_for() -> None:
+    asked = set()
+    for path in (ROOT / "src").rglob("*.py"):
+        asked |= set(re.findall(r"""agents\.offers\([^"]*?"(\w+)"\)""", path.read_text()))
+    page = PAGE.read_text()
+    assert len(asked) > 10
+    assert sorted(name for name in asked if not re.search(rf"`{name}[(`]", page)) == []
 
 
 def test_the_test_of_the_page_passes(tmp_path: Path) -> None:

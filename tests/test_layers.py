@@ -43,6 +43,7 @@ VALUES = {
         "notation",
         "outputs",
         "pack",
+        "patterns",
     ),
     *(
         "places",

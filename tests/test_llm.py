@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 from segue.agents import llm as models
+from segue.agents.llm import rewriting
 from segue.errors import AgentError, BadInput
 from tests.conftest import CommandLine, Result
 from tests.test_rewrite import FORBIDDEN, PERSON, SAID, SHORT
@@ -225,7 +226,7 @@ def test_a_model_that_does_not_rewrite_changes_nothing(
 def test_a_hanging_model_does_not_hold_up_the_command(
     cli: CommandLine, plugin: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(models, "SECONDS", 0.2)
+    monkeypatch.setattr(rewriting, "SECONDS", 0.2)
     gone = threading.Event()
 
     def answer(_prompt: str) -> Iterator[str]:
@@ -311,7 +312,7 @@ def served(cli: CommandLine, own_library: Path) -> Iterator[Callable[..., tuple[
             f"  can_stream: {str(can_stream).lower()}\n"
         )
         code = (
-            "import sys; from segue.agents import llm; llm.SECONDS = float(sys.argv[1]); "
+            "import sys; from segue.agents.llm import rewriting; rewriting.SECONDS = float(sys.argv[1]); "
             "from segue.faces.cli import main; sys.exit(main(sys.argv[2:]))"
         )
         done = subprocess.run(

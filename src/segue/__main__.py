@@ -30,6 +30,9 @@ def main() -> None:
 
                 os._exit(code)
             gc.enable()
+        import gc  # lazy: as all else here
+
+        gc.set_threshold(50_000)  # what is loaded stays, and looking through it again and again takes time
         from segue.faces.cli import main as command_line  # lazy: see above
 
         sys.exit(command_line())

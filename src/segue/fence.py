@@ -112,6 +112,8 @@ HIDDEN = (
     r"\ufeff\uffa0\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
 )
 UNSEEN = re.compile(rf"\r\n|(?:(?!\r\n)[{SINGLE}])+|[{HIDDEN}]+")
+ANY_UNSEEN = re.compile(f"[{SINGLE}{HIDDEN}]")
+"""The same, only to see whether there is any: most texts have none."""
 JOINERS = "\u200c\u200d"
 """They belong between letters of many scripts and inside emoji; beside plain letters they only hide."""
 FEW = 8
@@ -119,7 +121,8 @@ FEW = 8
 
 def neutral(text: str, *, is_human: bool = False) -> str:
     """Text that a model reads and no program obeys. What was already neutral stays as it is."""
-    text = UNSEEN.sub(_seen, COLOUR.sub("", text))
+    if ANY_UNSEEN.search(text):
+        text = UNSEEN.sub(_seen, COLOUR.sub("", text))
     if not is_human:
         text = IN_TAG.sub(lambda found: found.group() + MARK, text)
         text = TURN.sub(rf"\1{MARK}\2", text)

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from segue.facts import speech
 from segue.model import Fact, Origin
+from segue.patterns import lazy_pattern
 from segue.task import TaskContext, TaskEdit
 
 MOST = 50
@@ -21,7 +22,7 @@ LAST_DECISIONS = 5
 MOST_FILES = 12
 UNSURE = 0.9
 """Progress ends here while something is still open, and where only tests speak of it."""
-OTHER_WORK = re.compile(
+OTHER_WORK = lazy_pattern(
     r"(?:ok(?:ay)?|great|thanks|good|done|now|alright)?[,.! ]{0,3}"
     r"(?:(?:here'?s )?(?:an? |the |your )?(?:new|next|different|other|another|separate)"
     r" (?:task|topic|job|feature|project|issue)\b"

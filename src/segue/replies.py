@@ -16,6 +16,7 @@ from msgspec import Struct
 
 from segue.facts import speech
 from segue.fence import MARK
+from segue.patterns import lazy_pattern
 
 LONGEST_REPLY = 1_000_000
 """No honest answer is longer."""
@@ -28,8 +29,8 @@ MOST_PIECES = 300
 MOST_TRIES = 20
 """How many objects of a reply are tried, the last first."""
 
-OBJECT = re.compile(r'\{\s{0,200}"\s{0,3}answers\s{0,3}"\s{0,20}:', re.IGNORECASE)
-BARE = re.compile(r'\{\s{0,200}"\s{0,3}\d{1,3}\s{0,3}"\s{0,20}:')
+OBJECT = lazy_pattern(r'\{\s{0,200}"\s{0,3}answers\s{0,3}"\s{0,20}:', re.IGNORECASE)
+BARE = lazy_pattern(r'\{\s{0,200}"\s{0,3}\d{1,3}\s{0,3}"\s{0,20}:')
 """The answers alone, or those of an object that was cut off."""
 QUOTES = dict.fromkeys(map(ord, "“”„‟«»"), '"')
 
@@ -98,16 +99,16 @@ KNOWN = 0.9
 """From this share on all of a text is known."""
 KEPT = 2048
 CLOSE = 3
-BULLET = re.compile(r"^\s*(?:[-*•>]{1,3}|\[\d{1,4}\]|\d{1,3}[.)])\s+")
-DROPPED = re.compile(r'["“”„‟«»‹›`*]+')
+BULLET = lazy_pattern(r"^\s*(?:[-*•>]{1,3}|\[\d{1,4}\]|\d{1,3}[.)])\s+")
+DROPPED = lazy_pattern(r'["“”„‟«»‹›`*]+')
 APOSTROPHE = str.maketrans("‘’ʼ´", "''''")
-WORD = re.compile(
+WORD = lazy_pattern(
     "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff]"
     r"|[^\W_\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff]+"
 )
 """Of scripts without spaces every letter is one."""
-NAME = re.compile(r"[\d_/]|\w\.\w")
-HEX = re.compile(r"(?<![\w])[0-9a-f]{7,64}(?![\w])")
+NAME = lazy_pattern(r"[\d_/]|\w\.\w")
+HEX = lazy_pattern(r"(?<![\w])[0-9a-f]{7,64}(?![\w])")
 MOST_SPOTS = 50
 SHORTEST_END = 3
 

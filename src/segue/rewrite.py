@@ -21,6 +21,7 @@ from segue.errors import BadInput
 from segue.facts.mentions import mentions
 from segue.model import Fact, Fate, Origin, Receipt, ReceiptLine
 from segue.pack import Packed
+from segue.patterns import lazy_pattern
 from segue.tokens import Counter
 
 PROSE = ("reply", "summary")
@@ -189,24 +190,24 @@ AROUND = 40
 """Characters on either side that a lost number is put back with: alone it says nothing."""
 STEM = 4
 
-PLACEHOLDER = re.compile(r"\[secret:[\w-]{1,40}:[0-9a-f]{6}\]")
-NUMBER = re.compile(r"(?<!\w)[^\W\d]*+\d\w*+(?:[.,]\d\w*+)*+")
+PLACEHOLDER = lazy_pattern(r"\[secret:[\w-]{1,40}:[0-9a-f]{6}\]")
+NUMBER = lazy_pattern(r"(?<!\w)[^\W\d]*+\d\w*+(?:[.,]\d\w*+)*+")
 """Every word with a digit in it."""
-ITEM = re.compile(r"^[ \t]{0,12}\d{1,3}[.)](?=[ \t])", re.MULTILINE)
+ITEM = lazy_pattern(r"^[ \t]{0,12}\d{1,3}[.)](?=[ \t])", re.MULTILINE)
 """The number of an item in a list: no fact."""
-SENTENCE = re.compile(r"(?<=[.!?])[ \t]+|(?<=[。！？])")
-BREAK = re.compile(r"[;,](?=\s)|[.!?](?=\s)|[()\n。，！？]")
-WORD = re.compile(r"[^\W\d_]+")
-UNSPACED = re.compile(
+SENTENCE = lazy_pattern(r"(?<=[.!?])[ \t]+|(?<=[。！？])")
+BREAK = lazy_pattern(r"[;,](?=\s)|[.!?](?=\s)|[()\n。，！？]")
+WORD = lazy_pattern(r"[^\W\d_]+")
+UNSPACED = lazy_pattern(
     "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff]"
 )
 """Letters of scripts that put no spaces between words, or much into one."""
-OUTCOME = re.compile(
+OUTCOME = lazy_pattern(
     r"\b(pass|fail|succe|fix|solv|resolv|work|done|finish|complet|verif|confirm|approv|deploy|releas|merg|broke|crash)",
     re.IGNORECASE,
 )
 """Words that say how something came out (English): a sentence may use those that the text has."""
-NEGATES = re.compile(
+NEGATES = lazy_pattern(
     r"\b(?:not?|none|nor|never|cannot|without|[^\W\d_]{2,8}n['’]t|nicht|kein[a-z]{0,2}|nie|niemals|ohne|pas|jamais|sans"
     r"|nunca|jamás|sin|não|nem|senza|non|niet|geen|не|нет|без)\b|[不没沒未無无別别勿]|ない|ません|않|못|없",
     re.IGNORECASE,

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from segue.agents.starting import Starter, Writer
 
-NAMES = ("claude", "codex", "gemini", "opencode", "copilot", "qwen", "pi", "aider", "ollama", "demo")
+NAMES = ("claude", "codex", "gemini", "opencode", "copilot", "qwen", "pi", "aider", "ollama", "llm", "demo")
 ENTRY_POINTS = "segue.agents"
 PYTHONS_OWN = tuple(os.path.dirname(os.__file__) + below for below in ("", "/lib-dynload"))  # noqa: PTH120 - quick
 """Folders full of modules, none of which is a package that was installed."""
@@ -44,6 +44,12 @@ PLACES = {
     "pi": ("$PI_CODING_AGENT_DIR", ".pi"),
     "aider": ("$AIDER_CHAT_HISTORY_FILE", "./.aider.chat.history.md"),
     "ollama": (),
+    "llm": (
+        "$SEGUE_HOME",
+        "$XDG_DATA_HOME",
+        ".local/share/segue/chats",
+        "Library/Application Support/segue/chats",
+    ),
 }
 """Where an agent keeps its things: where a variable says, in a project (./), or in HOME. One that is nowhere is not
 loaded; a test holds this to what each `find` does."""
@@ -161,8 +167,15 @@ def writer(name: str) -> Writer | None:
 
 
 def all_readers() -> list[Reader]:
-    """Every agent that can be read and is not part of Segue."""
-    return [reader(name) for name in names() if can_be_read(name) and get(name).program]
+    """Every agent that can be read, those that ship with Segue too: they are what a newcomer has."""
+    return [reader(name) for name in names() if can_be_read(name)]
+
+
+def program_of(name: str, env: Mapping[str, str]) -> str | None:
+    """The program that is started for an agent; None where it is not installed."""
+    named = offers(name, "program")
+    found: str | None = named(env) if named else locate(get(name), env).path
+    return found
 
 
 def names_here(env: Mapping[str, str], projects: Iterable[str | os.PathLike[str]]) -> list[str]:

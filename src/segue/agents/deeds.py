@@ -16,6 +16,7 @@ from segue.agents import arguments as args
 from segue.agents import patches
 from segue.agents.arguments import Arguments, first, given, id_of, named, paths_in, plain, texts_in
 from segue.agents.reading import list_of, text_of
+from segue.patterns import lazy_pattern
 
 Handler = Callable[[Arguments, str], tuple[Act, ...]]
 Acts = tuple[Act, ...]
@@ -157,7 +158,7 @@ def search(arguments: Arguments, raw: str) -> Acts:
 
 # The web
 
-_ADDRESS = re.compile(r"https?://[^\s<>\"'`]{1,2000}")
+_ADDRESS = lazy_pattern(r"https?://[^\s<>\"'`]{1,2000}")
 _SEEN = 20_000
 """How much of a text is looked through for an address."""
 
@@ -179,7 +180,7 @@ STATES = {
         ("cancelled", "canceled", "deleted", "dropped", "skipped", "removed", "abandoned"), TodoState.DROPPED
     ),
 }
-_TICKED = re.compile(r"\s{0,40}(?:(?:[-*+]|\d{1,4}[.)])\s{1,8})?\[([ xX~/\-])\]\s{1,8}(\S.*)")
+_TICKED = lazy_pattern(r"\s{0,40}(?:(?:[-*+]|\d{1,4}[.)])\s{1,8})?\[([ xX~/\-])\]\s{1,8}(\S.*)")
 _MARKS = {" ": TodoState.OPEN, "x": TodoState.DONE, "X": TodoState.DONE}
 
 
@@ -293,7 +294,7 @@ TOOLS: dict[str, Handler] = _table(
 
 # Tools that nobody told of
 
-_SHELL = re.compile(r"shell|bash|exec|terminal|command|process|run")
+_SHELL = lazy_pattern(r"shell|bash|exec|terminal|command|process|run")
 
 
 def by_shape(name: str, arguments: Arguments, raw: str) -> Acts:

@@ -15,6 +15,7 @@ from datetime import UTC, datetime, timedelta, tzinfo
 from segue import clock
 from segue.clock import Moment
 from segue.model import Limit, Scope
+from segue.patterns import lazy_pattern
 
 LONGEST = 4096
 """How much of a message is looked at: it is a sentence or two, with some JSON at worst."""
@@ -29,23 +30,25 @@ _SHORT_ZONES = {
     **dict.fromkeys(("utc", "gmt", "z"), "UTC"),
 }
 
-_CUE = re.compile(
+_CUE = lazy_pattern(
     r"limit reached\||resets?\b|resets?_?at\b|try(?:ing)? again|retry(?:ing)?(?:[ _-]?(?:after|delay))?\b"
     r"|available(?: again)?|automatically|until\b",
     re.IGNORECASE,
 )
-_FILL = re.compile(r"(?:[\s\"'=:∙·,_~≈-]|\b(?:at|on|in|after|about|approximately|will|be)\b)*", re.IGNORECASE)
+_FILL = lazy_pattern(
+    r"(?:[\s\"'=:∙·,_~≈-]|\b(?:at|on|in|after|about|approximately|will|be)\b)*", re.IGNORECASE
+)
 
 _LENGTH_PART = (
     r"(\d{1,9}(?:\.\d{1,9})?)\s*(ms|milliseconds?|w|weeks?|d|days?|h|hrs?|hours?|m|mins?|minutes?|s|secs?|seconds?)"
     r"(?![a-z])"
 )
-_LENGTH = re.compile(rf"{_LENGTH_PART}(?:(?:\s|,|\band\b)*{_LENGTH_PART})*", re.IGNORECASE)
-_ONE_LENGTH = re.compile(_LENGTH_PART, re.IGNORECASE)
-_SOON = re.compile(r"less than (?:a|one|1) minute", re.IGNORECASE)
+_LENGTH = lazy_pattern(rf"{_LENGTH_PART}(?:(?:\s|,|\band\b)*{_LENGTH_PART})*", re.IGNORECASE)
+_ONE_LENGTH = lazy_pattern(_LENGTH_PART, re.IGNORECASE)
+_SOON = lazy_pattern(r"less than (?:a|one|1) minute", re.IGNORECASE)
 
-_EPOCH = re.compile(r"(\d{10}(?:\d{3})?)(?![\d.:-])")
-_ISO = re.compile(
+_EPOCH = lazy_pattern(r"(\d{10}(?:\d{3})?)(?![\d.:-])")
+_ISO = lazy_pattern(
     r"20\d\d-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d{1,6})?\d*)?\s?(?:Z|UTC|GMT|[+-]\d\d:?\d\d)?)?",
     re.IGNORECASE,
 )
@@ -63,7 +66,7 @@ _YEAR = r"(?:,?\s+(?P<year>20\d\d)\b)?"
 _MONTH = r"(?P<month>jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?"
 _DATE = r"(?P<date>\d{1,2})(?:st|nd|rd|th)?(?![\d:])"
 _TIMES = tuple(
-    re.compile(pattern + _ZONE, re.IGNORECASE)
+    lazy_pattern(pattern + _ZONE, re.IGNORECASE)
     for pattern in (
         rf"{_MONTH}\s+{_DATE}{_YEAR}(?:{_GAP}{_CLOCK})?",
         rf"{_DATE}\s+{_MONTH}{_YEAR}(?:{_GAP}{_CLOCK})?",
@@ -220,25 +223,25 @@ _FORMS: tuple[Callable[[str, datetime | None, tzinfo | None], datetime | None], 
 
 # Which limit it is, in the words of the providers
 
-_REACHED = re.compile(
+_REACHED = lazy_pattern(
     r"insufficient[ _]quota|usage[ _]?limit|rate[ _-]?limit|too[ _]many[ _]requests|resource[ _]exhausted"
     r"|quota[ _](?:exceeded|exhausted)|(?:exceeded|exhausted) your (?:\w+ )?quota"
     r"|credit balance is too low|billing[ _](?:error|limit|hard)|spending (?:cap|limit)|payment required",
     re.IGNORECASE,
 )
-_MONEY = re.compile(
+_MONEY = lazy_pattern(
     r"insufficient[ _](?:quota|balance|credit|funds)|credit balance|billing|spend|payment|out of credits",
     re.IGNORECASE,
 )
 _WINDOWS = (
-    ("5h", re.compile(r"\b5[ -]?h(?:ou)?rs?\b|five[ _-]?hour", re.IGNORECASE)),
-    ("day", re.compile(r"per[ _-]?day|\bdaily\b|free usage exceeded", re.IGNORECASE)),
-    ("week", re.compile(r"per[ _-]?week|\bweekly\b|seven[ _-]?day|\b7[ -]?days?\b", re.IGNORECASE)),
-    ("month", re.compile(r"per[ _-]?month|\bmonthly\b", re.IGNORECASE)),
-    ("1m", re.compile(r"per[ _-]?minute|\b[rt]pm\b", re.IGNORECASE)),
+    ("5h", lazy_pattern(r"\b5[ -]?h(?:ou)?rs?\b|five[ _-]?hour", re.IGNORECASE)),
+    ("day", lazy_pattern(r"per[ _-]?day|\bdaily\b|free usage exceeded", re.IGNORECASE)),
+    ("week", lazy_pattern(r"per[ _-]?week|\bweekly\b|seven[ _-]?day|\b7[ -]?days?\b", re.IGNORECASE)),
+    ("month", lazy_pattern(r"per[ _-]?month|\bmonthly\b", re.IGNORECASE)),
+    ("1m", lazy_pattern(r"per[ _-]?minute|\b[rt]pm\b", re.IGNORECASE)),
 )
-_ONE_MODEL = re.compile(r"per[ _-]?model|(?:on|for|of) this model", re.IGNORECASE)
-_PAUSE = re.compile(r"retry in \d[\d.]*m?s\b|retryDelay\W{1,8}\d[\d.]*s\b", re.IGNORECASE)
+_ONE_MODEL = lazy_pattern(r"per[ _-]?model|(?:on|for|of) this model", re.IGNORECASE)
+_PAUSE = lazy_pattern(r"retry in \d[\d.]*m?s\b|retryDelay\W{1,8}\d[\d.]*s\b", re.IGNORECASE)
 
 
 def tells_of_limit(said: str) -> bool:

@@ -16,7 +16,6 @@ from segue import fence
 from segue.carry.turning import arguments_of, changed
 from segue.conversation import Turn
 
-UNSEEN = re.compile(f"[{fence.SINGLE}{fence.HIDDEN}]")
 ESCAPED = re.compile(r"\\u00[01]|\\[bfr]")
 """The same in JSON."""
 APART = "\0\0"
@@ -79,7 +78,7 @@ def _clean_all(texts: list[str], clean: Callable[[str], str]) -> list[str]:
 
 def visible(text: str) -> str:
     """Text in which everything can be seen, and which is otherwise as it was: headings and fences too."""
-    if not UNSEEN.search(text):
+    if not fence.ANY_UNSEEN.search(text):
         return text
     return fence.UNSEEN.sub(_shown, fence.COLOUR.sub("", text))
 

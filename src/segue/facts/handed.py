@@ -6,12 +6,13 @@ import re
 from collections.abc import Iterator
 
 from segue.briefs import HEADING, HUMAN, TITLES
+from segue.patterns import lazy_pattern
 
-FIRST_LINE = re.compile(rf"\s*{re.escape(HEADING)} (h-[0-9a-z]{{12}})\n")
-DATA = re.compile(r"^<<<data [0-9a-f]+\n.*?^[0-9a-f]+ data>>>$", re.DOTALL | re.MULTILINE)
-SECTION = re.compile(r"^## (.+)\n((?:- .*\n(?:  .*\n|\n(?=  ))*)+)", re.MULTILINE)
-ITEM = re.compile(r"^- ((?:.*\n)(?:  .*\n|\n(?=  ))*)", re.MULTILINE)
-NUMBER = re.compile(r"^\[\d+\] ")
+FIRST_LINE = lazy_pattern(rf"\s*{re.escape(HEADING)} (h-[0-9a-z]{{12}})\n")
+DATA = lazy_pattern(r"^<<<data [0-9a-f]+\n.*?^[0-9a-f]+ data>>>$", re.DOTALL | re.MULTILINE)
+SECTION = lazy_pattern(r"^## (.+)\n((?:- .*\n(?:  .*\n|\n(?=  ))*)+)", re.MULTILINE)
+ITEM = lazy_pattern(r"^- ((?:.*\n)(?:  .*\n|\n(?=  ))*)", re.MULTILINE)
+NUMBER = lazy_pattern(r"^\[\d+\] ")
 """What says in which order things were said."""
 KINDS = {TITLES[name]: name for name in HUMAN}
 

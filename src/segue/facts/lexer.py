@@ -11,6 +11,8 @@ import re
 
 from msgspec import Struct
 
+from segue.patterns import lazy_pattern
+
 LONGEST = 1 << 16
 """How much of a command is looked at, in characters. Longer ones are scripts, and say at their start what they do."""
 
@@ -50,23 +52,23 @@ class Simple(Struct, frozen=True):
         return [word.text for word in self.words]
 
 
-BLANK = re.compile(r"(?:[ \t\r]|\\\r?\n)++")
-COMMENT = re.compile(r"#[^\n]*+")
-REDIRECT = re.compile(r"(?:\d++|\{\w++\})?(?:<<<|<<-?|<>|<&|>>|>\||>&|<(?!\()|>(?!\())|&>>?")
-JOINT = re.compile(r"&&|\|\||\|&|;;|[;|&()\n]")
-PIECE = re.compile(
+BLANK = lazy_pattern(r"(?:[ \t\r]|\\\r?\n)++")
+COMMENT = lazy_pattern(r"#[^\n]*+")
+REDIRECT = lazy_pattern(r"(?:\d++|\{\w++\})?(?:<<<|<<-?|<>|<&|>>|>\||>&|<(?!\()|>(?!\())|&>>?")
+JOINT = lazy_pattern(r"&&|\|\||\|&|;;|[;|&()\n]")
+PIECE = lazy_pattern(
     r"(?P<plain>[^\s'\"`\\$|&;<>()*?\[\]{}]++)|(?P<pattern>[*?\[\]{}]++)|'(?P<single>[^']*+)(?:'|\Z)"
     r"|(?P<ansi>\$'(?:[^'\\]++|\\.)*+(?:'|\Z))|\\(?P<escape>.?)|(?P<double>\")|(?P<command>[$<>]\()"
     r"|(?P<back>`[^`]*+(?:`|\Z))|(?P<variable>\$(?:\{[^}]*+(?:\}|\Z)|\w++|.)?)",
     re.DOTALL,
 )
 INSIDE = {
-    ")": re.compile(r"(?s)\\.|[()'\"`]|(?<=\s)#[^\n]*+|(?<!<)<<(?!<)-?[ \t]*+['\"\\]?([\w.-]++)['\"]?"),
-    '"': re.compile(r"(?s)\\.|\$\(|[\"`]"),
+    ")": lazy_pattern(r"(?s)\\.|[()'\"`]|(?<=\s)#[^\n]*+|(?<!<)<<(?!<)-?[ \t]*+['\"\\]?([\w.-]++)['\"]?"),
+    '"': lazy_pattern(r"(?s)\\.|\$\(|[\"`]"),
 }
-HEREDOC = re.compile(r"\d*<<-?")
-EXPANDED = re.compile(r"[$`\\]")
-NOWHERE = re.compile(r"/dev/(?:null|stdout|stderr|tty)|[0-9]|-|")
+HEREDOC = lazy_pattern(r"\d*<<-?")
+EXPANDED = lazy_pattern(r"[$`\\]")
+NOWHERE = lazy_pattern(r"/dev/(?:null|stdout|stderr|tty)|[0-9]|-|")
 """Targets of a redirection that are no file."""
 
 

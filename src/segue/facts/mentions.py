@@ -11,6 +11,8 @@ from collections.abc import Iterable, Iterator
 
 from msgspec import Struct
 
+from segue.patterns import lazy_pattern
+
 LONGEST_NAME = 80
 LONGEST_PATH = 250
 
@@ -27,9 +29,9 @@ def _words(text: str) -> frozenset[str]:
 
 # Paths and identifiers
 
-TOKEN = re.compile(r"[\w@~./\\+$#-]{2,}+")
+TOKEN = lazy_pattern(r"[\w@~./\\+$#-]{2,}+")
 """What a path may be made of, or a ticket, or a version."""
-ENDING = re.compile(r"[A-Za-z][A-Za-z0-9]{0,9}")
+ENDING = lazy_pattern(r"[A-Za-z][A-Za-z0-9]{0,9}")
 BARE_FILES = _words(
     "Makefile Dockerfile Gemfile Rakefile Procfile Justfile Vagrantfile Jenkinsfile LICENSE CODEOWNERS .gitignore .env"
     " .dockerignore .gitattributes .npmrc .prettierrc .eslintrc .editorconfig .nvmrc"
@@ -44,9 +46,9 @@ ENDINGS = _words(
 """What makes a bare word with a dot in it a file and not an attribute."""
 NO_ATTRIBUTES = ENDINGS | _words("com org net io dev ai app co edu gov de fr uk")
 """What ends no dotted name: those, and the ends of domains."""
-NAME = re.compile(r"[A-Za-z_$][\w$]*+(?:\.[A-Za-z_$][\w$]*+)*+")
-HUMP = re.compile(r"[a-z0-9][A-Z]|[a-zA-Z0-9]_[a-zA-Z0-9]|^_++[a-z]|[A-Z]{2}[a-z]{2}")
-TICKED = re.compile(r"`([^`\s]{2,80}+)`")
+NAME = lazy_pattern(r"[A-Za-z_$][\w$]*+(?:\.[A-Za-z_$][\w$]*+)*+")
+HUMP = lazy_pattern(r"[a-z0-9][A-Z]|[a-zA-Z0-9]_[a-zA-Z0-9]|^_++[a-z]|[A-Z]{2}[a-z]{2}")
+TICKED = lazy_pattern(r"`([^`\s]{2,80}+)`")
 
 
 def paths(text: str) -> list[str]:
@@ -90,25 +92,27 @@ def _is_name(word: str) -> bool:
 
 # All of them
 
-URL = re.compile(r"\b(?:https?|ssh|git|wss?|postgres(?:ql)?|redis|mongodb|file)://[^\s<>\"'`|\\^{}]{2,500}+")
-ID = re.compile(
+URL = lazy_pattern(
+    r"\b(?:https?|ssh|git|wss?|postgres(?:ql)?|redis|mongodb|file)://[^\s<>\"'`|\\^{}]{2,500}+"
+)
+ID = lazy_pattern(
     r"(?P<uuid>[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12})|(?:[\w.-]+/[\w.-]+)?#[1-9]\d{0,4}"
     r"|(?P<ticket>(?!(?:UTF|ISO|SHA|RFC|UTC|GMT|HTTP|MD|AES|RSA|IEEE|PEP|BASE|GPT)-)[A-Z]{2,10}-[1-9]\d{0,6})"
 )
-VERSION = re.compile(
+VERSION = lazy_pattern(
     r"(?:@?[A-Za-z][\w./-]*@[\^~]?v?|v)\d{1,5}(?:\.\d{1,6}){1,3}(?:[-+][0-9A-Za-z.+-]{1,30})?|[A-Za-z][\w./-]*@v\d{1,5}"
 )
-PINNED = re.compile(r"[A-Za-z][\w.-]{0,60}==\d[\w.+-]{0,30}")
-SAID_VERSION = re.compile(r"ersion:? v?(\d{1,5}(?:\.\d{1,6}){1,3})(?![\w.]*\w)")
-HEX = re.compile(r"(?=[a-f]*\d)[0-9a-f]{7,40}")
-COMMIT = re.compile(
+PINNED = lazy_pattern(r"[A-Za-z][\w.-]{0,60}==\d[\w.+-]{0,30}")
+SAID_VERSION = lazy_pattern(r"ersion:? v?(\d{1,5}(?:\.\d{1,6}){1,3})(?![\w.]*\w)")
+HEX = lazy_pattern(r"(?=[a-f]*\d)[0-9a-f]{7,40}")
+COMMIT = lazy_pattern(
     r"\b(?:commits?|sha|hash|revision|rev|HEAD|fixed (?:in|by)|reverts?|cherry-pick|merged?|rebased? onto|pushed|bisect"
     r"|checkout|git show|git revert)\b[\s:=(`'\"@]{1,4}+([0-9a-f]{7,40})\b",
     re.IGNORECASE,
 )
-ADDRESS_PORT = re.compile(r":(\d{2,5})(?![\d.])")
+ADDRESS_PORT = lazy_pattern(r":(\d{2,5})(?![\d.])")
 HOSTS = ("localhost", "127.0.0.1", "0.0.0.0", "[::1]", "[::]", "host.docker.internal")  # noqa: S104 - read, not bound
-NAMED_PORT = re.compile(r"(?<![A-Za-z])[Pp](?:ort|ORT)s?(?: is| number)?[ =:]{1,2}+(\d{2,5})(?![\d.])")
+NAMED_PORT = lazy_pattern(r"(?<![A-Za-z])[Pp](?:ort|ORT)s?(?: is| number)?[ =:]{1,2}+(\d{2,5})(?![\d.])")
 
 
 def mentions(text: str) -> tuple[Mention, ...]:

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator
 
 from msgspec import Struct
 
+from segue.patterns import lazy_pattern
 from segue.text import begun
 
 LONGEST_LINE = 500
@@ -39,7 +40,7 @@ class Problem(Struct, frozen=True):
     """What the tool calls this kind of problem: 'TS2345', 'E0432', 'ModuleNotFoundError'."""
 
 
-ANSI = re.compile(r"\x1b(?:\[[0-?]*+[ -/]*+[@-~]|\][^\x07\x1b]*+(?:\x07|\x1b\\)?|[@-Z\\-_])")
+ANSI = lazy_pattern(r"\x1b(?:\[[0-?]*+[ -/]*+[@-~]|\][^\x07\x1b]*+(?:\x07|\x1b\\)?|[@-Z\\-_])")
 
 
 def _lines(output: str) -> list[str]:
@@ -51,10 +52,10 @@ def _lines(output: str) -> list[str]:
 
 # Tests by name
 
-TOOK = re.compile(r"\s*+(?:[(\[]\d[\d.,]*+ ?[mμµn]?s(?:ec)?[)\]]|\d[\d.,]*+ ?ms|\d++\.\d++s)$")
+TOOK = lazy_pattern(r"\s*+(?:[(\[]\d[\d.,]*+ ?[mμµn]?s(?:ec)?[)\]]|\d[\d.,]*+ ?ms|\d++\.\d++s)$")
 """How long it took, as runners write it behind a name."""
 FLAT = [
-    re.compile(row)
+    lazy_pattern(row)
     for row in (
         # pytest: in full, in parallel, in short
         r"(?P<name>[^\s:]+\.py::\S.*?) (?P<word>PASSED|FAILED|ERROR|XPASS)(?: .*)?$",
@@ -98,27 +99,27 @@ FLAT = [
     )
 ]
 PASSING = {"passed", "ok", "pass", "xpass", "✓", "✔"}
-VERDICT = re.compile(
+VERDICT = lazy_pattern(
     r"PASS|FAIL|ERROR|OK|\bok\b|[Pp]ass|[Ff]ail|Exception|Timeout|%\]|^rspec |#test_|^\s*+\d+\) |[✓✔×✗✖] \S++ > "
 )
 """A line without any of these does not name a test."""
-MARKED = re.compile(
+MARKED = lazy_pattern(
     r"(?P<indent>\s*+)(?:(?P<good>[✓✔√])|[✕✖×✗✘⨯❌]|(?P<number>\d{1,4})\))\s++(?P<name>\S.*)$"
 )
-SUITE = re.compile(
+SUITE = lazy_pattern(
     r"\s*+(?P<word>PASS|FAIL|[✓✔√❯×✗✖]) ++(?:\|[^|]*\| )?(?P<name>[\w@./\\-]+\.[a-z]{1,4})"
     r"(?: \(\d+(?: tests?)?(?P<more>[^)]*)\).*| \([\d.]+ m?s\)|)$"
 )
 """A file of tests with its result, as jest and vitest tell it."""
-HEADING = re.compile(r"(?P<indent>\s*+)(?P<mark>[▶❯] )?(?P<name>[^\s●⎯│|].*)$")
-BULLET = re.compile(r"\s++● (?P<name>\S.* › .+)$")
-ENDED = re.compile(r"\s++\d+ (?:passing|failing)\b")
-MARKS_TESTS = re.compile(
+HEADING = lazy_pattern(r"(?P<indent>\s*+)(?P<mark>[▶❯] )?(?P<name>[^\s●⎯│|].*)$")
+BULLET = lazy_pattern(r"\s++● (?P<name>\S.* › .+)$")
+ENDED = lazy_pattern(r"\s++\d+ (?:passing|failing)\b")
+MARKS_TESTS = lazy_pattern(
     r"\s++\d+ (?:passing|failing)\b|▶ |ℹ (?:tests|pass) \d|Test Suites: |\s*+Tests:? ++\d+ \w|Running \d+ tests? using"
     r"|\d+ tests, \d+ fail"
 )
 """What only runners say that mark tests with ✓ and ✕; others mark what they please."""
-JOINT = re.compile(r"::| > | › |/|\[")
+JOINT = lazy_pattern(r"::| > | › |/|\[")
 """What stands between a suite and what is in it."""
 
 
@@ -207,7 +208,7 @@ def _numbered(lines: list[str], at: int, first: str) -> str:
 # Tests by number
 
 TALLIES = [
-    (re.compile(row), is_sum)
+    (lazy_pattern(row), is_sum)
     for row, is_sum in (
         (r"test result: \w+\. (?P<passed>\d+) passed; (?P<failed>\d+) failed", True),
         (r"\s*+Summary \[.*\] \d+ tests? run: (?P<passed>\d+) passed(?:.*, (?P<failed>\d+) failed)?", True),
@@ -239,11 +240,11 @@ TALLIES = [
     )
 ]  # fmt: skip
 """A line each, the surest first; whether the counts of several such lines add up, or the last one has them all."""
-PYTEST = re.compile(r"=* ?(?P<counts>(?:\d+ [a-z]+, )*\d+ [a-z]+) in [\d.]+s")
-UNITTEST = re.compile(r"Ran (?P<total>\d+) tests? in [\d.]+s$|(?:OK|FAILED)(?: \((?P<counts>.*)\))?$")
-COUNTED = re.compile(r"(\d+) (passed|failed|errors?)\b|(failures|errors|skipped)=(\d+)")
-GO = re.compile(r"--- (?:PASS|FAIL):|(?:ok *|FAIL)\t")
-TALLYING = re.compile(
+PYTEST = lazy_pattern(r"=* ?(?P<counts>(?:\d+ [a-z]+, )*\d+ [a-z]+) in [\d.]+s")
+UNITTEST = lazy_pattern(r"Ran (?P<total>\d+) tests? in [\d.]+s$|(?:OK|FAILED)(?: \((?P<counts>.*)\))?$")
+COUNTED = lazy_pattern(r"(\d+) (passed|failed|errors?)\b|(failures|errors|skipped)=(\d+)")
+GO = lazy_pattern(r"--- (?:PASS|FAIL):|(?:ok *|FAIL)\t")
+TALLYING = lazy_pattern(
     r"\d.*\d|\d pass|\d fail|(?:pass|fail) \d|(?:OK|FAILED)\b|--- |ok *\t|FAIL\t|[Tt]ests?\b"
 )
 """A line without any of these counts nothing."""
@@ -309,7 +310,7 @@ THROWN = r"(?:E +|Uncaught |Caused by: |Unhandled \w+: |Exception in thread \".*
 BLAMED, SAID, GENERAL, FOLLOWS = range(4)
 """What has a place or a kind tells most; what only follows from other errors is told if there is nothing else."""
 ROWS = [
-    (rank, re.compile(row))
+    (rank, lazy_pattern(row))
     for rank, row in (
         (FOLLOWS, r"make(?:\[\d+\])?: \*\*\* |.*\bELIFECYCLE\b|BUILD FAILED|.*\b[Ff]ound \d+ errors?\b"),
         (FOLLOWS, r"error(?: Command failed|: (?:could not compile|aborting due|test failed, to |Recipe |script ))"),
@@ -344,24 +345,24 @@ ROWS = [
         (FOLLOWS, r"npm (?:ERR!|error) |\[ERROR\] |.*\bexit(?:ed with)? (?:code|status) [1-9]"),
     )
 ]  # fmt: skip
-TELLING = re.compile(
+TELLING = lazy_pattern(
     r"(?i)error|fail|exception|panic|fatal|not found|no such|denied|refused|undefined|cannot|could not|unable|unknown"
     r"|invalid|missing|segmentation|memory|conflict|reject|elifecycle|assert|expect|:\d+:|[A-Z]\d{3}|interrupt|timeout"
     r"|exit|━| ERR|not allowed"
 )
-HARMLESS = re.compile(
+HARMLESS = lazy_pattern(
     r"(?i)\b(?:0|no) (?:errors?|failures?|problems?)\b|: warning\b"
     r"|^\W*+(?:[\w./-]++:[\d:]*+ )?(?:warn(?:ing)?|note|info|hint)\b"
 )
-FROM = re.compile(r"(?:\[[\w:.@/-]++\] |[\w@./-]++(?: [\w-]++|:[A-Za-z][\w-]*+)?: |[\w-]++ ++\| )")
+FROM = lazy_pattern(r"(?:\[[\w:.@/-]++\] |[\w@./-]++(?: [\w-]++|:[A-Za-z][\w-]*+)?: |[\w-]++ ++\| )")
 """Who says it, where several talk at once."""
-FRAME = re.compile(r'\s+File "(?P<path>[^"\n]+)", line (?P<line>\d+)')
-PLACE = re.compile(rf"[(\[│|]*(?:file://)?{PATH}:(?P<line>\d+)(?::\d+)?\W*$")
-FOREIGN = re.compile(
+FRAME = lazy_pattern(r'\s+File "(?P<path>[^"\n]+)", line (?P<line>\d+)')
+PLACE = lazy_pattern(rf"[(\[│|]*(?:file://)?{PATH}:(?P<line>\d+)(?::\d+)?\W*$")
+FOREIGN = lazy_pattern(
     r"site-packages|dist-packages|/lib/python|node_modules|node:|<frozen|<string>|/usr/|\.cargo/|rustc/|internal/"
 )
-STYLISH = re.compile(r"\s+(?P<line>\d+):\d+ +error +\S.*?(?: {2,}(?P<code>\S+))?$")
-FILE_ALONE = re.compile(rf"{PATH}$")
+STYLISH = lazy_pattern(r"\s+(?P<line>\d+):\d+ +error +\S.*?(?: {2,}(?P<code>\S+))?$")
+FILE_ALONE = lazy_pattern(rf"{PATH}$")
 NEAR = 15
 """How many lines after a message may tell its place."""
 

@@ -13,34 +13,35 @@ from segue.acts import Act, Deed
 from segue.facts import files, outcomes, shell
 from segue.facts.mentions import mentions
 from segue.model import Entry
+from segue.patterns import lazy_pattern
 from segue.text import begun
 
 if TYPE_CHECKING:
     from segue.facts.tracker import Tracker
 
-COMMITS = re.compile(r"\bgit\b[^|;&]{0,80}\bcommit\b")
-MOVES_ALL = re.compile(
+COMMITS = lazy_pattern(r"\bgit\b[^|;&]{0,80}\bcommit\b")
+MOVES_ALL = lazy_pattern(
     r"\bgit\b[^|;&]{0,80}\b(?:checkout|restore|reset|stash|pull|merge|rebase|switch|revert|apply)\b"
 )
 """What changes files that it does not name."""
-PIPED = re.compile(r"\|(?!\|)|\|\|[ ]?(?:true|echo)")
+PIPED = lazy_pattern(r"\|(?!\|)|\|\|[ ]?(?:true|echo)")
 LOOK = 0.1
 """What a command that only looks is worth, beside one that does something."""
-STEP_IN = re.compile(r"^(?:cd (?:'[^']*'|\"[^\"]*\"|[^\s;&|]+) ?(?:&&|;) ?)+")
-CUT = re.compile(r" ?(?:2>&1|\| ?(?:tail|head|cat)(?: -{1,2}[\w=]{1,12})?(?: \d{1,6})?)\Z")
-INPUT = re.compile(r"(<<-?\s*['\"]?\w+['\"]?)\n.*", re.DOTALL)
-SELECTION = re.compile(
+STEP_IN = lazy_pattern(r"^(?:cd (?:'[^']*'|\"[^\"]*\"|[^\s;&|]+) ?(?:&&|;) ?)+")
+CUT = lazy_pattern(r" ?(?:2>&1|\| ?(?:tail|head|cat)(?: -{1,2}[\w=]{1,12})?(?: \d{1,6})?)\Z")
+INPUT = lazy_pattern(r"(<<-?\s*['\"]?\w+['\"]?)\n.*", re.DOTALL)
+SELECTION = lazy_pattern(
     r"::|/| -(?:k|t|run|m|-grep|-filter|-testNamePattern|-tests)[ =]|(?:\.|_)(?:test|spec)\.\w+|\btest_\w+\.\w+"
 )
 """What shows that a run is of some tests only."""
-WORD = re.compile(r"[\w./-]+")
-COMPLAINT = re.compile(
+WORD = lazy_pattern(r"[\w./-]+")
+COMPLAINT = lazy_pattern(
     r"\b(?:error|fail(?:ed|ure)?|fatal|panic|exception|not found|no such|denied|cannot|can't|could not|unable|refused"
     r"|invalid|missing|conflict|timed? ?out)\b",
     re.IGNORECASE,
 )
-COUNT = re.compile(r"\W*\d+ (?:failed|passed|failures?|errors?|warnings?)\b")
-TELLING = re.compile(r"://|localhost|127\.0\.0\.1|port|==|@", re.IGNORECASE)
+COUNT = lazy_pattern(r"\W*\d+ (?:failed|passed|failures?|errors?|warnings?)\b")
+TELLING = lazy_pattern(r"://|localhost|127\.0\.0\.1|port|==|@", re.IGNORECASE)
 """What a command must hold to name an address, a port or a version."""
 LAST = 4000
 MOST_OPEN = 300

@@ -16,6 +16,7 @@ from msgspec import Struct
 
 from segue.facts.lexer import HEREDOC, LONGEST, NOWHERE, Simple, Word, simple_commands
 from segue.facts.lexer import parts as parts
+from segue.patterns import lazy_pattern
 
 LONGEST_WORD = 100
 """A word longer than this is a script or a text, and is cut where a person reads it."""
@@ -111,9 +112,9 @@ PURPOSES = _known(*RANKS)
 KEYWORDS, COMPOUND, SHELLS, CLIPPERS = map(_known, ("keyword", "compound", "shell", "clipper"))
 REMARKS, SCRIPTED, VALUED, READS = map(_known, ("remark", "script", "valued", "reads"))
 WRAPPERS, HELPERS, RUNNERS = _known("wrapper"), _known("wrapper", "helper"), _known("runner")
-WRAPPED_VALUES = re.compile(r"-[skouCnPIdLgaf]|--signal|--kill-after|--from|--with|--python|-p|--package")
+WRAPPED_VALUES = lazy_pattern(r"-[skouCnPIdLgaf]|--signal|--kill-after|--from|--with|--python|-p|--package")
 """Options of a wrapper that bring a word with them."""
-ASSIGNMENT = re.compile(r"[A-Za-z_]\w*+\+?=")
+ASSIGNMENT = lazy_pattern(r"[A-Za-z_]\w*+\+?=")
 
 
 def _program(word: str) -> str:
@@ -159,12 +160,12 @@ def _programs(command: str, depth: int = 0) -> Iterator[tuple[list[str], Simple]
 
 # A command as a person would say it
 
-QUIET = re.compile(
+QUIET = lazy_pattern(
     r"(?:CI|NO_COLOR|(?:FORCE|CLI)_?COLOR\w*|TERM|COLUMNS|(?:\w+_)?(?:PAGER|EDITOR)|LANG|LC_\w+|DEBIAN_FRONTEND"
     r"|PYTHON(?:UNBUFFERED|DONTWRITEBYTECODE|IOENCODING|UTF8))="
 )
 """Settings that change how a command talks, not what it does."""
-MESSAGE = re.compile(r"\"?\$\(\s*+cat\s++<<-?\s*+['\"]?\w++['\"]?[ \t]*+\n")
+MESSAGE = lazy_pattern(r"\"?\$\(\s*+cat\s++<<-?\s*+['\"]?\w++['\"]?[ \t]*+\n")
 JOINTS = {";": "; ", ")": "; ", "(": "; (", "": "; "}
 
 
@@ -257,21 +258,21 @@ def _cut(text: str, longest: int) -> str:
 # What it is for
 
 NAMED = {
-    "test": re.compile(r"\w*tests?|t|specs?|e2e|jest|vitest|verify|coverage|cov"),
-    "lint": re.compile(r"\w*lint|format|fmt|typecheck|types?|tsc|checks?|style|prettier|clippy|analy[sz]e"),
-    "build": re.compile(r"build|compile|bundle|dist|package|assemble|generate|codegen|all|classes"),
-    "install": re.compile(r"install|i|ci|add|setup|bootstrap|deps|update|upgrade|remove|uninstall|restore"),
-    "look": re.compile(r"ls|list|view|info|outdated|why|show|help|tasks|tree|version"),
+    "test": lazy_pattern(r"\w*tests?|t|specs?|e2e|jest|vitest|verify|coverage|cov"),
+    "lint": lazy_pattern(r"\w*lint|format|fmt|typecheck|types?|tsc|checks?|style|prettier|clippy|analy[sz]e"),
+    "build": lazy_pattern(r"build|compile|bundle|dist|package|assemble|generate|codegen|all|classes"),
+    "install": lazy_pattern(r"install|i|ci|add|setup|bootstrap|deps|update|upgrade|remove|uninstall|restore"),
+    "look": lazy_pattern(r"ls|list|view|info|outdated|why|show|help|tasks|tree|version"),
 }
 CHANGED = {
-    "sed": ("run", re.compile(r"-[a-zA-Z]*i.*|--in-place.*")),
-    "find": ("run", re.compile(r"-delete|-exec|-execdir|-ok")),
-    "curl": ("run", re.compile(r"-[XdFToO].*|--data.*|--request.*|--output|--form|--upload-file")),
-    "tsc": ("lint", re.compile(r"--noEmit")),
-    "node": ("test", re.compile(r"--test")),
+    "sed": ("run", lazy_pattern(r"-[a-zA-Z]*i.*|--in-place.*")),
+    "find": ("run", lazy_pattern(r"-delete|-exec|-execdir|-ok")),
+    "curl": ("run", lazy_pattern(r"-[XdFToO].*|--data.*|--request.*|--output|--form|--upload-file")),
+    "tsc": ("lint", lazy_pattern(r"--noEmit")),
+    "node": ("test", lazy_pattern(r"--test")),
 }
 """What a program is for instead, with one of these words."""
-INTERPRETER = re.compile(r"(?:python|pypy)[\d.]*|py|node|deno|bun|ruby|perl|php|(?:ba|z|da)?sh")
+INTERPRETER = lazy_pattern(r"(?:python|pypy)[\d.]*|py|node|deno|bun|ruby|perl|php|(?:ba|z|da)?sh")
 
 
 def purpose(command: str) -> Purpose:
@@ -343,7 +344,7 @@ def _only_reads(sub: str, rest: list[str]) -> bool:
 
 # What it does to files
 
-PATCHED = re.compile(r"^\*\*\* (Add|Update|Delete) File: (.+)$(?:\n\*\*\* Move to: (.+)$)?", re.MULTILINE)
+PATCHED = lazy_pattern(r"^\*\*\* (Add|Update|Delete) File: (.+)$(?:\n\*\*\* Move to: (.+)$)?", re.MULTILINE)
 VERBS: dict[str, EffectKind] = {"Add": "created", "Update": "touched", "Delete": "deleted"}
 LONGEST_PATH = 1000
 UNKNOWN = "\0"
@@ -434,22 +435,22 @@ def _moved(kind: EffectKind, named: list[Word]) -> Iterator[Effect]:
 
 # What it tells of the repository
 
-MADE = re.compile(
+MADE = lazy_pattern(
     r"^\[(\S{1,200}|detached HEAD)(?: \(root-commit\))? ([0-9a-f]{7,40})\] (.{0,500})", re.MULTILINE
 )
-SWITCHED = re.compile(
+SWITCHED = lazy_pattern(
     r"^(?:Switched to (?:a new )?branch|Already on|Reset branch) '([^'\n]{1,200})'", re.MULTILINE
 )
-STANDS = re.compile(
+STANDS = lazy_pattern(
     r"^(?:On branch|##(?: No commits yet on)?) (\S{1,200}?)(?:\.\.\.\S*+)?(?: \[.*)?$", re.MULTILINE
 )
-REFUSED = re.compile(r"^(?:fatal|error):|^ ! \[", re.MULTILINE)
-PULL_REQUEST = re.compile(
+REFUSED = lazy_pattern(r"^(?:fatal|error):|^ ! \[", re.MULTILINE)
+PULL_REQUEST = lazy_pattern(
     r"https?://[\w.-]{1,99}/[\w./-]{1,199}?/(?:pulls?|merge_requests|pull-requests)/\d{1,9}\b"
 )
 MAKING = ("commit", "cherry-pick", "revert", "merge")
-HASH = re.compile(r"^[0-9a-f]{7,40}$", re.MULTILINE)
-BRANCH = re.compile(r"(?!HEAD$)\w[\w./+@#-]{0,199}")
+HASH = lazy_pattern(r"^[0-9a-f]{7,40}$", re.MULTILINE)
+BRANCH = lazy_pattern(r"(?!HEAD$)\w[\w./+@#-]{0,199}")
 
 
 class _Answer:

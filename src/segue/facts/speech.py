@@ -11,8 +11,10 @@ import itertools
 import re
 from collections.abc import Iterator
 
+from segue.patterns import lazy_pattern
+
 # All of these are searched in lower-case text: that is much quicker than to ignore case.
-FORBIDS = re.compile(
+FORBIDS = lazy_pattern(
     r"\b(?:do not|don'?t|dont|never|must ?n[o']t|should ?n[o']t|shouldnt|may not|can ?not|cannot|can'?t|won'?t|wont"
     r"|no need|not? (?:to|allowed)|avoid|without|refrain|leave .{1,40}alone|hands off|forbidden|off[- ]limits"
     r"|stay away|(?:is|are) frozen|no (?:new|more|other|additional|extra|further)|leave .{1,40}as (?:it is|they are|is)"
@@ -21,7 +23,7 @@ FORBIDS = re.compile(
     r"|non \w{3,}|niet|geen|nie \w{3,}|nigdy|не)\b|n'\w+ pas\b|lass \w+.{0,40} in ruhe\b"
     r"|不要|別|别|不能|不可|禁止|不得|勿|しない|ないで|하지 ?마|마세요|не надо|нельзя|никогда",
 )
-REQUIRES = re.compile(
+REQUIRES = lazy_pattern(
     r"\b(?:must|always|only|make sure|ensure|be sure|needs? to|has to|have to|required?|shall|should|exactly"
     r"|at (?:most|least)|no (?:more|less) than|stick (?:to|with)|keep|remember|important|prefer(?:ably)?"
     r"|rather than|instead(?: of)?|before you|until|unless|mandatory|strictly|just use"
@@ -29,11 +31,11 @@ REQUIRES = re.compile(
     r"|\b(?:immer|nur|muss|müssen|sollte|stattdessen|toujours|seulement|doit|siempre|sólo|debe|sempre|apenas|deve)\b"
     r"|必須|必须|務必|务必|一定|只能|只用|請確保|请确保|確保|确保|總是|总是|应该|應該|必ず|のみ|べき|반드시|항상|всегда|только|должн|обязательно",
 )
-INSISTS = re.compile(
+INSISTS = lazy_pattern(
     r"\b(?:do not|don'?t|dont|never|without|avoid|must|always|only|make sure|ensure|instead|rather than)\b",
 )
 """What makes even a question binding: 'can you make sure that ...?'"""
-FIRM = re.compile(
+FIRM = lazy_pattern(
     r"\b(?:do not|don'?t|dont|never|must ?n[o']t|must|always|only|avoid|refrain|forbidden|not allowed|off[- ]limits"
     r"|hands off|stay away|frozen|no (?:new|additional|extra)|leave .{1,40}(?:alone|as (?:it is|is))"
     r"|keep .{1,40}(?:as is|unchanged|untouched|intact)"
@@ -41,7 +43,7 @@ FIRM = re.compile(
     r"|不要|別|别|不能|不可|禁止|不得|勿|必須|必须|しない|ないで|必ず|하지 ?마|마세요|반드시|нельзя|никогда|только"
 )
 """What may not be lost at any price; 'can't' and 'without' also stand in plain reports."""
-CORRECTION = re.compile(
+CORRECTION = lazy_pattern(
     r"^\s*(?:no\b|nope|wrong|stop\b|wait\b|hmm+,? no|actually\b|not (?:that|what|like|quite|the))"
     r"|\b(?:that'?s (?:wrong|not (?:right|what|it|true|correct|how))|that is (?:wrong|not)"
     r"|i (?:said|told you|meant|mean)|you (?:forgot|missed|broke|ignored|misunderstood|removed|deleted|didn'?t)"
@@ -50,21 +52,21 @@ CORRECTION = re.compile(
     r"|is(?:n'?t| not) (?:right|correct|working|true)|should (?:be|have been)|instead of)\b"
     r"|\bnot? [\w./`'\"-]{1,60},? (?:but|use|rather|instead)\b|不對|不对|錯了|错了|不是這|不是这|違う|아니",
 )
-SENTENCE = re.compile(r"(?<=[.!?;])\s+(?=\S)|(?<=[。！？；])|\n+")
-TODO = re.compile(r"^\s{0,12}(?:[-*+]|\d{1,3}[.)])\s+\[( |x|X|-|~)\]\s+(\S.{0,300})$", re.MULTILINE)
-INTENT = re.compile(
+SENTENCE = lazy_pattern(r"(?<=[.!?;])\s+(?=\S)|(?<=[。！？；])|\n+")
+TODO = lazy_pattern(r"^\s{0,12}(?:[-*+]|\d{1,3}[.)])\s+\[( |x|X|-|~)\]\s+(\S.{0,300})$", re.MULTILINE)
+INTENT = lazy_pattern(
     r"\b(?:next(?: step)?s?\b[:,]?|let me|let's|i'?ll|i will|i'?m going to|i am going to|now i|now let|remaining"
     r"|still (?:to do|need)|todo)\b",
 )
-PASTED = re.compile(
+PASTED = lazy_pattern(
     r"^(?: {4}|\t|\s*(?:[{}\[\]<>|│╭╰⏺⎿❯$%+]|#{2,}!|\d{2,4}[-:/]\d|[A-Z][a-z]{2} +\d{1,2} \d|at \S+\(|File \"))"
 )
 """How lines begin that are copied from somewhere: output, logs, data, code."""
-LOGGED = re.compile(r"\s*(?:[{}\[\]|>+│╭╰⏺⎿❯$%]|\d{2,4}[-:/]\d|[A-Z][a-z]{2} +\d{1,2} \d|at \S+\(|File \")")
+LOGGED = lazy_pattern(r"\s*(?:[{}\[\]|>+│╭╰⏺⎿❯$%]|\d{2,4}[-:/]\d|[A-Z][a-z]{2} +\d{1,2} \d|at \S+\(|File \")")
 """The same where nobody types so; what is only set in, or quoted, may be the person's own."""
 FEWEST_PASTED = 3
-COMMAND = re.compile(r"^/[\w:-]+\s*$")
-ASIDE = re.compile(
+COMMAND = lazy_pattern(r"^/[\w:-]+\s*$")
+ASIDE = lazy_pattern(
     r"^(?:ok(?:ay)?|yes|yep|yeah|sure|thanks?|thank you|great|nice|cool|perfect|good|hi|hello|hey|continue|go on"
     r"|go ahead|proceed|push|do it)[.! ]*$",
 )

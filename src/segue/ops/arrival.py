@@ -25,6 +25,8 @@ class Sought(Struct, frozen=True):
     """Transcripts that were last changed before this moment (in nanoseconds) are not looked at."""
     text: str
     """What was said."""
+    is_in_file: bool = False
+    """Whether that was only where to read the rest."""
     path: str = ""
     """Where it should be, if that is known."""
     part: str = ""
@@ -40,6 +42,8 @@ class Arrival(Struct, frozen=True):
     """Whether the target has recorded what was said to it."""
     is_whole: bool = False
     """Whether that is, word for word, what was said."""
+    is_in_file: bool = False
+    """Whether that tells only where to read the rest: nothing shows that it was read."""
     carried: int = 0
     """Of the turns that were carried along, how many stand before it."""
     ending: Ending = Ending.OPEN
@@ -101,6 +105,7 @@ def _read(source: Source, sought: Sought, conversation: Conversation) -> Arrival
         id=str(reading.learned.get("id") or scanning.fresh(source).id),
         has_handoff=bool(held),
         is_whole=_plain(held) == _plain(sought.text),
+        is_in_file=sought.is_in_file,
         carried=sum(text in before for text in texts),
         ending=ending,
         reply=reply,

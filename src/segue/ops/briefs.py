@@ -199,6 +199,7 @@ def of_facts(
     facts, about, replaced = _cleaned(_without_bulk(facts, wish.tier), about, secrets)
     budget = wish.budget or _budget(wish.tier, agent.context_window if agent else None)
     counter = (tokens.estimated if wish.in_haste else tokens.counter)(agent.vendor if agent else "")
+    counter = tokens.remembering(counter)
     nonce = fence.nonce(secrets.key, "\n".join(fact.entry for fact in facts))
 
     def within(facts: Sequence[Fact], budget: int) -> Packed:
@@ -262,7 +263,7 @@ def _cleaned(
     recognised in one place is replaced in all, and the receipt holds none either."""
     pieces = [getattr(fact, field) for fact in facts for field in TEXTS] + [about.title, about.source]
     # What cannot be seen could stand inside a secret and hide it.
-    pieces = [fence.neutral(piece, is_human=True) for piece in pieces]
+    pieces = [fence.neutral(piece, is_human=True) if piece else "" for piece in pieces]
     joined = APART.join(pieces)
     is_allowed = allowing.judge(secrets.allow)
     for secret, kind in secrets.known.items():

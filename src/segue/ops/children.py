@@ -6,6 +6,7 @@ import contextlib
 import os
 import signal
 import subprocess
+import termios
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -26,6 +27,12 @@ ERRAND_SECONDS = 120.0
 GRACE_SECONDS = 5.0
 TAIL = 4000
 PID = "pid"
+TERMINAL = 0
+PLAIN = (
+    b"\x1b[<9u\x1b[?1049l\x1b[<9u\x1b[>4m\x1b>"
+    b"\x1b[?9;1000;1002;1003;1004;1005;1006;1015;2004;2026;2027;2031l\x1b[?25h\x1b[0m\r\n"
+)
+"""What makes a terminal plain again: the usual keyboard, screen and colours, a cursor, and nothing reported."""
 
 
 class Ended(Struct, frozen=True):
@@ -50,7 +57,7 @@ def run(
     """Start a program and wait for its end. `look` is called again and again while it runs; what it returns changes
     for as long as the program gets on."""
     disk.make_private_folder(logs)
-    with _as_foreground(mode), _streams(launch, mode, logs) as streams:
+    with undisturbed(mode), _terminal_kept(mode), _streams(launch, mode, logs) as streams:
         child = subprocess.Popen(
             launch.argv,
             cwd=folder,
@@ -166,7 +173,7 @@ def _tail(logs: Path) -> str:
 
 
 @contextlib.contextmanager
-def _as_foreground(mode: Mode) -> Iterator[None]:
+def undisturbed(mode: Mode) -> Iterator[None]:
     """On a terminal, what the person interrupts is the agent, not Segue."""
     if mode is Mode.HEADLESS or threading.current_thread() is not threading.main_thread():
         yield
@@ -182,3 +189,17 @@ def _as_foreground(mode: Mode) -> Iterator[None]:
 
 def _heard(_number: int, _frame: object) -> None:
     """The agent gets the same signal, and knows what to do."""
+
+
+@contextlib.contextmanager
+def _terminal_kept(mode: Mode) -> Iterator[None]:
+    """A program that dies on the terminal leaves it as it had made it: without echo, on another screen, with the mouse
+    reporting. What ended well has put all that back itself, and nothing is done."""
+    before = termios.tcgetattr(TERMINAL) if mode is Mode.OPEN and os.isatty(TERMINAL) else None
+    try:
+        yield
+    finally:
+        with contextlib.suppress(OSError, termios.error):  # the window may be closed
+            if before is not None and termios.tcgetattr(TERMINAL) != before:
+                termios.tcsetattr(TERMINAL, termios.TCSAFLUSH, before)
+                os.write(TERMINAL, PLAIN)

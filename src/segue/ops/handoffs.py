@@ -63,7 +63,7 @@ def hand_over(
         begun = unfinished(desk, work.session.id, order)
         if begun is not None:
             return msgspec.structs.replace(
-                execute(desk, begun, may=may, tell=tell, prove=order.prove), is_old=True
+                execute(desk, begun, may=may, tell=tell, prove=order.prove, mode=order.mode), is_old=True
             )
         plan = planning.plan(desk, order)
         show(plan)
@@ -118,7 +118,7 @@ def prepare(desk: Desk, plan: Plan) -> Handoff:
     transcript = writer.new_id(id) if plan.way is Way.NATIVE and writer else plan.resumes
     has_turns = bool(plan.conversation.turns)
     contents = [plan.made.brief, plan.made.receipt, *([plan.conversation] if has_turns else [])]
-    kept = desk.shared.keep_all([msgspec.json.encode(content) for content in contents])
+    kept = desk.shared.put_all([msgspec.json.encode(content) for content in contents])
     now = desk.clock()
     handoff = Handoff(
         id=id,
@@ -148,7 +148,7 @@ def prepare(desk: Desk, plan: Plan) -> Handoff:
             model=plan.target.model,
             project=plan.folder,
             transcript=transcript,
-            turns=len(plan.conversation.turns),
+            turns=len(plan.conversation.turns) if plan.way is Way.NATIVE else 0,
             tokens=plan.tokens,
             counter=plan.counter,
             cost_usd=plan.cost_usd,
@@ -158,7 +158,7 @@ def prepare(desk: Desk, plan: Plan) -> Handoff:
     )
     event = events.begin(handoff, plan.trigger, plan.made.receipt)
     handoff = msgspec.structs.replace(handoff, event=event)
-    return desk.shared.record(HANDOFF, "handoff.prepared", id, lambda _present: handoff).kept()
+    return desk.shared.record(HANDOFF, "handoff.prepared", id, lambda _present: handoff, keeps=kept).kept()
 
 
 def _source(plan: Plan) -> str:
@@ -201,14 +201,18 @@ def _last_prepared(desk: Desk) -> Handoff:
     return handoff
 
 
-def execute(desk: Desk, handoff: Handoff, *, may: May, tell: Tell, prove: bool = False) -> Handed:
-    """Take a handoff as far as it goes from where it is."""
+def execute(
+    desk: Desk, handoff: Handoff, *, may: May, tell: Tell, prove: bool = False, mode: Mode | None = None
+) -> Handed:
+    """Take a handoff as far as it goes from where it is; in a mode, if one is named, or else as it was begun."""
     if handoff.state not in UNFINISHED or handoff.delivery is None:
         raise Refused(
             what=f"Handoff {handoff.id} is {handoff.state.value}: there is nothing left to do.",
             next=f"segue handoff show {handoff.id}",
         )
     trip = Trip(desk, handoff, tell)
+    if mode is not None:
+        trip.use(mode)
     if handoff.state is HandoffState.PREPARED:
         trip.refuse_unasked(may)
         trip.deliver(prove)
@@ -246,6 +250,8 @@ def validate(desk: Desk, id: str) -> Report:
         return Report(handoff, found, proof, False, "nothing of it is in the target's records any more")
     if not found.is_whole:
         return Report(handoff, found, proof, False, "what the target holds is not what was sent")
+    if found.is_in_file:
+        return Report(handoff, found, proof, False, "the target was told where to read it, and may not have")
     if proof and proof.report.score < 1 and not proof.missing:
         return Report(handoff, found, proof, False, "the target could not answer all that it was asked")
     if handoff.state is HandoffState.COMPLETED:

@@ -65,8 +65,7 @@ def resolve(desk: Desk, text: str) -> Address:
         agents.get(agent)
     elif agent not in agents.names():
         agent, model = _made_for(agent), agent
-    path = agents.locate(agents.get(agent), desk.env).path
-    return Address(name, agent, model, path is not None)
+    return Address(name, agent, model, agents.program_of(agent, desk.env) is not None)
 
 
 def _made_for(model: str) -> str:

@@ -27,8 +27,8 @@ def of(desk: Desk, handoff: Handoff, found: Arrival, report: Report | None) -> H
         facts_after=derive(since, Meaning(found.source.agent)),
         report=report,
         first=report,
-        # What was said is, word for word, what the target recorded.
-        held=events.shown(receipt, said) if found.is_there else None,
+        # What was said is, word for word, what the target recorded. What it was told to read, it may not have read.
+        held=events.shown(receipt, said) if found.is_there and not found.is_in_file else None,
         satisfaction=desk.shared.get(SESSION, handoff.session).satisfaction,
         tokens=delivery.tokens if delivery else 0,
         whole=next((one.context_tokens for one in known if one and one.id == handoff.transcript), None),

@@ -42,6 +42,8 @@ SHORT = 2000
 """The brief's budget for whoever has the conversation already."""
 FULLEST = 0.75
 """A context that would be fuller than this is not gone on with."""
+BACK = "back"
+"""What an order says that names no target, but where the work came from."""
 PASSES_CONVERSATION = (Tier.FULL, Tier.SELECTIVE)
 
 
@@ -167,8 +169,7 @@ def target_of(desk: Desk, to: str) -> tuple[Address, Agent, str]:
     address = models.resolve(desk, to)
     agent = agents.get(address.agent)
     agents.starter(agent.name)
-    named = agents.offers(agent.name, "program")
-    program = named(desk.env) if named else agents.locate(agent, desk.env).path
+    program = agents.program_of(agent.name, desk.env)
     if program is None:
         needed = agents.offers(agent.name, "CARRIERS") or (agent.program or agent.name,)
         raise NotInstalled(agent=agent.title, program="' or '".join(needed), kept="nothing was changed")
@@ -180,6 +181,8 @@ def plan(desk: Desk, order: Order) -> Plan:
     source = source_of(desk, work)
     address, agent, program = target_of(desk, order.to)
     refuse_same(source, address, agent)
+    if check := agents.offers(agent.name, "check_model"):
+        check(address.model, desk.env)
     if not order.anyway:
         refuse_at_limit(desk, agent, address.model)
     preserve = order.preserve or desk.settings.handoff_preserve
@@ -191,10 +194,13 @@ def plan(desk: Desk, order: Order) -> Plan:
     earlier = facts_before(desk, work, source)
     made = briefs.of_known(desk, known, wish_for(way, tier, agent, order.budget), earlier=earlier)
     counter = tokens.remembering(tokens.estimated(agent.vendor))
-    conversation, dropped, hidden = carried(desk, known, way, tier, counter, window, source)
-    count = made.brief.tokens + sum(carry.weight(turn, counter) for turn in conversation.turns)
-    if way is Way.RESUME:
-        count += source.context_tokens or 0
+    # A copy that is asked has nothing to resume: it is given the conversation.
+    is_carried = way is Way.NATIVE or (way is Way.RESUME and order.prove)
+    conversation, dropped, hidden = (
+        carried(desk, known, tier, counter, window, source) if is_carried else (Conversation(), 0, 0)
+    )
+    above = sum(carry.weight(turn, counter) for turn in conversation.turns)
+    count = made.brief.tokens + ((source.context_tokens or 0) if way is Way.RESUME else above)
     files, lost = travelling(desk, source.agent, agent)
     vendor = consent.vendor_of(desk, str(address))
     return Plan(
@@ -301,11 +307,9 @@ def window_of(desk: Desk, agent: Agent, model: str) -> int:
 
 
 def carried(
-    desk: Desk, known: Warm, way: Way, tier: Tier, counter: Counter, window: int, source: Transcript
+    desk: Desk, known: Warm, tier: Tier, counter: Counter, window: int, source: Transcript
 ) -> tuple[Conversation, int, int]:
     """The conversation that goes along, how many of its turns do not, and how many secrets were in it."""
-    if way is not Way.NATIVE:
-        return Conversation(), 0, 0
     room = window // 2 - briefs.BUDGET
     key, allow = redaction.key(desk), desk.settings.redact_allow
     is_allowed = allowing.judge(allow)
@@ -371,7 +375,7 @@ def trigger_for(desk: Desk, work: Work, order: Order) -> Trigger:
     """Why this handoff is made: what the person says, with what the limits say beside it."""
     known = limits.of_agents(desk)
     standing = status.stand(desk, work, known)
-    request = order.reason or f"a person asked for {order.to}"
+    request = order.reason or ("to come back" if order.to == BACK else f"to go on in {order.to}")
     usage = standing.usage
     model = standing.transcript.model if standing.transcript else ""
     usage = usage or Usage(at=desk.clock(), tokens_used=0, tokens_limit=0)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import msgspec
@@ -13,7 +13,7 @@ from segue.conversation import Conversation
 from segue.errors import NotFound
 from segue.event import HandoffEvent
 from segue.lifecycle import Event
-from segue.model import Brief, Handoff, Receipt
+from segue.model import Blob, Brief, Handoff, Receipt
 from segue.ops import contexts
 from segue.ops.desk import Desk
 from segue.store import HANDOFF
@@ -63,20 +63,23 @@ def keeper_of(desk: Desk, handoff: Handoff) -> str:
 # Changing
 
 
-def step(desk: Desk, handoff: Handoff, event: Event, **delivery: Any) -> Handoff:
-    """Take a handoff one state further, with what was found out of its delivery."""
+def step(
+    desk: Desk, handoff: Handoff, event: Event, *, keeps: Sequence[Blob] = (), **delivery: Any
+) -> Handoff:
+    """Take a handoff one state further, with what was found out of its delivery and content that was put in its place
+    for it."""
     kind = f"handoff.{event.value.replace(' ', '_')}"
 
     def move(known: Handoff) -> Handoff:
         state = lifecycle.transition(known.state, event)
         return msgspec.structs.replace(_with(known, delivery), state=state, updated_at=desk.clock())
 
-    return change(desk, handoff.id, kind, move)
+    return change(desk, handoff.id, kind, move, keeps)
 
 
-def settle(desk: Desk, handoff: Handoff, **delivery: Any) -> Handoff:
+def settle(desk: Desk, handoff: Handoff, *, keeps: Sequence[Blob] = (), **delivery: Any) -> Handoff:
     """Note what was found out of its delivery."""
-    return change(desk, handoff.id, "handoff.settled", lambda known: _with(known, delivery))
+    return change(desk, handoff.id, "handoff.settled", lambda known: _with(known, delivery), keeps)
 
 
 def _with(handoff: Handoff, delivery: dict[str, Any]) -> Handoff:
@@ -85,13 +88,15 @@ def _with(handoff: Handoff, delivery: dict[str, Any]) -> Handoff:
     return msgspec.structs.replace(handoff, delivery=msgspec.structs.replace(handoff.delivery, **delivery))
 
 
-def change(desk: Desk, id: str, kind: str, move: Callable[[Handoff], Handoff]) -> Handoff:
+def change(
+    desk: Desk, id: str, kind: str, move: Callable[[Handoff], Handoff], keeps: Sequence[Blob] = ()
+) -> Handoff:
     def decide(present: Handoff | None) -> Handoff:
         if present is None:
             raise NotFound(noun="handoff", name=id, next="segue handoff list")
         return move(present)
 
-    return desk.shared.record(HANDOFF, kind, id, decide).kept()
+    return desk.shared.record(HANDOFF, kind, id, decide, keeps=keeps).kept()
 
 
 def package(desk: Desk, handoff: Handoff) -> Handoff:

@@ -33,7 +33,7 @@ def come_back(desk: Desk, order: Order, *, may: May, tell: Tell) -> Handed:
     with alone(desk, work.session.id, "where it came from"):
         begun = _unfinished(desk, work)
         handoff = begun or prepare(desk, plan(desk, order))
-        return execute(desk, handoff, may=may, tell=tell)
+        return execute(desk, handoff, may=may, tell=tell, mode=order.mode)
 
 
 def _unfinished(desk: Desk, work: Work) -> Handoff | None:

@@ -190,8 +190,7 @@ def recognise(path: Path) -> Source:
     except OSError as error:
         what = f"{path} cannot be read: {error.strerror}."
         raise BadInput(what=what, next="segue transcripts lists those that are known") from error
-    # The demonstration's transcripts too: they are what a newcomer has.
-    for reader in [*agents.all_readers(), agents.reader("demo")]:
+    for reader in agents.all_readers():
         if reader.recognise(start):
             return Source(agent=reader.AGENT.name, path=str(path), size=stat.st_size, stamp=stat.st_mtime_ns)
     raise BadInput(

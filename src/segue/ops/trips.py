@@ -53,6 +53,7 @@ class Trip:
         self.starter = agents.starter(self.agent.name)
         self.program = planning.target_of(desk, handoff.target)[2]
         self.folder = desk.places.data / "runs" / handoff.id
+        self.file = self.folder / "handoff.md"
         self.project = Path(self.delivery.project)
         self.conversation = records.conversation_of(desk, handoff)
         self.found = Arrival()
@@ -66,6 +67,11 @@ class Trip:
         if self.handoff.delivery is None:
             raise Refused(what=f"Handoff {self.handoff.id} has no delivery.", next="segue log")
         return self.handoff.delivery
+
+    def use(self, mode: Mode) -> None:
+        """Go on in another mode than it was begun in: there is a terminal now, or none any more."""
+        if self.delivery.mode is not mode and not self.is_running():
+            self.handoff = records.settle(self.desk, self.handoff, mode=mode)
 
     # Before the start
 
@@ -86,6 +92,7 @@ class Trip:
         try:
             path = self.write()
             text = self.text(prove)
+            self.lay_out(text)
             self.record_start(text, path)
         except BaseException:
             self.let_go()
@@ -141,26 +148,33 @@ class Trip:
 
     def record_start(self, text: str, path: str) -> None:
         self.since = time.time_ns()
+        (said,) = keeps = self.desk.shared.put_all([text.encode()])
         settled = {
-            "prompt": self.desk.shared.keep(text.encode()).hash,
+            "prompt": said.hash,
             "path": path,
             "attempts": self.delivery.attempts + 1,
         }
         if self.handoff.state is HandoffState.PREPARED:
-            self.step(Event.DELIVER, **settled)
+            self.handoff = records.step(self.desk, self.handoff, Event.DELIVER, keeps=keeps, **settled)
         else:
-            self.handoff = records.settle(self.desk, self.handoff, **settled)
+            self.handoff = records.settle(self.desk, self.handoff, keeps=keeps, **settled)
 
     def said(self, text: str) -> str:
         """What is said to the target: all of it, or where it is too long for that, where to read it."""
+        told = prompt.pointing_to(self.handoff.id, self.file) if self.is_in_file(text) else text
+        return delivering.spoken(records.keeper_of(self.desk, self.handoff), told)
+
+    def is_in_file(self, text: str) -> bool:
+        if self.delivery.mode is Mode.HEADLESS and not self.file.exists():
+            return False
         said = delivering.spoken(records.keeper_of(self.desk, self.handoff), text)
-        if len(said.encode()) < ONE_ARGUMENT or self.delivery.mode is Mode.HEADLESS:
-            return said
-        file = self.folder / "handoff.md"
-        disk.write_file(file, text.encode())
-        return delivering.spoken(
-            records.keeper_of(self.desk, self.handoff), prompt.pointing_to(self.handoff.id, file)
-        )
+        return len(said.encode()) >= ONE_ARGUMENT
+
+    def lay_out(self, text: str) -> None:
+        """Put what is too long to be said where it can be read."""
+        self.file.unlink(missing_ok=True)
+        if self.is_in_file(text):
+            disk.write_file(self.file, text.encode())
 
     # The run
 
@@ -233,6 +247,7 @@ class Trip:
             project=self.project,
             since=self.since or _nanoseconds(self.handoff.updated_at),
             text=self.said(text) if text else "",
+            is_in_file=self.is_in_file(text),
             path=delivery.path,
             part=delivery.part,
         )
@@ -257,6 +272,10 @@ class Trip:
 
     def end(self) -> Arrival:
         """What came of it, by the target's own records."""
+        with children.undisturbed(self.delivery.mode):  # who leaves an agent often presses the keys once more
+            return self.conclude()
+
+    def conclude(self) -> Arrival:
         found = self.look()
         if not found.is_there:
             self.fail()
@@ -271,7 +290,8 @@ class Trip:
         self.handoff = records.package(self.desk, self.handoff)
         told = outcomes.of(self.desk, self.handoff, found, self.proof.report if self.proof else None)
         self.handoff = records.finish(self.desk, self.handoff, Event.COMPLETE, told)
-        shutil.rmtree(self.folder, ignore_errors=True)
+        if not self.file.exists():  # the target may read it again
+            shutil.rmtree(self.folder, ignore_errors=True)
         return found
 
     def how_it_stopped(self, found: Arrival) -> str:

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator
 from functools import cache
 from typing import NamedTuple
 
+from segue.patterns import lazy_pattern
 from segue.redact import shapes
 from segue.redact.view import ESCAPED, Hit
 
@@ -22,7 +23,7 @@ CORES = {
     "token": "token bearer auth jwt",
 }
 """What a name must hold, by what it promises. Each is looked for by itself: that is quick."""
-KEY_OF = re.compile(
+KEY_OF = lazy_pattern(
     r"(?:api|access|secret|private|auth|encryption|encrypt|signing|master|account|storage|shared|license|deploy|service"
     r"|app|application|consumer|client|subscription|webhook|hmac|cipher|decryption|jwt|session|cookie|server|admin|write"
     r"|read|ingest(?:ion)?|integration|project|bot|user)[_ -]?$"
@@ -41,32 +42,32 @@ OPERATOR = (
 )
 WORDS = [(core, word, re.split(r"[(.]", word)[0]) for core, words in CORES.items() for word in words.split()]
 """Each with the letters that it begins with."""
-FLAG = re.compile(
+FLAG = lazy_pattern(
     r"--(?<!---)[a-z0-9-]{0,24}?(?:(?P<password>pass(?:word|wd|phrase)?|pwd?)|(?P<secret>secret|credential)"
     r"|(?P<token>token|auth)|(?P<key>key))(?P<rest>[a-z0-9-]{0,12})[ \t]{1,4}(?=[^\s-])"
 )
-REST = re.compile(
+REST = lazy_pattern(
     r"(?:s|_?\d{1,3}|[_.-]?(?:prod|production|dev|test|staging|live|key|token|value|secret|base64|b64|raw|plain|text"
     r"|env|main|primary|secondary|current|new|old|default|string|data|hash|password|override|confirm(?:ation)?"
     r"|repeat|again|enc|encoded|encrypted|str)){0,3}"
 )
 """What may stand behind a name without changing what it names."""
-NO_SECRET = re.compile(
+NO_SECRET = lazy_pattern(
     r"[_.-]?(?:name|type|id|ids|url|uri|path|file|field|count|counts|limit|length|len|size|policy|reset|expir\w*|at|ttl|"
     r"endpoint|label|hint|placeholder|manager|store|provider|version|format|prefix|param|header|usage|budget|index|"
     r"ref|arn|fingerprint|public|less|izer?|ize|ized|izing|ization|generator|validator|class|error|message|min|max)"
     r"(?:$|[_.-]|s$)"
 )
-OTHER_TOKENS = re.compile(
+OTHER_TOKENS = lazy_pattern(
     r"(?:page|next|continuation|sync|cursor|resume|cancel\w*|max|min|num|total|count|special|input|output|prompt|cached?"
     r"|reasoning|thinking|bos|eos|pad|unk|mask|design|css|color|theme|syntax|lexer|sort|of|per|public)[_. -]?$"
 )
-PRINTED = re.compile(r"(?:echo|printenv|printf|print|cat)\b[^\r\n]{0,24}$")
+PRINTED = lazy_pattern(r"(?:echo|printenv|printf|print|cat)\b[^\r\n]{0,24}$")
 """A variable that a shell was told to show: its value stands on the next line."""
-QUOTED = {quote: re.compile(rf"[^{quote}\r\n\x01]{{0,512}}?(?={ESCAPED}*{quote})") for quote in "\"'`"}
-BARE = re.compile(rf"[^\s\"'`<>,;(){{}}\[\]\\|&\x01{ESCAPED}]{{1,512}}")
-TO_THE_END = re.compile(rf"[^\s\"'`\\\x01{ESCAPED}]{{1,512}}")
-LETTER = re.compile(r"\\+u(?!00[2-7])[0-9a-fA-F]{4}")
+QUOTED = {quote: lazy_pattern(rf"[^{quote}\r\n\x01]{{0,512}}?(?={ESCAPED}*{quote})") for quote in "\"'`"}
+BARE = lazy_pattern(rf"[^\s\"'`<>,;(){{}}\[\]\\|&\x01{ESCAPED}]{{1,512}}")
+TO_THE_END = lazy_pattern(rf"[^\s\"'`\\\x01{ESCAPED}]{{1,512}}")
+LETTER = lazy_pattern(r"\\+u(?!00[2-7])[0-9a-fA-F]{4}")
 """Of another alphabet, as JSON escapes it."""
 MOST_OVERLAPPING = 8
 """How many values may share a character: no text makes this take long."""

@@ -8,34 +8,36 @@ from __future__ import annotations
 
 import re
 
-STAND_IN = re.compile(
+from segue.patterns import lazy_pattern
+
+STAND_IN = lazy_pattern(
     r"\.{3}|…|\*{3}|x{5}|•{3}|<[a-z_ -]+>?|[$%#]\{|\$\(|\{\{|%\(|@@|&lt;|^\$[A-Z_]{3}|^ENC[\[(]|your|example"
     r"|placeholder|my[_-]?(?:api|secret|token|password|key)|change[_-]?(?:me|it|this)|redacted|dummy|replace|insert|to-?do"
     r"|removed|masked|sample|fixme|goes[_-]?here|foo_?bar|lorem|deadbeef|abcdef|012345|123456789|fake|not[_-]?(?:a[_-]?)?real",
     re.IGNORECASE,
 )
 """What people write where a secret would stand. It is looked for anywhere in a value."""
-VARIABLE = re.compile(
+VARIABLE = lazy_pattern(
     r"\$\w+|%\w+%?|\{[\w.]+\}|#\{\w+\}|[:!@#][A-Za-z_]+|\?|(?:process\.env|os\.environ|import\.meta|env|vars|secrets"
     r"|config|settings|self|this|props|args|options|params|request|req|ctx|data|local|module|each|input|output)\.[\w.$]+",
     re.IGNORECASE,
 )
-UUID = re.compile(r"[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}")
-NUMBER = re.compile(r"[+-]?[\d.,:/TZ_-]+[a-zA-Z%]{0,3}")
+UUID = lazy_pattern(r"[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}")
+NUMBER = lazy_pattern(r"[+-]?[\d.,:/TZ_-]+[a-zA-Z%]{0,3}")
 """A count, a size, a date, a version."""
 NAME = r"(?:[_$]*[A-Z]?[a-z]+(?:_[a-z]+|_?[A-Z][a-z]+)*|[A-Z]+(?:_[A-Z]+)*)\d{0,2}"
-CODE = re.compile(rf"{NAME}(?:(?:\.|::|->|\?\.){NAME})*")
+CODE = lazy_pattern(rf"{NAME}(?:(?:\.|::|->|\?\.){NAME})*")
 """A name reached through others: config.database.password."""
-DIGIT = re.compile(r"\d")
-SIGN = re.compile(r"[\d!@#$%^&*+=?~]")
-LETTERS = re.compile(r"[A-Za-z][^A-Za-z]*[A-Za-z]")
-SHUFFLED = re.compile(r"[A-Za-z]\d+[A-Za-z]+\d")
+DIGIT = lazy_pattern(r"\d")
+SIGN = lazy_pattern(r"[\d!@#$%^&*+=?~]")
+LETTERS = lazy_pattern(r"[A-Za-z][^A-Za-z]*[A-Za-z]")
+SHUFFLED = lazy_pattern(r"[A-Za-z]\d+[A-Za-z]+\d")
 """As no name has it: letters, digits, letters, digits."""
-FILE = re.compile(r"(?:\.{0,2}/)?[\w@.+-]+(?:/[\w@.+-]*)+|[\w-]+\.[a-z]{1,5}(?::\d+){0,2}|~/\S+")
-WORDS = re.compile(r"[A-Za-z]+(?:[-_. ][A-Za-z]+)*\??")
+FILE = lazy_pattern(r"(?:\.{0,2}/)?[\w@.+-]+(?:/[\w@.+-]*)+|[\w-]+\.[a-z]{1,5}(?::\d+){0,2}|~/\S+")
+WORDS = lazy_pattern(r"[A-Za-z]+(?:[-_. ][A-Za-z]+)*\??")
 SLUG_PART = r"(?:[A-Za-z]+\d{0,4}|\d{1,4}|[A-Za-z]\d+[a-z])"
-SLUG = re.compile(rf"{SLUG_PART}(?:[-_.]{SLUG_PART}){{2,}}")
-PART = re.compile(r"[A-Za-z0-9+]{10,}")
+SLUG = lazy_pattern(rf"{SLUG_PART}(?:[-_.]{SLUG_PART}){{2,}}")
+PART = lazy_pattern(r"[A-Za-z0-9+]{10,}")
 KINDS = {
     **dict.fromkeys(range(128), "l"),
     **dict.fromkeys(range(ord("0"), ord("9") + 1), "d"),

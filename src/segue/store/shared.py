@@ -88,6 +88,11 @@ class Change(Struct, Generic[N], frozen=True):
         return self.value
 
 
+def _note(transaction: Transaction, kept: Sequence[Blob]) -> None:
+    for blob in kept:
+        transaction.run("blob_add", **msgspec.structs.asdict(blob))
+
+
 class Shared:
     """One open shared store, in the hands of one actor."""
 
@@ -152,10 +157,12 @@ class Shared:
         key: str | None = None,
         request: Any = None,
         undoes: str | None = None,
+        keeps: Sequence[Blob] = (),
     ) -> Change[N]:
         """Change a noun: `decide` is given its present state (None: not there) and returns the next
         (None: remove it), or raises, and then nothing has happened. With a `key`, a second call gives
-        what the first one did; `request` is what must then be the same."""
+        what the first one did; `request` is what must then be the same. `keeps` is content that was put in its place
+        for it."""
         if key is not None and not 1 <= len(key) <= LONGEST_KEY:
             what = f"An idempotency key has from 1 to {LONGEST_KEY} characters."
             raise BadInput(what=what, next="use another one, or none")
@@ -164,6 +171,7 @@ class Shared:
         def work(transaction: Transaction) -> Change[N]:
             if key and (earlier := transaction.one("operation_by_key", actor=self.actor, key=key)):
                 return self._again(noun, _as(Operation, earlier), digest)
+            _note(transaction, keeps)
             before = self._held(transaction, noun, subject)
             after = decide(before)
             owner = after or before
@@ -258,25 +266,22 @@ class Shared:
 
     def keep(self, content: bytes) -> Blob:
         """Keep content for good and give its name."""
-        return self.keep_all([content])[0]
+        (blob,) = put = self.put_all([content])
+        in_transaction(self.database, lambda transaction: _note(transaction, put))
+        return blob
 
-    def keep_all(self, contents: Sequence[bytes]) -> list[Blob]:
-        """The same for several at once: one transaction, which is what takes the time."""
-        kept = []
+    def put_all(self, contents: Sequence[bytes]) -> list[Blob]:
+        """Put content in its place, for a change that is recorded next and keeps it: one transaction is quicker than
+        one for each."""
+        put = []
         for content in contents:
             packed = blobs.pack(content)
             blob = Blob(
                 hash=blobs.hash_of(content), size=len(content), stored=len(packed), added_at=self._clock()
             )
             self.database.put_blob(blob.hash, packed)
-            kept.append(blob)
-
-        def note(transaction: Transaction) -> None:
-            for blob in kept:
-                transaction.run("blob_add", **msgspec.structs.asdict(blob))
-
-        in_transaction(self.database, note)
-        return kept
+            put.append(blob)
+        return put
 
     def content(self, hash: Hash) -> bytes:
         return blobs.unpack(self.database.get_blob(hash), hash, self.place)

@@ -68,7 +68,8 @@ def check_said(starter: Starter, project: Path, env: Env, mode: Mode, model: str
     prompts = (*PROMPTS, LONG) if mode is Mode.HEADLESS else PROMPTS
     for prompt in prompts:
         said = _spoken(starter, prompt, env)
-        start = Start(program=PROGRAM, project=project, mode=mode, prompt=said, model=model)
+        id = id_for(starter) if hasattr(starter, "new_id") else ""
+        start = Start(program=PROGRAM, project=project, mode=mode, prompt=said, model=model, id=id)
         launch = _launched(starter, start, env)
         where = f"{mode.value}, {prompt[:40]!r}"
         ensure(launch == _launched(starter, start, env), f"{where}: asked twice, it is started in two ways")
@@ -88,12 +89,10 @@ def check_said(starter: Starter, project: Path, env: Env, mode: Mode, model: str
 
 
 def check_spoken(starter: Starter, env: Env) -> None:
-    """That what is really said still begins with the line that it is found by, and is the same when said again."""
+    """That what is really said still begins with the line that it is found by, and is the same each time."""
     for prompt in PROMPTS:
         said = _spoken(starter, prompt, env)
-        ensure(
-            said == _spoken(starter, said, env), f"`spoken` changes what it has made itself: {said[:60]!r}"
-        )
+        ensure(said == _spoken(starter, prompt, env), f"`spoken` is never the same: {said[:60]!r}")
         is_found = not prompt.startswith(MARKER) or said.lstrip().startswith(MARKER)
         ensure(is_found, f"`spoken` changes the line that a handoff is found by: {said[:60]!r}")
 

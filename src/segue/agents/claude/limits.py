@@ -14,31 +14,32 @@ from segue.agents.limit_text import reset_in
 from segue.agents.reading import dict_of, moment_of, text_of
 from segue.clock import Moment
 from segue.model import Limit, Scope
+from segue.patterns import lazy_pattern
 
 _WINDOWS = {"five_hour": "5h", "seven_day": "week", "one_day": "day", "daily": "day", "weekly": "week",
             "monthly": "month", "thirty_day": "month"}  # fmt: skip
 _FIVE_HOURS = 5 * 3600 + 60.0
 _SPEND = ("spend_limit", "spend", "overage", "extra_usage", "credits")
-_WINDOW_NAME = re.compile(rf"({'|'.join(_WINDOWS)})(?:_([a-z]+))?$")
+_WINDOW_NAME = lazy_pattern(rf"({'|'.join(_WINDOWS)})(?:_([a-z]+))?$")
 _NO_MODEL = ("oauth", "overage", "extra")
 
-_HIT = re.compile(
+_HIT = lazy_pattern(
     r"limit reached|hit your\b.{0,60}?\b(?:limit|cap)\b|spending cap reached|out of (?:extra )?usage"
     r"|out of (?:usage )?credits|credit balance is too low|request rejected \(429\)|api error: 429\b"
     r"|rate_limit_error|exceed your (?:account|organization)'s rate limit",
     re.IGNORECASE,
 )
-_NOT_HIT = re.compile(r"overloaded|\b529\b|api error: (?:4(?!29)\d\d|5\d\d)\b|^tool ", re.IGNORECASE)
+_NOT_HIT = lazy_pattern(r"overloaded|\b529\b|api error: (?:4(?!29)\d\d|5\d\d)\b|^tool ", re.IGNORECASE)
 """Other refusals, whose words may quote anything."""
-_MODEL = re.compile(
+_MODEL = lazy_pattern(
     r"\b(opus|sonnet|haiku)\b(?: \d[\d.]*)?(?: weekly| 5-hour)? (?:usage )?limit", re.IGNORECASE
 )
 _WORDS = (
-    (re.compile(r"5[- ]hour|session limit", re.IGNORECASE), "5h"),
-    (re.compile(r"weekly|7[- ]day", re.IGNORECASE), "week"),
-    (re.compile(r"spend|extra usage|credit", re.IGNORECASE), "spend"),
-    (re.compile(r"monthly", re.IGNORECASE), "month"),
-    (re.compile(r"daily", re.IGNORECASE), "day"),
+    (lazy_pattern(r"5[- ]hour|session limit", re.IGNORECASE), "5h"),
+    (lazy_pattern(r"weekly|7[- ]day", re.IGNORECASE), "week"),
+    (lazy_pattern(r"spend|extra usage|credit", re.IGNORECASE), "spend"),
+    (lazy_pattern(r"monthly", re.IGNORECASE), "month"),
+    (lazy_pattern(r"daily", re.IGNORECASE), "day"),
     (_MODEL, "week"),
 )
 

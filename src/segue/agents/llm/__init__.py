@@ -9,9 +9,10 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from segue.agents import reading
+from segue.errors import SegueError
 from segue.model import Agent, Mark, Source
 
 if TYPE_CHECKING:
@@ -74,13 +75,13 @@ def check_model(model: str, env: Mapping[str, str]) -> None:
 
 
 def vendor_of(model: str, env: Mapping[str, str]) -> str:
-    """Who gets what is said to a model. One that nobody named may be anyone's."""
+    """Who gets what is said to a model. One that nobody named, or that is not known, may be anyone's."""
     from segue.agents.llm import library, vendors  # lazy: as said above
 
-    if not model:
+    try:
+        return vendors.vendor_of(library.get(model), env) if model else vendors.UNKNOWN
+    except SegueError:
         return vendors.UNKNOWN
-    library.refuse_without()
-    return vendors.vendor_of(library.get(model), env)
 
 
 def spoken(text: str) -> str:
@@ -118,9 +119,16 @@ def discard(source: Source, program: str, env: Mapping[str, str]) -> None:
 # Rewriting
 
 
+def get(model: str) -> Any:
+    """A model of the library, by its name or alias."""
+    from segue.agents.llm import library  # lazy: few briefs are rewritten
+
+    return library.get(model)
+
+
 def rewriter(model: str, key: bytes, seconds: float | None = None) -> Callable[[str], str]:
     """What asks a model to say a text in fewer words. Refuses a model that the library does not know. The function
     raises TimeoutError where the model takes too long, and AgentError where it fails."""
-    from segue.agents.llm import rewriting  # lazy: few briefs are rewritten
+    from segue.agents.llm import rewriting  # lazy: as above
 
     return rewriting.rewriter(model, key, seconds)

@@ -62,6 +62,7 @@ def _conversation(model: Any, before: Pairs) -> Any:
     """Some plugins are given the messages, others go through the responses before: both find it all."""
     import llm  # lazy: as above
 
+    library: Any = llm
     conversation = model.conversation()
     chain: list[dict[str, Any]] = []
     for said, answered in before:
@@ -70,13 +71,13 @@ def _conversation(model: Any, before: Pairs) -> Any:
         chain += own
         # What a conversation goes on from is the last response, with all that was sent for it.
         is_last = len(conversation.responses) == len(before) - 1
-        data = {
+        data: Any = {
             "model": model.model_id,
             "prompt": {"messages": chain if is_last else own},
             "messages": answer,
         }
-        response = llm.Response.from_dict(data, model=model)
-        response.prompt = llm.Prompt(said, model=model, messages=response.prompt.messages)
+        response = library.Response.from_dict(data, model=model)
+        response.prompt = library.Prompt(said, model=model, messages=response.prompt.messages)
         conversation.responses.append(response)
         chain += answer
     return conversation

@@ -8,6 +8,7 @@ import re
 import uuid
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 from segue import disk, places, prompt
 from segue.agents import entries_file
@@ -19,6 +20,9 @@ from segue.delivery import Mode
 from segue.errors import AgentError, BadInput
 from segue.model import Entry, EntryKind, Origin, Source
 
+MADE = FIRST + b'"made":"segue",'
+NEW = "new"
+"""Stands for an id that the program is to choose."""
 PROGRAM = "segue.agents.llm.chat"
 NO_TOOLS = (
     "You have no tools here: nothing can be read, run or changed by you. What you would do next, say in words, with "
@@ -45,22 +49,25 @@ def check_model(model: str) -> None:
 
 def spoken(text: str) -> str:
     """A handoff with what a model must know that has no tools."""
-    return f"{text}\n{NO_TOOLS}" if text.startswith("# Handoff ") else text
+    is_due = text.startswith("# Handoff ") and not text.endswith(NO_TOOLS)
+    return f"{text}\n{NO_TOOLS}" if is_due else text
 
 
 def command(start: Start, env: Mapping[str, str]) -> Launch:
     library.refuse_without()
     if not start.model and not start.resume:
         check_model(start.model)
-    path = _folder(env) / f"{_known(start.resume or start.id or str(uuid.uuid4()))}{ENDING}"
+    id = start.resume or start.id
+    path = _folder(env) / f"{_known(id) if id else NEW}{ENDING}"
     model = ("--model", start.model) if start.model else ()
+    passing = ("--passing",) if start.is_question else ()
     # -P: a project that is worked in may hold files that are called like a module.
-    argv = (start.program, "-P", "-m", PROGRAM, str(path), *model)
+    argv = (start.program, "-P", "-m", PROGRAM, str(path), *model, *passing)
     if start.mode is Mode.HEADLESS:
         return Launch(argv=(*argv, "--headless", *start.arguments), stdin=start.prompt)
     file = _pointed_to(start.prompt, env)
     along = ("--along", str(file)) if file else ()
-    said = ("--", start.prompt) if start.prompt else ()
+    said = ("--", start.prompt.replace("\0", "\ufffd")) if start.prompt else ()
     return Launch(argv=(*argv, *along, *start.arguments, *said))
 
 
@@ -71,7 +78,9 @@ def _pointed_to(text: str, env: Mapping[str, str]) -> Path | None:
     if found is None or file is None:
         return None
     is_ours = file == _folder(env).parent / "runs" / found[1] / file.name
-    return file if is_ours and text.removesuffix(f"\n{NO_TOOLS}") == prompt.pointing_to(found[1], file) else None
+    return (
+        file if is_ours and text.removesuffix(f"\n{NO_TOOLS}") == prompt.pointing_to(found[1], file) else None
+    )
 
 
 def _folder(env: Mapping[str, str]) -> Path:
@@ -117,8 +126,9 @@ def _begins_with(path: Path, content: bytes) -> bool:
         return file.read(len(content)) == content
 
 
-def first_line(project: Path, branch: str = "", at: str | None = None) -> bytes:
-    """What a transcript starts with: where the work is."""
+def first_line(project: Path, branch: str = "", at: str | None = None, *, is_made: bool = False) -> bytes:
+    """What a transcript starts with: where the work is. Only one that says so was made by Segue, and may be taken away
+    by it again."""
     note = Entry(
         id="1",
         kind=EntryKind.NOTE,
@@ -129,12 +139,12 @@ def first_line(project: Path, branch: str = "", at: str | None = None) -> bytes:
         cwd=places.as_text(project),
         branch=branch or None,
     )
-    return entries_file.line(note, llm=1)
+    return entries_file.line(note, llm=1, **({"made": "segue"} if is_made else {}))
 
 
 def _lines(conversation: Conversation, project: Path) -> Iterator[bytes]:
     turns = conversation.turns
-    yield first_line(project.resolve(), conversation.branch, turns[0].at if turns else None)
+    yield first_line(project.resolve(), conversation.branch, turns[0].at if turns else None, is_made=True)
     number = 1
     for turn in turns:
         for entry in _entries(turn):
@@ -154,7 +164,7 @@ def _entries(turn: Turn) -> Iterator[Entry]:
             model=None if is_person else turn.model or None,
         )
     for use in turn.uses:
-        shared = {"id": "", "at": turn.at, "tool": use.tool, "call": use.id}
+        shared: dict[str, Any] = {"id": "", "at": turn.at, "tool": use.tool, "call": use.id}
         arguments = compact(use.arguments)
         yield Entry(kind=EntryKind.CALL, origin=Origin.ASSISTANT, text=arguments, **shared)
         yield Entry(
@@ -169,8 +179,8 @@ def discard(source: Source, env: Mapping[str, str]) -> None:
     path = Path(source.path)
     is_named = path.name.endswith(ENDING) and _ID.fullmatch(path.name.removesuffix(ENDING))
     try:
-        if not is_named or path.parent.resolve() != _folder(env).resolve() or not _begins_with(path, FIRST):
-            raise AgentError(agent=AGENT.name, what=f"{path} is not of its own; it was left as it is")
+        if not is_named or path.parent.resolve() != _folder(env).resolve() or not _begins_with(path, MADE):
+            raise AgentError(agent=AGENT.name, what=f"{path} was not made by Segue; it was left as it is")
         with contextlib.suppress(FileNotFoundError):
             path.unlink()
     except FileNotFoundError:

@@ -163,7 +163,10 @@ def show_screen(handoff: Handoff) -> str:
     if delivery:
         why = f" ({delivery.why})" if delivery.why else ""
         rows.append(
-            ("How", f"{delivery.way.value}, {delivery.mode.value}{why}; started {delivery.attempts} times")
+            (
+                "How",
+                f"{delivery.way.value}, {delivery.mode.value}{why}; started {render.plural(delivery.attempts, 'time')}",
+            )
         )
         rows.append(("Sent", f"{delivery.tokens:,} tokens ({delivery.counter}), {delivery.turns} turns"))
         rows.append(("Arrived", f"transcript {delivery.transcript}" if delivery.has_arrived else "not yet"))
@@ -205,7 +208,7 @@ def history() -> None:
 def history_screen(found: list[Handoff]) -> str:
     if not found:
         return "Nothing was handed over yet. segue to AGENT does it."
-    rows = [("when", "from", "to", "state", "kept", "content", "why")]
+    rows = [("when", "from", "to", "state", "kept", "satisfied", "why")]
     for one in found:
         kept = f"{one.event.context_preservation.preservation_score:.0%}" if one.event else "-"
         satisfaction = one.event.outcome.user_satisfaction if one.event else None

@@ -75,9 +75,8 @@ def handed_screen(handed: Handed) -> str:
     lines.append(f"{render.mark('ok')} {title} has the work (handoff {handoff.id}).")
     turns = delivery.turns if delivery else 0
     carried = f", and {found.carried} of the {turns} turns before it" if turns else ""
-    lines.append(
-        f"  Read back from its transcript {render.clean(found.id)}: the brief, word for word{carried}."
-    )
+    brief = "where to read the brief, too long to be said" if found.is_in_file else "the brief, word for word"
+    lines.append(f"  Read back from its transcript {render.clean(found.id)}: {brief}{carried}.")
     if handed.proof:
         report = handed.proof.report
         lines.append(f"  Asked first: {report.right} of {len(report.results)} answers were right.")
@@ -272,7 +271,7 @@ def back(
 ) -> Shown:
     """Return to the agent that the work came from: its own conversation goes on, with what happened meanwhile."""
     order = Order(
-        to="back",
+        to=planning.BACK,
         mode=Mode.HEADLESS if dry_run else mode_of(frame, headless),
         reason=reason,
         session=session,

@@ -1,0 +1,212 @@
+"""`segue to` and what belongs to it, with the demonstration agent as the target: quick, and without other programs."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from inline_snapshot import snapshot
+
+from segue.model import HandoffState
+from tests.conftest import CommandLine
+from tests.world import Conversation
+
+PROMPT = "Our invoices are a cent off. Find out why. Don't touch src/ledger/legacy.py."
+SECRET = "ghp_" + "Zq7Rk2Vb9Xw4Tn6Lm1Pd8Sf3Hc5Jg0Ya2Ue9"
+
+
+def install(cli: CommandLine, *names: str) -> None:
+    programs = cli.folder / "bin"
+    programs.mkdir(exist_ok=True)
+    for name in names:
+        (programs / name).write_text("#!/bin/sh\nexit 1\n")
+        (programs / name).chmod(0o755)
+
+
+@pytest.fixture
+def worked(cli: CommandLine) -> CommandLine:
+    """A folder in which Claude Code has worked."""
+    conversation = Conversation(cli.folder, cli.cwd, "6f0c1a52-0000-4000-8000-000000000001")
+    conversation.prompt(PROMPT)
+    conversation.reply(f"The token is {SECRET}. Next I will round each line.")
+    return cli
+
+
+DEMO = ("to", "demo", "--headless", "--way", "prompt")
+
+
+def test_what_would_go_where(worked: CommandLine) -> None:
+    install(worked, "codex")
+    shown = worked("to", "codex", "--dry-run")
+    assert shown.code == 0, shown
+    assert shown.out == snapshot("""\
+Work     Our invoices are a cent off. Find out why. Don't touch src/ledger/legacy.py.
+From     Claude Code, transcript 6f0c1a52-0000-4000-8000-000000000001
+To       Codex, vendor openai
+How      native: the conversation in its own format, opened by its own resume
+Sent     271 tokens (brief 208, 2 turns of the conversation; estimate of o200k + 8 % (openai)), price not known
+Facts    7 passed, 0 can be looked up, 0 not passed; 1 secret replaced
+Changed  this is no git repository; branch was main
+Nothing was sent. segue to codex does it.
+""")
+    assert worked("handoff", "list").out.startswith("No handoff was made yet")
+
+
+def test_a_handoff_from_end_to_end(worked: CommandLine) -> None:
+    done = worked(*DEMO)
+    assert done.code == 0 and done.out == snapshot("""\
+I have the handoff, and go on with the next step.
+
+✓ Demonstration agent has the work (handoff h-000000000001).
+  Read back from its transcript received: the brief, word for word.
+  segue show h-000000000001 tells what was passed · segue back returns to Claude Code
+""")
+    (handoff,) = json.loads(worked("handoff", "list", "--json").out)
+    assert handoff["state"] == HandoffState.COMPLETED
+    assert worked("handoff", "show", handoff["id"]).out == snapshot("""\
+Handoff     h-000000000001, completed
+Session     s-p979gdrp755x
+From        Claude Code, transcript 6f0c1a52-0000-4000-8000-000000000001
+To          Demonstration agent
+Why         a person asked for it: to go on in demo
+When        2026-11-16 09:30:06Z, last changed 2026-11-16 09:30:21Z
+How         prompt, headless (asked for); started 1 time
+Sent        210 tokens (estimate of o200k + 8 % (none)), 0 turns
+Arrived     transcript received
+Package     978 B
+Kept        100% of what was attempted
+Not passed  the conversation itself (kept in the package)
+segue show h-000000000001 --facts tells what became of every fact.
+""")
+    assert worked("handoff", "validate", handoff["id"]).code == 0
+    assert worked("history", "show", "--limit", "10").out == snapshot("""\
+when                  from    to    state      kept  satisfied  why
+2026-11-16 09:30:06Z  claude  demo  validated  100%  -          a person asked for it: to go on in demo
+""")
+    assert worked("log", "verify").code == 0
+
+
+def test_the_forms_of_the_founding_documents(worked: CommandLine) -> None:
+    prepared = worked("handoff", "prepare", "--to", "demo", "--preserve", "complete")
+    assert prepared.code == 0 and prepared.out == snapshot("""\
+✓ Context packaged (976 B) - Ready for handoff
+  h-000000000001 to Demonstration agent: segue handoff execute h-000000000001 · segue show h-000000000001 · segue handoff cancel h-000000000001
+""")
+    executed = worked("handoff", "execute")
+    assert executed.code == 0 and executed.out.startswith(
+        "✓ Handoff complete - Demonstration agent ready with "
+    ), executed
+    forced = worked("handoff", "execute", "--to", "demo:other", "--reason", "complex-analysis")
+    assert forced.code == 0, forced
+    (last, *_) = json.loads(worked("history", "show", "--limit", "1", "--json").out)
+    assert "complex-analysis" in last["reason"] and last["event"]["trigger"]["type"] == "user_request"
+
+
+def test_no_secret_is_in_what_was_said(worked: CommandLine) -> None:
+    assert worked(*DEMO).code == 0
+    received = (worked.cwd / "received.demo.jsonl").read_text()
+    assert SECRET not in received and "[secret:" in received
+
+
+def test_work_is_not_handed_to_where_it_is(worked: CommandLine) -> None:
+    install(worked, "claude")
+    refused = worked("to", "claude", "--headless")
+    assert refused.code == 5 and "already" in refused.err
+    refused = worked("to", "opus", "--headless")
+    assert refused.code == 5 and "already" in refused.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "says"),
+    [
+        (["to", "nonsense"], 1, "nonsense"),
+        (["to", "codex"], 6, "no 'codex' on PATH"),
+        (["to", "aider"], 6, "cannot start it yet"),
+        (["to", "demo", "please", "hurry"], 2, "--reason"),
+        (["to", "demo", "--budget", "5"], 2, "holds no brief"),
+        (["to", "demo", "--session", "s-nothing"], 1, "s-nothing"),
+        (["to", "demo", "--preserve", "everything"], 2, "everything"),
+        (["handoff", "execute"], 1, "handoff prepare --to"),
+        (["handoff", "execute", "h-none"], 1, "h-none"),
+        (["handoff", "validate", "h-none"], 1, "h-none"),
+        (["handoff", "cancel", "h-none"], 1, "h-none"),
+        (["back", "--headless"], 5, "segue to AGENT"),
+    ],
+    ids=lambda part: " ".join(part) if isinstance(part, list) else "",
+)
+def test_mistakes_are_named_and_nothing_is_changed(
+    worked: CommandLine, arguments: list[str], code: int, says: str
+) -> None:
+    headless = ["--headless"] if arguments[0] == "to" else []
+    result = worked(*arguments, *headless)
+    assert result.code == code and says in result.err, result
+    assert " next: " in result.err
+    assert json.loads(worked("handoff", "list", "--json").out) == []
+
+
+def test_a_folder_without_work_says_so(cli: CommandLine) -> None:
+    result = cli("to", "demo", "--headless")
+    assert result.code == 1 and "session of this folder" in result.err
+
+
+def test_what_was_prepared_can_be_cancelled_and_is_then_over(worked: CommandLine) -> None:
+    worked("handoff", "prepare", "--to", "demo")
+    (handoff,) = json.loads(worked("handoff", "list", "--json").out)
+    assert worked("handoff", "cancel", handoff["id"]).code == 0
+    again = worked("handoff", "execute", handoff["id"])
+    assert again.code == 5 and "cancelled" in again.err
+
+
+def test_a_vendor_is_asked_for_once_in_each_project(
+    worked: CommandLine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("segue.agents.demo.vendor_of", lambda _model, _env: "elsewhere", raising=False)
+    refused = worked(*DEMO)
+    assert (
+        refused.code == 5 and "elsewhere" in refused.err and not (worked.cwd / "received.demo.jsonl").exists()
+    )
+    assert [one["state"] for one in json.loads(worked("handoff", "list", "--json").out)] == ["cancelled"]
+    assert worked("--set", "vendors.allowed=elsewhere", *DEMO).code == 0
+    worked("undo")
+    assert worked(*DEMO).code == 5, "a setting for one run is no consent"
+    assert worked(*DEMO, "--yes").code == 0
+    worked("undo")
+    assert worked(*DEMO).code == 0, "it was given, and holds"
+
+
+def test_undo_takes_the_work_back_to_where_it_came_from(worked: CommandLine) -> None:
+    assert worked(*DEMO).code == 0
+    assert worked("session", "info", "--json").code == 0
+    undone = worked("undo")
+    assert undone.code == 0, undone
+    again = json.loads(worked("to", "demo:other", "--dry-run", "--json").out)
+    assert again["source"] == "claude"
+    notes = list((worked.home / "data" / "leases").glob("*.json"))
+    assert notes == [], "nobody holds the worktree any more"
+
+
+def test_what_was_begun_and_killed_is_finished_and_not_begun_anew(worked: CommandLine) -> None:
+    worked("handoff", "prepare", "--to", "demo", "--way", "prompt")
+    done = worked(*DEMO)
+    assert done.code == 0
+    assert [one["state"] for one in json.loads(worked("handoff", "list", "--json").out)] == ["completed"]
+
+
+def test_what_was_prepared_before_the_work_went_on_is_put_aside(worked: CommandLine) -> None:
+    worked("handoff", "prepare", "--to", "demo", "--way", "prompt")
+    path = next(worked.folder.glob(".claude/projects/*/*.jsonl"))
+    later = path.read_text().splitlines()[-1].replace("Next I will round each line.", "Done: canary-later.")
+    record = json.loads(later) | {"uuid": "later", "timestamp": "2027-01-01T00:00:00.000Z"}
+    path.write_text(path.read_text() + json.dumps(record) + "\n")
+    assert worked(*DEMO).code == 0
+    states = [one["state"] for one in json.loads(worked("handoff", "list", "--json").out)]
+    assert sorted(states) == ["cancelled", "completed"]
+    assert "canary-later" in (worked.cwd / "received.demo.jsonl").read_text()
+
+
+def test_instruction_files_that_the_target_does_not_load_travel_along(worked: CommandLine) -> None:
+    (worked.cwd / "CLAUDE.md").write_text("Always run make lint.\n")
+    assert worked(*DEMO).code == 0
+    received: list[Path] = list(worked.cwd.glob("received*"))
+    assert "Always run make lint." in received[0].read_text()
