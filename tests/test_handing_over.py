@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -33,6 +34,11 @@ def worked(cli: CommandLine) -> CommandLine:
     return cli
 
 
+def steady(screen: str) -> str:
+    """Sizes depend on the folder's name and on a key that is made anew."""
+    return re.sub(r"\b\d[\d,.]*(?= tokens| B\b| kB|, \d turns)|(?<=brief )\d+", "N", screen)
+
+
 DEMO = ("to", "demo", "--headless", "--way", "prompt")
 
 
@@ -40,12 +46,12 @@ def test_what_would_go_where(worked: CommandLine) -> None:
     install(worked, "codex")
     shown = worked("to", "codex", "--dry-run")
     assert shown.code == 0, shown
-    assert shown.out == snapshot("""\
+    assert steady(shown.out) == snapshot("""\
 Work     Our invoices are a cent off. Find out why. Don't touch src/ledger/legacy.py.
 From     Claude Code, transcript 6f0c1a52-0000-4000-8000-000000000001
 To       Codex, vendor openai
 How      native: the conversation in its own format, opened by its own resume
-Sent     271 tokens (brief 208, 2 turns of the conversation; estimate of o200k + 8 % (openai)), price not known
+Sent     N tokens (brief N, 2 turns of the conversation; estimate of o200k + 8 % (openai)), price not known
 Facts    7 passed, 0 can be looked up, 0 not passed; 1 secret replaced
 Changed  this is no git repository; branch was main
 Nothing was sent. segue to codex does it.
@@ -55,7 +61,7 @@ Nothing was sent. segue to codex does it.
 
 def test_a_handoff_from_end_to_end(worked: CommandLine) -> None:
     done = worked(*DEMO)
-    assert done.code == 0 and done.out == snapshot("""\
+    assert done.code == 0 and steady(done.out) == snapshot("""\
 I have the handoff, and go on with the next step.
 
 ✓ Demonstration agent has the work (handoff h-000000000001).
@@ -64,7 +70,7 @@ I have the handoff, and go on with the next step.
 """)
     (handoff,) = json.loads(worked("handoff", "list", "--json").out)
     assert handoff["state"] == HandoffState.COMPLETED
-    assert worked("handoff", "show", handoff["id"]).out == snapshot("""\
+    assert steady(worked("handoff", "show", handoff["id"]).out) == snapshot("""\
 Handoff     h-000000000001, completed
 Session     s-p979gdrp755x
 From        Claude Code, transcript 6f0c1a52-0000-4000-8000-000000000001
@@ -72,9 +78,9 @@ To          Demonstration agent
 Why         a person asked for it: to go on in demo
 When        2026-11-16 09:30:06Z, last changed 2026-11-16 09:30:21Z
 How         prompt, headless (asked for); started 1 time
-Sent        210 tokens (estimate of o200k + 8 % (none)), 0 turns
+Sent        N tokens (estimate of o200k + 8 % (none)), 0 turns
 Arrived     transcript received
-Package     978 B
+Package     N B
 Kept        100% of what was attempted
 Not passed  the conversation itself (kept in the package)
 segue show h-000000000001 --facts tells what became of every fact.
@@ -89,8 +95,8 @@ when                  from    to    state      kept  satisfied  why
 
 def test_the_forms_of_the_founding_documents(worked: CommandLine) -> None:
     prepared = worked("handoff", "prepare", "--to", "demo", "--preserve", "complete")
-    assert prepared.code == 0 and prepared.out == snapshot("""\
-✓ Context packaged (976 B) - Ready for handoff
+    assert prepared.code == 0 and steady(prepared.out) == snapshot("""\
+✓ Context packaged (N B) - Ready for handoff
   h-000000000001 to Demonstration agent: segue handoff execute h-000000000001 · segue show h-000000000001 · segue handoff cancel h-000000000001
 """)
     executed = worked("handoff", "execute")

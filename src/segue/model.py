@@ -37,6 +37,8 @@ class Agent(Value, frozen=True):
     """The executable's name on PATH; empty for an agent that ships with Segue."""
     tested: str = ""
     """The version that the tests run; empty where they run none."""
+    oldest: str = ""
+    """The oldest version that goes on with transcripts that Segue writes, where it writes any."""
     families: tuple[str, ...] = ()
     """What the models are called that it is made for: 'opus' is enough to name such an agent."""
     context_window: int | None = None

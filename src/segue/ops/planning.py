@@ -29,7 +29,19 @@ from segue.model import (
     Trigger,
     Usage,
 )
-from segue.ops import briefs, consent, found, limits, models, records, redaction, sessions, status, worktree
+from segue.ops import (
+    briefs,
+    consent,
+    found,
+    limits,
+    models,
+    records,
+    redaction,
+    sessions,
+    status,
+    versions,
+    worktree,
+)
 from segue.ops.briefs import Made, Wish
 from segue.ops.desk import Desk
 from segue.ops.found import Work
@@ -191,6 +203,8 @@ def plan(desk: Desk, order: Order) -> Plan:
     known = briefs.open_known(desk, source.id)
     window = window_of(desk, agent, address.model)
     way, why = way_for(order, source, agent, tier, window)
+    if way is Way.NATIVE and (unknown := versions.why_unknown(agent, versions.of(desk, agent, program))):
+        way, why = Way.PROMPT, unknown
     earlier = facts_before(desk, work, source)
     made = briefs.of_known(desk, known, wish_for(way, tier, agent, order.budget), earlier=earlier)
     counter = tokens.remembering(tokens.estimated(agent.vendor))

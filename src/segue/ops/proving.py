@@ -16,13 +16,15 @@ from msgspec import Struct
 
 from segue import agents, probes, prompt, tokens
 from segue.agents.starting import Start
-from segue.conversation import Conversation
-from segue.delivery import Mode, Way
+from segue.conversation import Conversation, Speaker, Turn
+from segue.delivery import Mode
 from segue.errors import AgentError, AgentFailed, Refused
 from segue.model import Brief, Handoff, Receipt, Section
 from segue.ops import arrival, children, delivering, planning, records
 from segue.ops.arrival import Arrival, Sought
 from segue.ops.desk import Desk
+
+NOTHING = "(Nothing was said before. A handoff follows, and then questions about it.)"
 
 
 class Asked(Struct, frozen=True):
@@ -77,9 +79,8 @@ def _answer(desk: Desk, asked: Asked, text: str, logs: Path) -> str:
     program = planning.target_of(desk, handoff.target)[2]
     # Anew each time: what was asked before is not to be seen.
     resume, unique = "", os.urandom(4).hex()
-    if delivery.way is not Way.PROMPT and writer and asked.conversation.turns:
-        resume = writer.new_id(f"{handoff.id} asked {unique}")
-        delivering.write(desk, handoff, asked.conversation, resume, logs)
+    if writer:
+        resume = _write(desk, asked, f"{handoff.id} asked {unique}", logs)
     start = Start(
         program=program,
         project=project,
@@ -112,6 +113,20 @@ def _answer(desk: Desk, asked: Asked, text: str, logs: Path) -> str:
         said = ended.said.rpartition("\n")[2][:300]
         raise AgentFailed(agent=agent.title, what=f"it gave no answer (exit code {ended.exit_code}: {said})")
     return found.reply
+
+
+def _write(desk: Desk, asked: Asked, seed: str, logs: Path) -> str:
+    """The copy's transcript, under an id by which it can be thrown away: also where nothing was said before. Where
+    none can be written, there is none."""
+    id = delivering.new_id(records.agent_of(asked.handoff.target), seed)
+    nothing = Conversation(turns=(Turn(speaker=Speaker.PERSON, text=NOTHING),))
+    try:
+        delivering.write(
+            desk, asked.handoff, asked.conversation if asked.conversation.turns else nothing, id, logs
+        )
+    except AgentError:
+        return ""
+    return id
 
 
 def _throw_away(desk: Desk, handoff: Handoff, found: Arrival, program: str, logs: Path) -> None:

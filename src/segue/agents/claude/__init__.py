@@ -54,6 +54,7 @@ AGENT = Agent(
     vendor="anthropic",
     program="claude",
     tested="2.1.325",
+    oldest="1.0",
     families=("claude", "opus", "sonnet", "haiku"),
     context_window=200_000,
 )

@@ -35,6 +35,7 @@ AGENT = Agent(
     vendor="openai",
     program="codex",
     tested="0.166.0",
+    oldest="0.50",
     families=("gpt", "codex", "o3", "o4"),
 )
 

@@ -27,6 +27,7 @@ AGENT = Agent(
     vendor="google",
     program="gemini",
     tested="0.61.0",
+    oldest="0.61",
     families=("gemini",),
     context_window=1_048_576,
 )

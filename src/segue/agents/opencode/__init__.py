@@ -29,7 +29,9 @@ if TYPE_CHECKING:
     from segue.agents.starting import Launch, Start, Written
     from segue.conversation import Conversation
 
-AGENT = Agent(name="opencode", title="OpenCode", vendor="opencode", program="opencode", tested="1.18.33")
+AGENT = Agent(
+    name="opencode", title="OpenCode", vendor="opencode", program="opencode", tested="1.18.33", oldest="1.18"
+)
 
 EXPORT = re.compile(rb'\s*\{\s*"info"\s*:\s*\{[^{}]{0,400}"id"\s*:\s*"ses_')
 SESSION = re.compile(rb'\s*\{\s*"id"\s*:\s*"ses_')
