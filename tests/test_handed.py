@@ -48,6 +48,7 @@ def test_the_persons_words_live_on_and_nothing_else_becomes_them() -> None:
     said = {(fact.kind, fact.value) for fact in facts if fact.origin is Origin.HUMAN}
     assert said == {
         ("constraint", "Never edit ledger.txt."),
+        ("instruction", "Never edit ledger.txt."),
         ("instruction", "Mend the totals,\nall of them."),
     }
 

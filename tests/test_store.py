@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -54,7 +55,7 @@ def at_epoch(epoch: int) -> Callable[[Session | None], Session]:
     return lambda _present: a_session("s-1", epoch=epoch)
 
 
-def create(shared: Shared, id: str, **more: str) -> None:
+def create(shared: Shared, id: str, **more: Any) -> None:
     shared.record(SESSION, "session.created", id, lambda _: a_session(id), **more)
 
 

@@ -22,7 +22,7 @@ CODEX = agents.get("codex")
 def test_what_is_older_than_the_oldest_or_of_another_generation_is_unknown(
     version: str, is_known: bool
 ) -> None:
-    assert (versions.why_unknown(CODEX, version) == "") is is_known
+    assert (versions.judged(CODEX, version) == "") is is_known
 
 
 def program(folder: Path, version: str) -> None:

@@ -42,6 +42,7 @@
     ├── AgentError          6
     │   ├── NotInstalled
     │   ├── NotArrived
+    │   ├── Stopped
     │   └── AgentFailed
     └── Bug                70  ours, not yours
 
@@ -336,6 +337,12 @@ class NotArrived(AgentError):
     """{agent} was started, but nothing shows that it has the handoff: {what}."""
 
     hint = "segue to {target} tries again; segue show {handoff} is what was to go"
+
+
+class Stopped(AgentError):
+    """{agent} has the work, and stopped: {what}."""
+
+    hint = "segue to {target} lets it go on; segue back returns; segue to another agent hands it on"
 
 
 class AgentFailed(AgentError):

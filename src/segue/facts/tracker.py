@@ -152,14 +152,16 @@ class Tracker(Struct):
         from the conversation itself."""
         self.talk += self.replies
         self.replies = []
-        known = {fact.value for fact in self.facts.get("instruction", {}).values()}
+        known = [_plain(fact.value) for fact in self.facts.get("instruction", {}).values()]
         for number, (kind, words) in enumerate(handed.words_in(text)):
-            if kind == "instruction":
-                if words not in known:
-                    self.put(kind, f"{entry.id} {number}", words, entry)
-            elif words not in self.facts.get("constraint", {}) and words not in self.facts.get(
-                "correction", {}
-            ):
+            if any(_plain(words) in said for said in known):
+                continue
+            bound = list(itertools.islice(speech.binding(words), MOST_BINDING))
+            if kind == "instruction" or bound:
+                self.put("instruction", f"{entry.id} {number}", words, entry)
+            for kind_of_sentence, sentence in bound if kind == "constraint" else ():
+                self.put(kind_of_sentence, sentence, sentence, entry)
+            if kind == "constraint" and not bound:
                 self.put(kind, words, words, entry)
 
     def _add_reply(self, entry: Entry, reads: Reads) -> None:
@@ -308,6 +310,10 @@ class Tracker(Struct):
 
     def _fact(self, kind: str, subject: str, value: str, entry: Entry) -> Fact:
         return Fact(kind=kind, subject=subject, value=value, entry=entry.id, origin=entry.origin, n=self.n)
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.split())
 
 
 def _light(entry: Entry) -> Entry:

@@ -18,6 +18,7 @@ from msgspec import Struct
 from segue import disk
 from segue.agents.starting import Launch
 from segue.delivery import Mode
+from segue.errors import SegueError
 
 LOOK_SECONDS = 0.2
 """How often a look is taken at what the program does."""
@@ -79,12 +80,19 @@ def _wait(
 ) -> bool:
     """Whether the child had to be given up."""
     seen: object = None
+    found: object = None
+    can_look = True
     alive = time.monotonic()
     while True:
         with contextlib.suppress(subprocess.TimeoutExpired):
             child.wait(LOOK_SECONDS)
             return False
-        now = (look(), _sizes(logs))
+        if can_look:
+            try:
+                found = look()
+            except (SegueError, OSError):
+                can_look = False  # no reason to end the agent: what counts is looked at once more at the end
+        now = (found, _sizes(logs))
         if now != seen:
             seen, alive = now, time.monotonic()
         elif patience is not None and time.monotonic() - alive > patience:

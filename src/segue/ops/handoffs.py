@@ -113,6 +113,7 @@ def _is_outdated(desk: Desk, session: str, handoff: Handoff) -> bool:
 def prepare(desk: Desk, plan: Plan) -> Handoff:
     """Put all that is to go into the store. Nothing has left yet."""
     session = sessions.keep(desk, plan.work)
+    _complete_before(desk, session.id, plan.source.id)
     id = desk.new_id("h")
     writer = agents.writer(plan.agent.name)
     transcript = writer.new_id(id) if plan.way is Way.NATIVE and writer else plan.resumes
@@ -159,6 +160,14 @@ def prepare(desk: Desk, plan: Plan) -> Handoff:
     event = events.begin(handoff, plan.trigger, plan.made.receipt)
     handoff = msgspec.structs.replace(handoff, event=event)
     return desk.shared.record(HANDOFF, "handoff.prepared", id, lambda _present: handoff, keeps=kept).kept()
+
+
+def _complete_before(desk: Desk, session: str, transcript: str) -> None:
+    """The handoff that brought the work to where it is handed on from now has done what it was for."""
+    for handoff in desk.shared.handoffs_of(session):
+        is_there = handoff.delivery is not None and handoff.delivery.transcript == transcript
+        if is_there and handoff.state is HandoffState.ACKNOWLEDGED:
+            records.step(desk, handoff, Event.COMPLETE)
 
 
 def _source(plan: Plan) -> str:

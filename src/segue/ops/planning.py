@@ -203,7 +203,7 @@ def plan(desk: Desk, order: Order) -> Plan:
     known = briefs.open_known(desk, source.id)
     window = window_of(desk, agent, address.model)
     way, why = way_for(order, source, agent, tier, window)
-    if way is Way.NATIVE and (unknown := versions.why_unknown(agent, versions.of(desk, agent, program))):
+    if way is Way.NATIVE and (unknown := versions.why_unknown(desk, agent, program)):
         way, why = Way.PROMPT, unknown
     earlier = facts_before(desk, work, source)
     made = briefs.of_known(desk, known, wish_for(way, tier, agent, order.budget), earlier=earlier)

@@ -15,7 +15,16 @@ from segue import agents, clock, disk, prompt
 from segue.agents.starting import ONE_ARGUMENT, Start
 from segue.conversation import Conversation
 from segue.delivery import Delivery, Mode, Way
-from segue.errors import AgentError, AgentFailed, NoConsent, NotArrived, NotFound, Refused, SegueError
+from segue.errors import (
+    AgentError,
+    AgentFailed,
+    NoConsent,
+    NotArrived,
+    NotFound,
+    Refused,
+    SegueError,
+    Stopped,
+)
 from segue.lifecycle import Event
 from segue.model import Ending, Handoff, HandoffState
 from segue.ops import (
@@ -191,17 +200,19 @@ class Trip:
             else delivering.new_id(self.agent.name, f"{self.handoff.id} {self.delivery.attempts}"),
             arguments=self.delivery.arguments,
         )
-        launch = self.starter.command(start, self.desk.env)
         env = {**self.desk.env, "SEGUE_HANDOFF": self.handoff.id}
         try:
             self.ended = children.run(
-                launch,
+                self.starter.command(start, self.desk.env),
                 mode=self.delivery.mode,
                 folder=self.project,
                 env=env,
                 logs=self.folder,
                 look=self.watch,
             )
+        except SegueError:
+            self.fail()
+            raise
         except OSError as error:
             self.fail()
             raise AgentFailed(agent=self.title, what=error.strerror or str(error)) from error
@@ -285,8 +296,7 @@ class Trip:
         self.acknowledge(found)
         is_done = self.delivery.mode is Mode.OPEN or (found.ending is Ending.ENDED and bool(found.reply))
         if not is_done:
-            self.step(Event.FAIL)
-            raise AgentFailed(agent=self.title, what=self.how_it_stopped(found))
+            raise Stopped(agent=self.title, what=self.how_it_stopped(found), target=self.handoff.target)
         self.handoff = records.package(self.desk, self.handoff)
         told = outcomes.of(self.desk, self.handoff, found, self.proof.report if self.proof else None)
         self.handoff = records.finish(self.desk, self.handoff, Event.COMPLETE, told)
@@ -296,8 +306,8 @@ class Trip:
 
     def how_it_stopped(self, found: Arrival) -> str:
         if found.ending is Ending.LIMIT:
-            return "it stopped at a limit of its own"
-        return f"it stopped in the middle of the work ({self.last_words()})"
+            return "at a limit of its own"
+        return f"in the middle of it ({self.last_words()})"
 
     def last_words(self) -> str:
         if self.ended is None:

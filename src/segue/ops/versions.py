@@ -34,9 +34,14 @@ def of(desk: Desk, agent: Agent, program: str) -> str:
     return known[key]
 
 
-def why_unknown(agent: Agent, version: str) -> str:
-    """Why a version's transcripts are none that Segue writes; empty where they are."""
-    if not version or not agent.oldest:
+def why_unknown(desk: Desk, agent: Agent, program: str) -> str:
+    """Why the transcripts of what is installed are none that Segue writes; empty where they are, or nothing tells."""
+    return judged(agent, of(desk, agent, program)) if agent.oldest else ""
+
+
+def judged(agent: Agent, version: str) -> str:
+    """The same for a version."""
+    if not version:
         return ""
     told, oldest, tested = _parts(version), _parts(agent.oldest), _parts(agent.tested)
     if told < oldest:

@@ -13,7 +13,7 @@ from segue.delivery import Mode, Way
 from segue.errors import BadInput
 from segue.faces import render
 from segue.faces.cli.frame import Frame, answers
-from segue.model import Fate, Handoff, Preserve
+from segue.model import Ending, Fate, Handoff, Preserve
 from segue.ops import handoffs, planning, returning
 from segue.ops.handoffs import Handed
 from segue.ops.planning import Order, Plan
@@ -77,6 +77,8 @@ def handed_screen(handed: Handed) -> str:
     carried = f", and {found.carried} of the {turns} turns before it" if turns else ""
     brief = "where to read the brief, too long to be said" if found.is_in_file else "the brief, word for word"
     lines.append(f"  Read back from its transcript {render.clean(found.id)}: {brief}{carried}.")
+    if delivery and delivery.mode is Mode.OPEN and found.ending is Ending.OPEN:
+        lines.append("  You left it in the middle of a turn; some agents go on with that in the background.")
     if handed.proof:
         report = handed.proof.report
         lines.append(f"  Asked first: {report.right} of {len(report.results)} answers were right.")

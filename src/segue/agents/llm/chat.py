@@ -1,0 +1,198 @@
+"""The program that talks to a model of the `llm` library.
+
+    python -P -m segue.agents.llm.chat TRANSCRIPT [--model M] [-o NAME VALUE]... [-- PROMPT]
+    python -P -m segue.agents.llm.chat TRANSCRIPT [--model M] --headless < PROMPT
+
+What is said is written down before the model is asked, and what it answers after. On a terminal it then goes on as a
+conversation, until Ctrl-D.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import fcntl
+import os
+import sys
+import uuid
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from segue import clock, disk
+from segue.agents import entries_file, reading
+from segue.agents.llm import AGENT, ENDING, library, target, telling
+from segue.errors import AgentError, BadInput, SegueError
+from segue.model import INTERRUPT, Entry, EntryKind, Origin, Spend
+from segue.text import printable
+
+MOST = 1_000_000
+"""How many characters of an answer are read: it may never end."""
+LARGEST_ALONG = 10_000_000
+
+
+class Talk:
+    """A transcript that is being added to, by one program at a time."""
+
+    def __init__(self, path: Path, *, is_passing: bool = False) -> None:
+        disk.make_private_folder(path.parent)
+        if path.name == f"{target.NEW}{ENDING}":
+            path = path.with_name(f"{uuid.uuid4()}{ENDING}")
+        self.path = path
+        self.fd = disk.open_private(path, os.O_RDWR | os.O_CREAT | os.O_APPEND)
+        try:
+            fcntl.flock(self.fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(self.fd)
+            raise AgentError(agent=AGENT.name, what=f"{path} is open in another terminal") from None
+        source = reading.source_of(AGENT.name, path)
+        self.entries = list(entries_file.read(source)) if source and source.size else []
+        if source and source.size and os.pread(self.fd, 1, source.size - 1) != b"\n":
+            disk.write_all(self.fd, b"\n")  # a line that was cut off by a crash stays one line
+        if not self.entries:
+            disk.write_all(self.fd, target.first_line(Path.cwd(), at=clock.now(), is_made=is_passing))
+        self.count = max(1, len(self.entries))
+
+    @property
+    def id(self) -> str:
+        return self.path.name.removesuffix(ENDING)
+
+    @property
+    def model(self) -> str:
+        """The model that was asked last."""
+        asked = [one.model for one in self.entries if one.kind is EntryKind.PROMPT and one.model]
+        return asked[-1] if asked else ""
+
+    def add(self, kind: EntryKind, origin: Origin, text: str, **more: Any) -> None:
+        self.count += 1
+        parent = self.entries[-1].id if self.entries else "1"
+        # An id that no entry of this file has, whoever wrote it.
+        id = f"{self.count}-{os.urandom(3).hex()}"
+        clean = text.encode("utf-8", "replace").decode()
+        entry = Entry(id=id, kind=kind, origin=origin, text=clean, parent=parent, at=clock.now(), **more)
+        disk.write_all(self.fd, entries_file.line(entry))
+        os.fsync(self.fd)
+        self.entries.append(entry)
+
+
+def main(arguments: Sequence[str]) -> int:
+    # argparse takes no option between two words that are none, so the last of them is taken off before.
+    is_said = list(arguments[-2:-1]) == ["--"]
+    given = _parser().parse_args(arguments[:-2] if is_said else arguments)
+    try:
+        talk = Talk(given.transcript, is_passing=given.passing)
+        model = library.get(given.model or talk.model)
+        if given.headless:
+            _say(talk, model, given, sys.stdin.buffer.read().decode(errors="replace"))
+        else:
+            _converse(talk, model, given, arguments[-1] if is_said else "")
+    except SegueError as error:
+        print(f"{_line(str(error))} Next: {_line(error.next_step)}", file=sys.stderr)
+        return error.exit_code
+    except OSError as error:
+        print(_line(f"{error.filename or 'It'}: {error.strerror or error}"), file=sys.stderr)
+        return 1
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="segue to llm:MODEL --", add_help=False, allow_abbrev=False)
+    parser.add_argument("transcript", type=Path)
+    parser.add_argument("--model", default="")
+    parser.add_argument("--headless", action="store_true")
+    parser.add_argument("--passing", action="store_true", help="what is said may be taken away afterwards")
+    parser.add_argument("--along", type=Path, help="a file whose content is said with the prompt")
+    parser.add_argument("-s", "--system", default="")
+    parser.add_argument("-o", "--option", nargs=2, action="append", default=[])
+    return parser
+
+
+def _converse(talk: Talk, model: Any, given: argparse.Namespace, said: str) -> None:
+    with contextlib.suppress(ImportError):
+        import readline  # noqa: F401 - so that a line can be edited; not every Python has it
+    print(f"{printable(model.model_id)}, without tools. Ctrl-D ends.\n")
+    while True:
+        if said.strip():
+            try:
+                _say(talk, model, given, said)
+            except AgentError as error:
+                print(_line(str(error)), file=sys.stderr)
+            except KeyboardInterrupt:
+                talk.add(EntryKind.NOTE, Origin.SYSTEM, "", tool=INTERRUPT)
+                print()
+            given.along = None
+        try:
+            said = input("\n> ")
+        except EOFError:
+            print()
+            return
+        except KeyboardInterrupt:
+            said = ""
+
+
+def _say(talk: Talk, model: Any, given: argparse.Namespace, said: str) -> None:
+    """Say something to a model, and keep both what was said and what came back."""
+    if not said.strip():
+        raise BadInput(what="There is nothing to say.", next="segue to llm:MODEL")
+    talk.add(EntryKind.PROMPT, Origin.HUMAN, said, model=model.model_id)
+    if given.along:
+        content = disk.read_file(given.along, LARGEST_ALONG).decode(errors="replace")
+        talk.add(EntryKind.PROMPT, Origin.SYSTEM, content)
+    pairs, last = telling.told(talk.entries, talk.id.encode()[:64])
+    answer, spend = "", None
+    try:
+        response = library.asked(model, pairs, last, system=given.system, options=dict(given.option))
+        for part in response:
+            answer += part
+            _show(part)
+            if len(answer) > MOST:
+                raise AgentError(agent=model.model_id, what="it would not stop talking")
+        spend = _spend(response, f"{AGENT.name}:{talk.id}:{talk.count + 1}", model.model_id)
+    except KeyboardInterrupt:
+        _keep(talk, answer, model.model_id, None)
+        raise
+    except AgentError:
+        raise
+    except Exception as error:  # another's code: a plugin may raise anything
+        raise AgentError(agent=model.model_id, what=_line(str(error)).rstrip(".") or repr(error)) from error
+    print(flush=True)
+    if not _keep(talk, answer, model.model_id, spend):
+        raise AgentError(agent=model.model_id, what="it answered with nothing")
+
+
+def _keep(talk: Talk, answer: str, model: str, spend: Spend | None) -> bool:
+    """Write down what a model answered, thoughts that it said aloud apart. Whether it said anything."""
+    thoughts = library.THOUGHTS.match(answer)
+    if thoughts:
+        talk.add(EntryKind.THOUGHT, Origin.ASSISTANT, thoughts.group().strip(), model=model)
+    reply = answer[thoughts.end() :].strip() if thoughts else answer.strip()
+    if reply:
+        talk.add(EntryKind.REPLY, Origin.ASSISTANT, reply, model=model, spend=spend)
+    return bool(reply)
+
+
+def _spend(response: Any, key: str, model: str) -> Spend | None:
+    """What an answer used, where the plugin tells."""
+    usage = response.usage()
+    if usage.input is None and usage.output is None:
+        return None
+    details = reading.dict_of(usage.details)
+    # As OpenAI tells it: what came from the cache is within all that was sent.
+    within = reading.dict_of(details.get("prompt_tokens_details") or details.get("input_tokens_details"))
+    cached = reading.count_of(within.get("cached_tokens"))
+    sent, written = reading.count_of(usage.input), reading.count_of(usage.output)
+    return Spend(key=key, model=model, tokens=reading.tokens_within(sent, cached, 0, written), at=clock.now())
+
+
+def _show(part: str) -> None:
+    """What a model says, so that it can do nothing to a terminal."""
+    sys.stdout.write("".join(char if char in "\n\t" else printable(char) for char in part))
+    sys.stdout.flush()
+
+
+def _line(text: str) -> str:
+    return printable(" ".join(text.split()))
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
