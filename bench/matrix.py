@@ -17,7 +17,6 @@ import json
 import re
 import sys
 import time
-from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -39,6 +38,7 @@ NEWEST = 3
 TELLING = 80
 """A text of fewer characters may well be said twice."""
 COMPARED = 150
+APART = "\n"
 FOLDER_OF = re.compile(rb'"(?:cwd|directory)"\s*:\s*("(?:[^"\\]|\\.)+")')
 HANDOFF = "# Handoff h-"
 
@@ -54,8 +54,9 @@ class Session:
     subagents: int
     newest: tuple[str, ...]
     """How the person's last messages begin."""
-    before: Counter[str]
-    """What was said before the last compaction, and how often."""
+    before: dict[str, int]
+    """What was said before the last compaction, and how often it may be told: as often as it was said before, or, where
+    that is more, since; a summary may quote it."""
 
     @property
     def rank(self) -> tuple[int, int]:
@@ -102,15 +103,14 @@ def looked_at(name: str, path: Path) -> Session | None:
     """What a transcript holds; None where the person says nothing in it."""
     reader = agents.reader(name)
     entries = list(reader.read(source_of(reader, path)))
-    last = max((n for n, entry in enumerate(entries) if entry.kind is EntryKind.SUMMARY), default=-1)
-    said = [_plain(entry.text) for entry in entries[last + 1 :] if _is_persons(entry)]
+    cut = _cut(entries)
+    said = [_plain(entry.text) for entry in entries[cut:] if _is_persons(entry)]
     if not any(said):
         return None
-    told = (
-        _plain(entry.text)
-        for entry in entries[: max(0, last)]
-        if entry.kind in (EntryKind.PROMPT, EntryKind.REPLY)
-    )
+    spoken = (EntryKind.PROMPT, EntryKind.REPLY, EntryKind.SUMMARY)
+    told = [_plain(entry.text) for entry in entries[:cut] if entry.kind in spoken]
+    before = APART.join(told)
+    since = APART.join(_plain(entry.text) for entry in entries[cut:] if entry.kind in spoken)
     return Session(
         agent=name,
         path=path,
@@ -118,8 +118,23 @@ def looked_at(name: str, path: Path) -> Session | None:
         summaries=sum(entry.kind is EntryKind.SUMMARY for entry in entries),
         subagents=sum(_delegates(entry, name) for entry in entries),
         newest=tuple(text[:COMPARED] for text in said if text)[-NEWEST:],
-        before=Counter(text[:COMPARED] for text in told if len(text) >= TELLING),
+        before={
+            line: max(before.count(line), since.count(line))
+            for line in (text[:COMPARED] for text in told if len(text) >= TELLING)
+        },
     )
+
+
+def _cut(entries: list[Entry]) -> int:
+    """Where begins what stands after the last compaction. What the person said last before it was not answered yet."""
+    cut = max((n for n, entry in enumerate(entries) if entry.kind is EntryKind.SUMMARY), default=0)
+    while cut and not _is_agents(entries[cut - 1]):
+        cut -= 1
+    return cut
+
+
+def _is_agents(entry: Entry) -> bool:
+    return entry.kind in (EntryKind.REPLY, EntryKind.THOUGHT, EntryKind.CALL, EntryKind.RESULT)
 
 
 def _is_persons(entry: Entry) -> bool:
@@ -147,8 +162,8 @@ def _plain(text: str) -> str:
 def placed(household: Household, session: Session, project: Path) -> None:
     """A transcript as its agent's own, written in a project of this home."""
     content = session.path.read_bytes()
-    if found := FOLDER_OF.search(content):
-        content = content.replace(found[1][:-1], json.dumps(str(project)).encode()[:-1])
+    for folder in sorted(set(FOLDER_OF.findall(content)), key=len, reverse=True):
+        content = content.replace(folder, json.dumps(str(project)).encode())
     home = household.home
     if session.agent == "claude":
         encoded = re.sub(r"[^A-Za-z0-9]", "-", str(project))

@@ -164,19 +164,26 @@ def test_who_says_yes_finds_the_work_in_the_next_agent(household: Household, tar
     assert (one["state"], one["delivery"]["way"], one["delivery"]["mode"]) == ("completed", "native", "open")
 
 
-def test_a_folder_that_the_next_agent_asks_about_first_still_gets_the_work(household: Household) -> None:
+def test_a_folder_that_the_next_agent_asks_about_first_gets_the_work_and_leaving_early_is_told(
+    household: Household,
+) -> None:
     project, _ = begun(household)
     config = household.home / ".codex" / "config.toml"
     config.write_text(config.read_text().partition("\n[projects.")[0])
-    with typed(household, project, "to", "codex", "--yes") as (terminal, server):
+    script = Script([Hang("canary-thinking")])
+    with typed(household, project, "to", "codex", "--yes", script=script) as (terminal, server):
         terminal.wait_for("Trust and continue")
         time.sleep(SETTLED_S)
         assert not server.main_requests
         terminal.type(ENTER)
-        terminal.wait_for(TAKEN)
-        leave(terminal, "codex")
+        terminal.wait_for(lambda: server.main_requests)
+        time.sleep(SETTLED_S)
+        terminal.type("/quit")
+        time.sleep(SETTLED_S)
+        terminal.type(ENTER)
         assert terminal.end().exit_code == 0
     assert "# Handoff h-" in server.main_requests[0].text
+    assert HAS_IT in terminal.shown and "in the middle of a turn" in terminal.shown
 
 
 # And back
@@ -278,19 +285,6 @@ def test_what_segue_cannot_see_while_it_waits_does_not_end_the_agent(household: 
     assert (closed.exit_code, closed.is_sane) == (0, True)
     assert HAS_IT in terminal.shown
     assert [one["state"] for one in handoffs(household, project)] == ["completed"]
-
-
-def test_who_leaves_in_the_middle_of_a_turn_is_told_so(household: Household) -> None:
-    project, _ = begun(household)
-    script = Script([Hang("canary-thinking")])
-    with typed(household, project, "to", "codex", "--yes", script=script) as (terminal, server):
-        terminal.wait_for(lambda: server.main_requests)
-        time.sleep(SETTLED_S)
-        terminal.type("/quit")
-        time.sleep(SETTLED_S)
-        terminal.type(ENTER)
-        assert terminal.end().exit_code == 0
-    assert "in the middle of a turn" in terminal.shown
 
 
 # Too long to be said

@@ -239,6 +239,9 @@ class Trip:
     def watch(self) -> object:
         """What is done while the target runs: see what it got, and pack the rest. Whatever goes wrong with that, the
         target goes on: it is looked at once more when it has ended."""
+        is_packed = self.handoff.package.context is not None
+        if self.delivery.mode is Mode.OPEN and self.delivery.has_arrived and is_packed:
+            return None  # a person works there for hours, and it is they who see whether it gets on
         files = arrival.state_of_files(self.sought, self.desk.env)
         if files != self.seen:
             self.seen = files
