@@ -48,6 +48,7 @@ class Session:
     """A transcript that someone's agent wrote, with what is to be expected of its handoff."""
 
     agent: str
+    id: str
     path: Path
     size: int
     summaries: int
@@ -102,7 +103,8 @@ def sessions_in(folder: Path, name: str) -> Iterator[Session]:
 def looked_at(name: str, path: Path) -> Session | None:
     """What a transcript holds; None where the person says nothing in it."""
     reader = agents.reader(name)
-    entries = list(reader.read(source_of(reader, path)))
+    reading = reader.read(source_of(reader, path))
+    entries = list(reading)
     cut = _cut(entries)
     said = [_plain(entry.text) for entry in entries[cut:] if _is_persons(entry)]
     if not any(said):
@@ -113,6 +115,7 @@ def looked_at(name: str, path: Path) -> Session | None:
     since = APART.join(_plain(entry.text) for entry in entries[cut:] if entry.kind in spoken)
     return Session(
         agent=name,
+        id=str(reading.learned.get("id", path.name)),
         path=path,
         size=path.stat().st_size,
         summaries=sum(entry.kind is EntryKind.SUMMARY for entry in entries),
@@ -233,12 +236,16 @@ def handed(
         state=handoff.get("state", "")
         if delivery.get("way") == "native"
         else f"by {delivery.get('way', 'nothing')}",
-        said="" if ran.exit_code == 0 else _last_line(ran),
+        said="" if ran.exit_code == 0 else _error(ran),
     )
 
 
-def _last_line(ran: Ran) -> str:
-    return next((line for line in ran.stderr.splitlines() if line.startswith("error")), ran.stderr[-200:])
+def _error(ran: Ran) -> str:
+    last = ran.stderr.strip().rpartition("\n")[2]
+    try:
+        return str(json.loads(last)["error"])
+    except (ValueError, KeyError, TypeError):
+        return last[:300]
 
 
 def long_cells(household: Household, sessions: Iterable[Session], targets: Iterable[str]) -> Iterator[Long]:
@@ -320,8 +327,10 @@ def show_long(household: Household, folder: Path, sources: list[str], targets: l
     print(_line(COLUMNS))
     is_good = True
     for name in sources:
-        chosen = sorted(sessions_in(folder, name), key=lambda session: session.rank)[:each]
-        for cell in long_cells(household, chosen, targets):
+        distinct: dict[str, Session] = {}
+        for session in sorted(sessions_in(folder, name), key=lambda session: session.rank):
+            distinct.setdefault(session.id, session)  # of a conversation that was kept twice, a home has one
+        for cell in long_cells(household, list(distinct.values())[:each], targets):
             print(row(cell), flush=True)
             is_good = is_good and cell.is_good
     return is_good
