@@ -11,7 +11,7 @@ from segue.conversation import Conversation
 from segue.delivery import Way
 from segue.errors import NotFound, Refused
 from segue.facts.tracker import derive
-from segue.model import Handoff, Source, Tier
+from segue.model import Ending, Handoff, Source, Tier, Transcript
 from segue.ops import arrival, planning, records, redaction, refresh, transcripts
 from segue.ops import briefs as making
 from segue.ops.briefs import Secrets, Wish
@@ -60,6 +60,19 @@ def away(desk: Desk, work: Work) -> Handoff:
     )
 
 
+def refuse_busy(desk: Desk, out: Handoff, where: Transcript | None) -> None:
+    """Two must not work in one folder: some agents go on after they were left in the middle of a turn."""
+    if where is None or where.ending is not Ending.OPEN or not where.updated_at:
+        return
+    age = clock.parse(desk.clock()) - clock.parse(where.updated_at)
+    if age.total_seconds() < transcripts.LIVE_SECONDS:
+        title = agents.get(records.agent_of(out.target)).title
+        raise Refused(
+            what=f"{title} seems to be at work still: its last turn has not ended.",
+            next="segue back, once it has ended or you have stopped it; --anyway comes back all the same",
+        )
+
+
 def plan(desk: Desk, order: Order) -> Plan:
     """What coming back would be."""
     refresh.refresh(desk, [Pass.ENTRIES])
@@ -71,7 +84,9 @@ def plan(desk: Desk, order: Order) -> Plan:
     if home is None:
         raise NotFound(noun="transcript", name=out.transcript, next="segue transcripts")
     address, agent, program = planning.target_of(desk, out.source)
+    where = transcripts.find(desk, out.delivery.transcript).transcript
     if not order.anyway:
+        refuse_busy(desk, out, where)
         planning.refuse_at_limit(desk, agent, home.model)
     source = Source(agent=records.keeper_of(desk, out), path=out.delivery.path, part=out.delivery.part)
     entries = list(arrival.since(source, out.id))
@@ -80,7 +95,6 @@ def plan(desk: Desk, order: Order) -> Plan:
     title = agents.get(records.agent_of(out.target)).title
     about = briefs.About(title=work.session.title, source=f"Back from {title}: what happened since you left.")
     made = making.of_facts(facts, about, Wish(Tier.SELECTIVE, BUDGET, agent.name, in_haste=True), secrets)
-    where = transcripts.find(desk, out.delivery.transcript).transcript
     count = made.brief.tokens + (home.context_tokens or 0)
     return Plan(
         order=order,
