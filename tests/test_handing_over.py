@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from pathlib import Path
 
 import pytest
 from inline_snapshot import snapshot
 
+from segue.agents.starting import Launch
 from segue.model import HandoffState
 from tests.conftest import CommandLine
 from tests.world import Conversation
@@ -216,3 +218,123 @@ def test_instruction_files_that_the_target_does_not_load_travel_along(worked: Co
     assert worked(*DEMO).code == 0
     received: list[Path] = list(worked.cwd.glob("received*"))
     assert "Always run make lint." in received[0].read_text()
+
+
+def add(cli: CommandLine, text: str) -> None:
+    """The person goes on with the first agent."""
+    path = next(cli.folder.glob(".claude/projects/*/*.jsonl"))
+    record = json.loads(path.read_text().splitlines()[0])
+    record |= {
+        "uuid": text[:8],
+        "timestamp": "2027-01-01T00:00:00.000Z",
+        "message": {"role": "user", "content": text},
+    }
+    path.write_text(path.read_text() + json.dumps(record) + "\n")
+
+
+def states(cli: CommandLine) -> list[str]:
+    return [one["state"] for one in json.loads(cli("handoff", "list", "--json").out)]
+
+
+def test_work_that_went_on_since_is_handed_over_though_a_handoff_was_never_finished(
+    worked: CommandLine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said = "import json, sys; json.dump({'id': '1', 'kind': 'prompt', 'origin': 'human', 'text': sys.stdin.read()}, open('received.demo.jsonl', 'w'))"
+    with monkeypatch.context() as patched:
+        patched.setattr(
+            "segue.agents.demo.command",
+            lambda start, _env: Launch(argv=(sys.executable, "-c", said), stdin=start.prompt),
+        )
+        stopped = worked(*DEMO)
+    assert (
+        stopped.code == 6
+        and "has the work, and stopped" in stopped.err
+        and states(worked) == ["acknowledged"]
+    )
+    add(worked, "And round half to even: canary-since.")
+    done = worked(*DEMO)
+    assert done.code == 0, done
+    assert sorted(states(worked)) == ["completed", "completed"]
+    assert "canary-since" in (worked.cwd / "received.demo.jsonl").read_text()
+
+
+def test_a_handoff_that_was_prepared_to_go_in_another_way_is_not_taken_for_this_one(
+    worked: CommandLine,
+) -> None:
+    worked("handoff", "prepare", "--to", "demo", "--preserve", "complete")
+    assert worked(*DEMO, "--preserve", "minimal").code == 0
+    made = json.loads(worked("handoff", "list", "--json").out)
+    assert sorted((one["state"], one["tier"]) for one in made) == [
+        ("cancelled", "FULL"),
+        ("completed", "MINIMAL"),
+    ]
+
+
+def test_consent_is_the_projects_that_the_work_is_of(
+    worked: CommandLine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("segue.agents.demo.vendor_of", lambda _model, _env: "elsewhere", raising=False)
+    worked("handoff", "prepare", "--to", "demo", "--way", "prompt")
+    (handoff,) = json.loads(worked("handoff", "list", "--json").out)
+    mine, other = worked.cwd, worked.folder / "other"
+    other.mkdir()
+    worked.cwd = other
+    Conversation(worked.folder, other, "7f0c1a52-0000-4000-8000-000000000002").prompt("Something else")
+    assert worked(*DEMO, "--yes").code == 0, "the other project may"
+    refused = worked("handoff", "execute", handoff["id"])
+    assert refused.code == 5 and "elsewhere" in refused.err
+    session = worked("to", "demo:x", "--session", handoff["session"], "--headless", "--way", "prompt")
+    assert session.code == 5 and "elsewhere" in session.err
+    assert not list(mine.glob("received*"))
+
+
+def test_what_ran_on_this_machine_alone_goes_to_no_vendor_unasked(worked: CommandLine) -> None:
+    install(worked, "claude")
+    path = next(worked.folder.glob(".claude/projects/*/*.jsonl"))
+    path.write_text(path.read_text().replace("claude-opus-4-5-20251101", "qwen3-coder:30b"))
+    shown = json.loads(worked("to", "sonnet", "--dry-run", "--json").out)
+    assert shown["needs_consent"] is True
+
+
+def test_a_brief_is_as_long_as_what_must_not_be_lost(worked: CommandLine) -> None:
+    add(worked, " ".join(f"Never touch file_{n}.py, whatever happens." for n in range(250)))
+    done = worked(*DEMO)
+    assert done.code == 0, done
+    assert "Never touch file_249.py" in (worked.cwd / "received.demo.jsonl").read_text()
+
+
+def test_the_reason_reaches_the_next_agent_without_its_secrets(worked: CommandLine) -> None:
+    assert worked(*DEMO, "--reason", f"you are better at rounding, use {SECRET}").code == 0
+    received = (worked.cwd / "received.demo.jsonl").read_text()
+    assert "you are better at rounding" in received and SECRET not in received
+
+
+def test_what_is_cut_of_an_instruction_file_is_told(worked: CommandLine) -> None:
+    (worked.cwd / "CLAUDE.md").write_text("Always lint.\n" * 5000)
+    shown = json.loads(worked("to", "demo", "--dry-run", "--json").out)
+    assert any("of CLAUDE.md" in line for line in shown["not_passed"])
+    assert shown["tokens"] > 5000, "what travels along is counted"
+
+
+def test_what_a_copy_could_not_answer_is_not_proved(
+    worked: CommandLine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    silent = Path(__file__).with_name("data") / "silent.py"
+    monkeypatch.setattr(
+        "segue.agents.demo.command",
+        lambda start, _env: Launch(
+            argv=(
+                sys.executable,
+                str(silent),
+                str(start.project / ("asked" if start.is_question else "received")),
+            ),
+            stdin=start.prompt,
+        ),
+    )
+    done = worked(*DEMO, "--prove", "--json")
+    assert done.code == 0, done
+    handed = json.loads(done.out)
+    assert handed["proof"]["missing"] and "Note well" in (worked.cwd / "received.demo.jsonl").read_text()
+    checked = worked("handoff", "validate", handed["handoff"]["id"])
+    assert checked.code == 1 and "could not answer" in checked.out
+    assert not list(worked.cwd.glob("asked*")), "the copy was thrown away"

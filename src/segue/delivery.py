@@ -56,6 +56,10 @@ class Delivery(Struct, frozen=True, kw_only=True):
     """How many secrets were replaced."""
     arguments: tuple[str, ...] = ()
     """What the person passed along for the target's program."""
+    keeper: str = ""
+    """The agent in whose format the target keeps its transcript, where that is another."""
+    reason: str = ""
+    """Why the person hands the work over, in their words; empty where they did not say."""
     prompt: str | None = None
     """The hash of what was said to the target, once it was."""
     attempts: int = 0

@@ -336,13 +336,13 @@ class NotInstalled(AgentError):
 class NotArrived(AgentError):
     """{agent} was started, but nothing shows that it has the handoff: {what}."""
 
-    hint = "segue to {target} tries again; segue show {handoff} is what was to go"
+    hint = "{again} tries again; segue show {handoff} is what was to go"
 
 
 class Stopped(AgentError):
     """{agent} has the work, and stopped: {what}."""
 
-    hint = "segue to {target} lets it go on; segue back returns; segue to another agent hands it on"
+    hint = "{again} lets it go on; segue to another agent hands it on"
 
 
 class AgentFailed(AgentError):

@@ -16,7 +16,7 @@ from segue.model import Brief, Section
 ABOVE = "The conversation so far is above, as the agent before you kept it."
 MISSED = "Note well: a copy of you that was given all of this did not know the following."
 CLOSING = "Say in a sentence or two where the work stands, then go on with the next step. Do not do again what is done."
-LARGEST_FILE = 20_000
+LARGEST_FILE = 40_000
 """Of a file with instructions, how many characters travel along."""
 
 
@@ -29,6 +29,8 @@ class Extra(Struct, frozen=True):
     """Files with instructions that the target does not load by itself: name and content."""
     missing: tuple[Section, ...] = ()
     """What a copy of the target did not know when it was asked."""
+    reason: str = ""
+    """Why the person hands the work over, in their words."""
     is_above: bool = False
     """Whether the target has the conversation itself."""
 
@@ -42,6 +44,9 @@ def compose(id: str, brief: Brief, extra: Extra, *, closing: str = CLOSING) -> s
     """The whole of it. Everything that is no person's words stands inside a fence."""
     text = briefs.render(brief).removeprefix(briefs.HEADING).strip("\n")
     parts = [f"{marker(id)}\n{text}"]
+    if extra.reason:
+        said = fence.neutral(extra.reason, is_human=True).replace(brief.nonce, fence.MARK * len(brief.nonce))
+        parts.append(f"Why the person hands this to you: {' '.join(said.split())}")
     if extra.is_above:
         parts.append(ABOVE)
     if extra.missing:

@@ -44,7 +44,7 @@ UNLESS = {
     "file": re.compile(r"-[a-zA-Z]*C.*|--compile"),
     "tree": re.compile(r"-[a-zA-Z]*[oR].*|--output.*"),
     "date": re.compile(r"-[a-zA-Z]*s.*|--s.*|\d+"),
-    "git": re.compile(r"--output.*|-[oO].*|--open-files-in-pager.*|--ext-diff|--textconv|--filters"),
+    "git": re.compile(r"--o[pu].*|-[oO].*|--ext.*|--textc.*|--fil.*"),
 }
 """Harmless unless one of their words is such."""
 

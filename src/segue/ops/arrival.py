@@ -13,6 +13,8 @@ from segue.conversation import Conversation
 from segue.errors import AgentError
 from segue.model import Ending, Entry, EntryKind, Origin, Source
 
+MOST_OF = 0.9
+
 
 class Sought(Struct, frozen=True):
     """What to look for, and where."""
@@ -45,14 +47,17 @@ class Arrival(Struct, frozen=True):
     is_in_file: bool = False
     """Whether that tells only where to read the rest: nothing shows that it was read."""
     carried: int = 0
-    """Of the turns that were carried along, how many stand before it."""
+    """Of the turns that were carried along and have words, how many stand before it."""
+    due: int = 0
+    """How many there are."""
     ending: Ending = Ending.OPEN
     reply: str = ""
     """What the agent said last, after it."""
 
     @property
     def is_there(self) -> bool:
-        return self.has_handoff and self.is_whole
+        """Whether the target has all of it. A few turns may be told otherwise than they were written."""
+        return self.has_handoff and self.is_whole and self.carried >= MOST_OF * self.due
 
 
 def look(sought: Sought, env: Mapping[str, str], conversation: Conversation | None = None) -> Arrival:
@@ -99,7 +104,7 @@ def _read(source: Source, sought: Sought, conversation: Conversation) -> Arrival
             ending = scanning.ending_after(ending, entry)
             if entry.kind is EntryKind.REPLY and entry.origin is Origin.ASSISTANT and entry.text.strip():
                 reply = entry.text
-    texts = (text for turn in conversation.turns if (text := _plain(turn.text)))
+    texts = [text for turn in conversation.turns if (text := _plain(turn.text))]
     return Arrival(
         source=source,
         id=str(reading.learned.get("id") or scanning.fresh(source).id),
@@ -107,6 +112,7 @@ def _read(source: Source, sought: Sought, conversation: Conversation) -> Arrival
         is_whole=_plain(held) == _plain(sought.text),
         is_in_file=sought.is_in_file,
         carried=sum(text in before for text in texts),
+        due=len(texts),
         ending=ending,
         reply=reply,
     )

@@ -64,9 +64,10 @@ def run(
             cwd=folder,
             env={**env, **launch.env},
             start_new_session=mode is Mode.HEADLESS,
+            # In the child, before the program begins: whoever dies when, what runs can be found.
+            preexec_fn=lambda: _sign(logs / PID),
             **streams,
         )
-        disk.write_file(logs / PID, f"{child.pid} {_started(child.pid)}".encode(), is_lasting=False)
         try:
             is_given_up = _wait(child, look, patience if mode is Mode.HEADLESS else None, logs)
         except BaseException:
@@ -98,6 +99,13 @@ def _wait(
         elif patience is not None and time.monotonic() - alive > patience:
             _end(child, Mode.HEADLESS)
             return True
+
+
+def _sign(path: Path) -> None:
+    pid = os.getpid()
+    fd = disk.open_private(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+    disk.write_all(fd, f"{pid} {_started(pid)}".encode())
+    os.close(fd)
 
 
 def is_running(logs: Path) -> bool:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from segue import agents, places
+from segue import agents, budget
+from segue.model import Transcript
 from segue.ops import found
 from segue.ops.desk import Desk
 
@@ -17,16 +18,22 @@ def vendor_of(desk: Desk, address: str) -> str:
     return str(tells(model, desk.env)) if tells else agents.get(name).vendor
 
 
-def is_given(desk: Desk, vendor: str, source_vendor: str) -> bool:
-    """Whether nothing needs to be asked: the vendor has the work already, is none, or may have it."""
-    if vendor in AT_HOME or vendor == source_vendor or vendor in desk.settings.vendors_allowed:
+def vendor_before(transcript: Transcript) -> str:
+    """Who has the work already: the agent's vendor, if the model was one of its own. An agent may have been pointed at
+    any other, on this machine or elsewhere."""
+    agent = agents.get(transcript.agent)
+    is_own = not transcript.model or any(
+        budget.is_of_family(transcript.model, family) for family in agent.families
+    )
+    return agent.vendor if is_own and agent.families else ""
+
+
+def is_given(desk: Desk, folder: str, vendor: str, has_it: str) -> bool:
+    """Whether nothing needs to be asked: the vendor has the work already, is none, or may have what is in a folder."""
+    if vendor in AT_HOME or vendor == has_it or vendor in desk.settings.vendors_allowed:
         return True
-    return desk.has_local and desk.local.consents(_project(desk), vendor)
+    return desk.has_local and desk.local.consents(found.work_folder(folder), vendor)
 
 
-def give(desk: Desk, vendor: str) -> None:
-    desk.local.consent(_project(desk), vendor, desk.clock())
-
-
-def _project(desk: Desk) -> str:
-    return found.work_folder(places.as_text(desk.project))
+def give(desk: Desk, folder: str, vendor: str) -> None:
+    desk.local.consent(found.work_folder(folder), vendor, desk.clock())

@@ -10,7 +10,7 @@ from segue.conversation import Conversation
 from segue.delivery import Mode
 from segue.errors import AgentError, AgentFailed
 from segue.model import Handoff, Receipt
-from segue.ops import children, planning, records
+from segue.ops import children, planning, records, redaction
 from segue.ops.desk import Desk
 
 
@@ -50,8 +50,15 @@ def extra_for(desk: Desk, handoff: Handoff, receipt: Receipt, *, is_above: bool)
     known = (entry.transcript for entry in desk.index.transcripts().values())
     source = next((one for one in known if one and one.id == handoff.transcript), None)
     target = agents.get(records.agent_of(handoff.target))
-    files = () if handoff.returns else planning.travelling(desk, records.agent_of(handoff.source), target)[0]
-    return prompt.Extra(drift=planning.drift_of(desk, facts, source), instructions=files, is_above=is_above)
+    folder = Path(handoff.delivery.project) if handoff.delivery else desk.project
+    source_agent = records.agent_of(handoff.source)
+    files = () if handoff.returns else planning.travelling(desk, source_agent, target, folder)[0]
+    return prompt.Extra(
+        drift=planning.drift_of(desk, facts, source, folder),
+        instructions=files,
+        reason=redaction.redact(desk, handoff.delivery.reason).text if handoff.delivery else "",
+        is_above=is_above,
+    )
 
 
 def spoken(agent: str, text: str) -> str:

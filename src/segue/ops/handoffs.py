@@ -87,24 +87,49 @@ def alone(desk: Desk, session: str, target: str) -> Iterator[None]:
 
 
 def unfinished(desk: Desk, session: str, order: Order) -> Handoff | None:
-    """A handoff of this session to the same target that has not come to its end. One that was only prepared, and
-    whose work has gone on since, is put aside."""
+    """A handoff of this session to the same target that has not come to its end. One whose work has gone on elsewhere
+    since, or that was prepared to go in another way, is put aside."""
     if not desk.has_store:
         return None
     target = str(planning.target_of(desk, order.to)[0])
     for handoff in desk.shared.handoffs_of(session):
         if handoff.target != target or handoff.state not in UNFINISHED or handoff.returns:
             continue
-        if handoff.state is HandoffState.PREPARED and _is_outdated(desk, session, handoff):
-            records.step(desk, handoff, Event.CANCEL)
+        is_other = handoff.state is HandoffState.PREPARED and not _is_as_ordered(handoff, order)
+        if is_other or _is_outdated(desk, session, handoff):
+            records.step(desk, handoff, PUT_ASIDE[handoff.state])
             continue
         return handoff
     return None
 
 
+PUT_ASIDE = {
+    HandoffState.PREPARED: Event.CANCEL,
+    HandoffState.DELIVERED: Event.EXPIRE,
+    HandoffState.ACKNOWLEDGED: Event.COMPLETE,
+}
+
+
+def _is_as_ordered(handoff: Handoff, order: Order) -> bool:
+    """Whether a handoff that was prepared is what is asked for now."""
+    delivery = handoff.delivery
+    return (
+        delivery is not None
+        and order.budget is None
+        and (order.preserve is None or planning.tier_of(order.preserve) is handoff.tier)
+        and (order.way is None or order.way is delivery.way)
+        and (not order.reason or order.reason == delivery.reason)
+        and order.arguments == delivery.arguments
+    )
+
+
 def _is_outdated(desk: Desk, session: str, handoff: Handoff) -> bool:
+    """Whether the work has gone on since, and not where this handoff took it."""
     source = planning.source_of(desk, planning.work_here(desk, session))
-    return source.id != handoff.transcript or (source.updated_at or "") > handoff.created_at
+    if handoff.state is HandoffState.PREPARED and source.id != handoff.transcript:
+        return True
+    is_there = handoff.delivery is not None and source.id == handoff.delivery.transcript
+    return not is_there and (source.updated_at or "") > max(handoff.created_at, handoff.updated_at)
 
 
 # Prepare
@@ -155,6 +180,8 @@ def prepare(desk: Desk, plan: Plan) -> Handoff:
             cost_usd=plan.cost_usd,
             redacted=plan.redacted,
             arguments=plan.order.arguments,
+            keeper=records.keeper_for(desk, plan.agent.name),
+            reason=plan.order.reason,
         ),
     )
     event = events.begin(handoff, plan.trigger, plan.made.receipt)
@@ -228,7 +255,7 @@ def execute(
     elif trip.is_running():
         tell(f"{trip.title} is still at it.")
         trip.wait()
-    elif handoff.state is HandoffState.DELIVERED and not trip.look().is_there:
+    elif handoff.state is HandoffState.DELIVERED and not trip.look().has_handoff:
         tell(f"{trip.title} was started before and never got it: once more.")
         trip.deliver(prove)
     else:
@@ -259,10 +286,17 @@ def validate(desk: Desk, id: str) -> Report:
         return Report(handoff, found, proof, False, "nothing of it is in the target's records any more")
     if not found.is_whole:
         return Report(handoff, found, proof, False, "what the target holds is not what was sent")
+    if not found.is_there:
+        why = f"of {found.due} turns of the conversation the target holds {found.carried}"
+        return Report(handoff, found, proof, False, why)
     if found.is_in_file:
         return Report(handoff, found, proof, False, "the target was told where to read it, and may not have")
-    if proof and proof.report.score < 1 and not proof.missing:
-        return Report(handoff, found, proof, False, "the target could not answer all that it was asked")
+    if proof and not proof.report.is_proved:
+        wrong = len(proof.report.results) - proof.report.right
+        why = f"a copy of the target could not answer {wrong} of {len(proof.report.results)} questions"
+        return Report(
+            handoff, found, proof, False, f"{why}; what it did not know was said again, and not asked again"
+        )
     if handoff.state is HandoffState.COMPLETED:
         told = outcomes.of(desk, handoff, found, proof.report if proof else None)
         handoff = records.finish(desk, handoff, Event.VALIDATE, told)

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 from collections.abc import Callable
 from pathlib import Path
 
+import msgspec
 from msgspec import Struct
 
-from segue import agents, budget, carry, drift, places, prices, redact, tokens
+from segue import agents, budget, carry, drift, places, prices, prompt, redact, tokens
 from segue.agents import belongings
 from segue.conversation import Conversation
 from segue.delivery import Mode, Way
-from segue.errors import AtLimit, NotFound, NotInstalled, Refused
+from segue.errors import AtLimit, BadInput, NotFound, NotInstalled, Refused
 from segue.model import (
     Agent,
     Fact,
@@ -32,7 +34,6 @@ from segue.model import (
 from segue.ops import (
     briefs,
     consent,
-    found,
     limits,
     models,
     records,
@@ -163,11 +164,16 @@ def source_of(desk: Desk, work: Work) -> Transcript:
     )
 
 
+def tier_of(preserve: Preserve) -> Tier:
+    if preserve is Preserve.COMPLETE:
+        return Tier.FULL
+    return Tier.MINIMAL if preserve is Preserve.MINIMAL else Tier.SELECTIVE
+
+
 def folder_of(desk: Desk, transcript: Transcript) -> str:
-    """Where an agent is to work: where it was worked so far, as long as that is in this project."""
+    """Where an agent is to work: where it was worked so far, if that is still there."""
     folder = transcript.project
-    is_here = folder and found.work_folder(folder) == found.work_folder(places.as_text(desk.project))
-    return folder if is_here and Path(folder).is_dir() else places.as_text(desk.project)
+    return folder if folder and Path(folder).is_dir() else places.as_text(desk.project)
 
 
 def is_taken(handoff: Handoff) -> bool:
@@ -197,16 +203,14 @@ def plan(desk: Desk, order: Order) -> Plan:
         check(address.model, desk.env)
     if not order.anyway:
         refuse_at_limit(desk, agent, address.model)
-    preserve = order.preserve or desk.settings.handoff_preserve
-    tier = Tier.MINIMAL if preserve is Preserve.MINIMAL else Tier.SELECTIVE
-    tier = Tier.FULL if preserve is Preserve.COMPLETE else tier
+    tier = tier_of(order.preserve or desk.settings.handoff_preserve)
     known = briefs.open_known(desk, source.id)
     window = window_of(desk, agent, address.model)
     way, why = way_for(order, source, agent, tier, window)
     if way is Way.NATIVE and (unknown := versions.why_unknown(desk, agent, program)):
         way, why = Way.PROMPT, unknown
     earlier = facts_before(desk, work, source)
-    made = briefs.of_known(desk, known, wish_for(way, tier, agent, order.budget), earlier=earlier)
+    made = made_for(desk, known, wish_for(way, tier, agent, order.budget), order.budget, window, earlier)
     counter = tokens.remembering(tokens.estimated(agent.vendor))
     # A copy that is asked has nothing to resume: it is given the conversation.
     is_carried = way is Way.NATIVE or (way is Way.RESUME and order.prove)
@@ -215,7 +219,9 @@ def plan(desk: Desk, order: Order) -> Plan:
     )
     above = sum(carry.weight(turn, counter) for turn in conversation.turns)
     count = made.brief.tokens + ((source.context_tokens or 0) if way is Way.RESUME else above)
-    files, lost = travelling(desk, source.agent, agent)
+    folder = folder_of(desk, source)
+    files, lost = travelling(desk, source.agent, agent, Path(folder))
+    count += sum(counter.count(text) for _, text in files)
     vendor = consent.vendor_of(desk, str(address))
     return Plan(
         order=order,
@@ -236,13 +242,26 @@ def plan(desk: Desk, order: Order) -> Plan:
         redacted=made.receipt.redacted + hidden,
         not_passed=(*made.brief.not_passed, *lost, *_left_behind(way, dropped)),
         instructions=files,
-        find_drift=lambda: drift_of(desk, known.facts(), source),
+        find_drift=lambda: drift_of(desk, known.facts(), source, Path(folder)),
         vendor=vendor,
-        is_allowed=consent.is_given(desk, vendor, consent.vendor_of(desk, source.agent)),
+        is_allowed=consent.is_given(desk, folder, vendor, consent.vendor_before(source)),
         trigger=trigger_for(desk, work, order),
-        folder=folder_of(desk, source),
+        folder=folder,
         resumes=source.id if way is Way.RESUME else "",
     )
+
+
+def made_for(
+    desk: Desk, known: Warm, wish: Wish, asked: int | None, window: int, earlier: tuple[Fact, ...]
+) -> Made:
+    """The brief. Where the person named no budget, it is as long as what must not be lost."""
+    budgets = [wish.budget] if asked or wish.budget is None else [wish.budget, window // 8, window // 2]
+    for budget_ in budgets[:-1]:
+        with contextlib.suppress(BadInput):
+            return briefs.of_known(
+                desk, known, msgspec.structs.replace(wish, budget=budget_), earlier=earlier
+            )
+    return briefs.of_known(desk, known, msgspec.structs.replace(wish, budget=budgets[-1]), earlier=earlier)
 
 
 def facts_before(desk: Desk, work: Work, source: Transcript) -> tuple[Fact, ...]:
@@ -341,7 +360,8 @@ def carried(
 
     whole = tier is Tier.FULL
     turns, dropped = carry.fit(known.tail.turns(), room, counter, whole_results=whole, clean=clean)
-    return Conversation(turns=turns, title=source.title, branch=source.branch), dropped, len(placeholders)
+    title, branch = clean(source.title), clean(source.branch)
+    return Conversation(turns=turns, title=title, branch=branch), dropped, len(placeholders)
 
 
 def _left_behind(way: Way, dropped: int) -> tuple[str, ...]:
@@ -350,23 +370,31 @@ def _left_behind(way: Way, dropped: int) -> tuple[str, ...]:
     return (f"{dropped} earlier turns of the conversation, which did not fit",) if dropped else ()
 
 
-def travelling(desk: Desk, source: str, agent: Agent) -> tuple[tuple[tuple[str, str], ...], tuple[str, ...]]:
+def travelling(
+    desk: Desk, source: str, agent: Agent, folder: Path
+) -> tuple[tuple[tuple[str, str], ...], tuple[str, ...]]:
     """Instruction files that the target does not load by itself, without secrets, and what cannot travel."""
     if source == agent.name:
         return (), ()
-    files, lost = belongings.travelling(source, agent.name, desk.env, desk.project)
-    texts = ((places.as_text(path), belongings.content(path)) for path in files)
-    return tuple((_shown(desk, path), redaction.redact(desk, text).text) for path, text in texts), lost
+    project = places.find_project(folder)
+    files, lost = belongings.travelling(source, agent.name, desk.env, project)
+    found_texts, cut = [], []
+    for path in files:
+        name, text = _shown(project, places.as_text(path)), belongings.content(path)
+        if len(text) > prompt.LARGEST_FILE:
+            cut.append(f"what comes after the first {prompt.LARGEST_FILE:,} characters of {name}")
+        found_texts.append((name, redaction.redact(desk, text[: prompt.LARGEST_FILE]).text))
+    return tuple(found_texts), (*lost, *cut)
 
 
-def _shown(desk: Desk, path: str) -> str:
-    root = places.as_text(desk.project) + "/"
+def _shown(project: Path, path: str) -> str:
+    root = places.as_text(project) + "/"
     return path.removeprefix(root) if path.startswith(root) else f"~/{Path(path).name}"
 
 
-def drift_of(desk: Desk, facts: tuple[Fact, ...], source: Transcript | None) -> tuple[str, ...]:
+def drift_of(desk: Desk, facts: tuple[Fact, ...], source: Transcript | None, folder: Path) -> tuple[str, ...]:
     """How the folder differs from what the facts say."""
-    now = worktree.look(desk.project, facts, desk.env)
+    now = worktree.look(places.find_project(folder), facts, desk.env)
     lines = [str(one) for one in drift.compare(facts, now, source.updated_at if source else None)]
     return tuple(redaction.redact(desk, "\n".join(lines)).text.split("\n")) if lines else ()
 

@@ -91,24 +91,25 @@ def _answer(desk: Desk, asked: Asked, text: str, logs: Path) -> str:
         id="" if resume else delivering.new_id(name, f"{handoff.id} asked {unique}"),
         is_question=True,
     )
-    since = time.time_ns()
-    ended = children.run(
-        agents.starter(name).command(start, desk.env),
-        mode=Mode.HEADLESS,
-        folder=project,
-        env={**desk.env, "SEGUE_HANDOFF": handoff.id},
-        logs=logs,
-        look=lambda: None,
-    )
     sought = Sought(
         agent=records.keeper_of(desk, handoff),
         handoff=handoff.id,
         project=project,
-        since=since,
+        since=time.time_ns(),
         text=start.prompt,
     )
-    found = arrival.look(sought, desk.env, asked.conversation)
-    _throw_away(desk, handoff, found, program, logs)
+    try:
+        ended = children.run(
+            agents.starter(name).command(start, desk.env),
+            mode=Mode.HEADLESS,
+            folder=project,
+            env={**desk.env, "SEGUE_HANDOFF": handoff.id},
+            logs=logs,
+            look=lambda: None,
+        )
+        found = arrival.look(sought, desk.env, asked.conversation)
+    finally:
+        _throw_away(desk, handoff, arrival.look(sought, desk.env), program, logs)
     if not found.reply:
         said = ended.said.rpartition("\n")[2][:300]
         raise AgentFailed(agent=agent.title, what=f"it gave no answer (exit code {ended.exit_code}: {said})")

@@ -56,8 +56,14 @@ def title_of(address: str) -> str:
 
 def keeper_of(desk: Desk, handoff: Handoff) -> str:
     """The agent in whose format the target keeps its transcript."""
-    named = agents.offers(agent_of(handoff.target), "keeps_transcripts_as")
-    return str(named(desk.env)) if named else agent_of(handoff.target)
+    if handoff.delivery and handoff.delivery.keeper:
+        return handoff.delivery.keeper
+    return keeper_for(desk, agent_of(handoff.target))
+
+
+def keeper_for(desk: Desk, agent: str) -> str:
+    named = agents.offers(agent, "keeps_transcripts_as")
+    return str(named(desk.env)) if named else agent
 
 
 # Changing

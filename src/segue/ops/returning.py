@@ -6,18 +6,21 @@ listed as said, until it is checked.
 
 from __future__ import annotations
 
-from segue import agents, briefs
+import contextlib
+from pathlib import Path
+
+from segue import agents, briefs, clock
 from segue.conversation import Conversation
 from segue.delivery import Way
-from segue.errors import NotFound, Refused
+from segue.errors import AgentError, BadInput, NotFound, Refused
 from segue.facts.tracker import derive
-from segue.model import Ending, Handoff, Source, Tier, Transcript
+from segue.model import Ending, Entry, Fact, Handoff, Source, Tier, Transcript
 from segue.ops import arrival, planning, records, redaction, refresh, transcripts
 from segue.ops import briefs as making
-from segue.ops.briefs import Secrets, Wish
+from segue.ops.briefs import Made, Secrets, Wish
 from segue.ops.desk import Desk
 from segue.ops.found import Work
-from segue.ops.handoffs import Handed, alone, execute, prepare
+from segue.ops.handoffs import UNFINISHED, Handed, alone, execute, prepare
 from segue.ops.planning import Order, Plan
 from segue.ops.refresh import Pass
 from segue.ops.trips import May, Tell
@@ -40,11 +43,7 @@ def _unfinished(desk: Desk, work: Work) -> Handoff | None:
     """A return that was begun and did not come to its end."""
     handoffs = desk.shared.handoffs_of(work.session.id) if work.is_kept else []
     last = next(iter(handoffs), None)
-    return (
-        last
-        if last and last.returns and last.state.value in ("prepared", "delivered", "acknowledged")
-        else None
-    )
+    return last if last and last.returns and last.state in UNFINISHED else None
 
 
 def away(desk: Desk, work: Work) -> Handoff:
@@ -58,6 +57,16 @@ def away(desk: Desk, work: Work) -> Handoff:
         what="This folder's work has not been handed to another agent: there is nowhere to come back from.",
         next="segue to AGENT hands it over",
     )
+
+
+def _made(
+    facts: tuple[Fact, ...], about: briefs.About, agent: str, secrets: Secrets, budgets: tuple[int, ...]
+) -> Made:
+    """The brief, as long as what must not be lost."""
+    for budget in budgets[:-1]:
+        with contextlib.suppress(BadInput):
+            return making.of_facts(facts, about, Wish(Tier.SELECTIVE, budget, agent, in_haste=True), secrets)
+    return making.of_facts(facts, about, Wish(Tier.SELECTIVE, budgets[-1], agent, in_haste=True), secrets)
 
 
 def refuse_busy(desk: Desk, out: Handoff, where: Transcript | None) -> None:
@@ -84,17 +93,22 @@ def plan(desk: Desk, order: Order) -> Plan:
     if home is None:
         raise NotFound(noun="transcript", name=out.transcript, next="segue transcripts")
     address, agent, program = planning.target_of(desk, out.source)
-    where = transcripts.find(desk, out.delivery.transcript).transcript
+    where = None
+    with contextlib.suppress(NotFound):
+        where = transcripts.find(desk, out.delivery.transcript).transcript
     if not order.anyway:
         refuse_busy(desk, out, where)
         planning.refuse_at_limit(desk, agent, home.model)
     source = Source(agent=records.keeper_of(desk, out), path=out.delivery.path, part=out.delivery.part)
-    entries = list(arrival.since(source, out.id))
+    entries: list[Entry] = []
+    with contextlib.suppress(AgentError):  # it is gone: then only the folder tells what was done
+        entries = list(arrival.since(source, out.id))
     facts = derive(entries, Meaning(source.agent))
     secrets = Secrets(redaction.key(desk), desk.settings.redact_allow)
     title = agents.get(records.agent_of(out.target)).title
     about = briefs.About(title=work.session.title, source=f"Back from {title}: what happened since you left.")
-    made = making.of_facts(facts, about, Wish(Tier.SELECTIVE, BUDGET, agent.name, in_haste=True), secrets)
+    window = planning.window_of(desk, agent, home.model)
+    made = _made(facts, about, agent.name, secrets, (BUDGET, window // 8, window // 2))
     count = made.brief.tokens + (home.context_tokens or 0)
     return Plan(
         order=order,
@@ -115,7 +129,7 @@ def plan(desk: Desk, order: Order) -> Plan:
         redacted=made.receipt.redacted,
         not_passed=made.brief.not_passed,
         instructions=(),
-        find_drift=lambda: planning.drift_of(desk, facts, where),
+        find_drift=lambda: planning.drift_of(desk, facts, where, Path(planning.folder_of(desk, home))),
         vendor=agent.vendor,
         is_allowed=True,
         trigger=planning.trigger_for(desk, work, order),

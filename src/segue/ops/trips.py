@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import shutil
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +25,7 @@ from segue.errors import (
     SegueError,
     Stopped,
 )
+from segue.guard import Held
 from segue.lifecycle import Event
 from segue.model import Ending, Handoff, HandoffState
 from segue.ops import (
@@ -37,6 +38,7 @@ from segue.ops import (
     planning,
     proving,
     records,
+    redaction,
     sessions,
 )
 from segue.ops.arrival import Arrival, Sought
@@ -60,7 +62,6 @@ class Trip:
         self.agent = agents.get(records.agent_of(handoff.target))
         self.title = self.agent.title
         self.starter = agents.starter(self.agent.name)
-        self.program = planning.target_of(desk, handoff.target)[2]
         self.folder = desk.places.data / "runs" / handoff.id
         self.file = self.folder / "handoff.md"
         self.project = Path(self.delivery.project)
@@ -88,12 +89,18 @@ class Trip:
         if self.handoff.returns:
             return  # the work was there before
         vendor = consent.vendor_of(self.desk, self.handoff.target)
-        if consent.is_given(self.desk, vendor, consent.vendor_of(self.desk, self.handoff.source)):
+        if consent.is_given(self.desk, self.delivery.project, vendor, self.vendor_before()):
             return
         if not may(self.handoff):
             self.step(Event.CANCEL)
             raise NoConsent(vendor=vendor, target=self.handoff.target)
-        consent.give(self.desk, vendor)
+        consent.give(self.desk, self.delivery.project, vendor)
+
+    def vendor_before(self) -> str:
+        """Who has the work already; nobody that is known, where the transcript is gone."""
+        known = (entry.transcript for entry in self.desk.index.transcripts().values())
+        source = next((one for one in known if one and one.id == self.handoff.transcript), None)
+        return consent.vendor_before(source) if source else ""
 
     def deliver(self, prove: bool) -> None:
         """Put everything in place, and start the target."""
@@ -121,17 +128,28 @@ class Trip:
             self.proof = proving.prove(self.desk, asked, self.folder, self.tell)
             self.handoff = records.keep_proof(self.desk, self.handoff, self.proof)
             extra = msgspec.structs.replace(extra, missing=self.proof.missing)
-        return prompt.compose(self.handoff.id, brief, extra)
+        text = prompt.compose(self.handoff.id, brief, extra)
+        redaction.assure_clean(text, self.desk.settings.redact_allow)
+        return text
 
     def claim(self) -> None:
         """Take the worktree, from the handoff before if that is of the same session."""
         held = leases.holder(self.desk, self.project)
         if held is not None and held.handoff != self.handoff.id:
+            self.refuse_busy(held)
             with contextlib.suppress(NotFound):
                 if records.get(self.desk, held.handoff).session == self.handoff.session:
                     leases.give_back(self.desk, self.project, held.handoff)
         if not self.handoff.returns:
             leases.take(self.desk, self.project, self.handoff, self.title)
+
+    def refuse_busy(self, held: Held) -> None:
+        """What is still at work keeps the worktree."""
+        if children.is_running(self.desk.places.data / "runs" / held.handoff):
+            raise Refused(
+                what=f"{held.holder} is still at work in {held.root} (handoff {held.handoff}).",
+                next="let it end, or end it; then run this command again",
+            )
 
     def let_go(self) -> None:
         leases.give_back(self.desk, self.project, self.handoff.id)
@@ -189,7 +207,7 @@ class Trip:
 
     def start(self, text: str, resume: str) -> None:
         start = Start(
-            program=self.program,
+            program=planning.target_of(self.desk, self.handoff.target)[2],
             project=self.project,
             mode=self.delivery.mode,
             prompt=text,
@@ -221,6 +239,7 @@ class Trip:
 
     def go_on(self) -> None:
         """The target has it, and is not running: open it again, or let it finish."""
+        self.claim()
         found = self.look()
         self.acknowledge(found)
         if self.delivery.mode is Mode.HEADLESS:
@@ -291,21 +310,39 @@ class Trip:
 
     def conclude(self) -> Arrival:
         found = self.look()
-        if not found.is_there:
+        if not found.is_there and not self.delivery.has_arrived:
             self.fail()
-            raise NotArrived(
-                agent=self.title, what=self.last_words(), target=self.handoff.target, handoff=self.handoff.id
-            )
+            what = self.why_not(found)
+            raise NotArrived(agent=self.title, what=what, again=self.again, handoff=self.handoff.id)
         self.acknowledge(found)
         is_done = self.delivery.mode is Mode.OPEN or (found.ending is Ending.ENDED and bool(found.reply))
         if not is_done:
-            raise Stopped(agent=self.title, what=self.how_it_stopped(found), target=self.handoff.target)
-        self.handoff = records.package(self.desk, self.handoff)
+            raise Stopped(agent=self.title, what=self.how_it_stopped(found), again=self.again)
+        with self.told("the context was not packed"):
+            self.handoff = records.package(self.desk, self.handoff)
         told = outcomes.of(self.desk, self.handoff, found, self.proof.report if self.proof else None)
         self.handoff = records.finish(self.desk, self.handoff, Event.COMPLETE, told)
         if not self.file.exists():  # the target may read it again
             shutil.rmtree(self.folder, ignore_errors=True)
         return found
+
+    @property
+    def again(self) -> str:
+        """The command that tries once more."""
+        return "segue back" if self.handoff.returns else f"segue to {self.handoff.target}"
+
+    @contextlib.contextmanager
+    def told(self, what: str) -> Iterator[None]:
+        """Something beside the handoff itself: where it fails, that is told, and no more."""
+        try:
+            yield
+        except SegueError as error:
+            self.tell(f"note: {what}: {error}")
+
+    def why_not(self, found: Arrival) -> str:
+        if found.is_whole and found.carried < found.due:
+            return f"of {found.due} turns of the conversation its transcript holds {found.carried}"
+        return self.last_words()
 
     def how_it_stopped(self, found: Arrival) -> str:
         if found.ending is Ending.LIMIT:
