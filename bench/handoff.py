@@ -28,6 +28,7 @@ from pathlib import Path
 
 from bench._tree import scratch, unpacked
 from bench.readers import grow, seed_in
+from segue import agents
 
 BAR = 0.300
 WARM_UPS = 2
@@ -35,7 +36,7 @@ PATIENCE = 60.0
 SEGUE = str(Path(sys.executable).with_name("segue"))
 COMMAND = ("to", "codex", "--headless", "--yes")
 STAND_IN = """#!/bin/sh
-[ "$1" = --version ] && echo codex-cli 0.0.0 && exit
+[ "$1" = --version ] && echo codex-cli {version} && exit
 read -r used waited rest < /proc/$PPID/schedstat
 echo "$used" > '{pipe}'
 """
@@ -53,7 +54,7 @@ class Home:
         self.project.mkdir()
         os.mkfifo(self.pipe)
         stand_in = root / "bin" / "codex"
-        stand_in.write_text(STAND_IN.format(pipe=self.pipe))
+        stand_in.write_text(STAND_IN.format(pipe=self.pipe, version=agents.get("codex").tested))
         stand_in.chmod(0o755)
         self.env = {"HOME": str(root), "PATH": f"{root / 'bin'}:{os.environ.get('PATH', os.defpath)}"}
         for command in (["init", "-q"], ["commit", "-q", "--allow-empty", "-m", "Begin"]):
@@ -165,11 +166,11 @@ def measure(home: Home, runs: int) -> dict[str, list[float]]:
 
 
 def check_states(home: Home, runs: int) -> None:
-    """Each run was a handoff of its own, that has failed."""
-    listed = home.segue("handoff", "list", "--json").communicate()[0]
-    states = [one["state"] for one in json.loads(listed)]
-    if states != ["failed"] * (runs + WARM_UPS):
-        raise SystemExit(f"bench: {runs + WARM_UPS} handoffs should have failed, but: {states}")
+    """Each run was a handoff of its own, which went natively and has failed."""
+    listed = json.loads(home.segue("handoff", "list", "--json").communicate()[0])
+    found = [(one["state"], one["delivery"]["way"]) for one in listed]
+    if found != [("failed", "native")] * (runs + WARM_UPS):
+        raise SystemExit(f"bench: {runs + WARM_UPS} native handoffs should have failed, but: {found}")
 
 
 def profile(home: Home) -> None:

@@ -850,3 +850,10 @@ def test_a_text_is_shortened_at_its_words(text: str, more: int) -> None:
     short = fitting.shortened(text + " x" * more * 40)
     assert len(short) <= max(LONGEST_RESULT, 0)
     assert fitting.shortened(short) == short
+
+
+def test_a_secret_in_the_name_of_a_tool_does_not_travel() -> None:
+    use = ToolUse(id="1", tool="mcp__s3cret__read", arguments={}, result="x")
+    turns = (Turn(speaker=Speaker.PERSON, text="Go"), Turn(speaker=Speaker.AGENT, uses=(use,)))
+    (_, agent) = carry.cleaned(turns, lambda text: text.replace("s3cret", "[secret]"))
+    assert agent.uses[0].tool == "mcp___secret___read"

@@ -435,3 +435,16 @@ def test_a_log_that_cannot_be_written_is_no_failure(tmp_path: Path) -> None:
     (tmp_path / guard.LOG).mkdir()
     guard.note_failure(tmp_path, ValueError("odd"), clock.now())
     assert guard.failures(tmp_path) == []
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "git diff HEAD --outpu\\\nt=new",
+        "cat <<A\\\nF\nx\nAF\nrm README.md",
+        "git grep --open='sh -c x' y",
+        "git log --textcon x",
+    ],
+)
+def test_a_command_that_hides_what_it_does_is_not_taken_for_looking(command: str) -> None:
+    assert not only_looks(command)

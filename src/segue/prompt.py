@@ -14,6 +14,7 @@ from segue import briefs, fence
 from segue.model import Brief, Section
 
 ABOVE = "The conversation so far is above, as the agent before you kept it."
+LOADED = "A file with instructions for this project, which the agent before you had loaded and you have not:"
 MISSED = "Note well: a copy of you that was given all of this did not know the following."
 CLOSING = "Say in a sentence or two where the work stands, then go on with the next step. Do not do again what is done."
 LARGEST_FILE = 40_000
@@ -55,8 +56,8 @@ def compose(id: str, brief: Brief, extra: Extra, *, closing: str = CLOSING) -> s
         lines = [f"- {_item(line)}" for line in extra.drift]
         parts.append("The folder has changed since:\n" + fence.fenced(lines, brief.nonce))
     for name, content in extra.instructions:
-        told = f"{fence.one_line(name, 120)}, which the agent before you had loaded and you have not:"
-        parts.append(f"{told}\n" + fence.fenced(_item(content[:LARGEST_FILE]).split("\n"), brief.nonce))
+        lines = [f"{fence.one_line(name, 120)}:", *_item(content[:LARGEST_FILE]).split("\n")]
+        parts.append(f"{LOADED}\n" + fence.fenced(lines, brief.nonce))
     return "\n\n".join([*parts, closing]) + "\n"
 
 

@@ -221,7 +221,9 @@ def locate(agent: Agent, env: Mapping[str, str]) -> Installed:
     """Whether an agent is on this machine. Quick: starts nothing."""
     import shutil  # lazy: totals are told without it
 
-    return Installed(agent, shutil.which(agent.program, path=env.get("PATH", "")))
+    # A folder that is named from where one stands could be anybody's.
+    path = os.pathsep.join(part for part in env.get("PATH", "").split(os.pathsep) if part.startswith("/"))
+    return Installed(agent, shutil.which(agent.program, path=path))
 
 
 def seems_installed(name: str, env: Mapping[str, str]) -> bool:

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 import msgspec
 
 from segue import fence
+from segue.carry.pieces import fit_name
 from segue.carry.turning import arguments_of, changed
 from segue.conversation import Turn
 
@@ -37,6 +38,7 @@ def cleaned(turns: Sequence[Turn], clean: Callable[[str], str]) -> tuple[Turn, .
 def _texts(turn: Turn) -> Iterator[str]:
     yield turn.text
     for use in turn.uses:
+        yield use.tool
         yield _as_json(use.arguments)
         yield use.result
 
@@ -52,7 +54,9 @@ def _with_texts(turn: Turn, texts: Iterator[str]) -> Turn:
     text = next(texts)
     uses = []
     for use in turn.uses:
-        arguments, result = next(texts), next(texts)
+        tool, arguments, result = next(texts), next(texts), next(texts)
+        if tool != use.tool:
+            use = msgspec.structs.replace(use, tool=fit_name(tool, "tool"))
         if arguments != msgspec.json.encode(use.arguments).decode():
             use = msgspec.structs.replace(use, arguments=arguments_of(arguments))
         uses.append(use if result == use.result else msgspec.structs.replace(use, result=result))

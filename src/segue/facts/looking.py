@@ -60,7 +60,7 @@ QUOTED = re.compile(
 
 def only_looks(command: str) -> bool:
     """Whether nothing but reading can come of a command. What is too long to be seen as a whole may do anything."""
-    if len(command) > LONGEST or INNER.search(command):
+    if len(command) > LONGEST or "\\\n" in command or INNER.search(command):
         return False
     if '$"' in command and any(found["locale"] for found in QUOTED.finditer(command)):
         return False

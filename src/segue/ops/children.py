@@ -28,6 +28,7 @@ ERRAND_SECONDS = 120.0
 GRACE_SECONDS = 5.0
 TAIL = 4000
 PID = "pid"
+LARGEST_LOG = 1 << 20
 TERMINAL = 0
 PLAIN = (
     b"\x1b[<9u\x1b[?1049l\x1b[<9u\x1b[>4m\x1b>"
@@ -73,7 +74,17 @@ def run(
         except BaseException:
             _end(child, mode)
             raise
-    return Ended(child.returncode, _tail(logs) if mode is Mode.HEADLESS else "", is_given_up)
+    said = _tail(logs) if mode is Mode.HEADLESS else ""
+    _cut(logs)
+    return Ended(child.returncode, said, is_given_up)
+
+
+def _cut(logs: Path) -> None:
+    """Of what a program printed, the beginning is enough to look at afterwards."""
+    for name in OUTPUTS:
+        with contextlib.suppress(OSError):
+            if (logs / name).stat().st_size > LARGEST_LOG:
+                os.truncate(logs / name, LARGEST_LOG)
 
 
 def _wait(

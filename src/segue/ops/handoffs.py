@@ -24,7 +24,7 @@ from segue.delivery import Delivery, Mode, Way
 from segue.errors import NotFound, Refused, Underway
 from segue.lifecycle import Event
 from segue.model import Handoff, HandoffState, Package
-from segue.ops import events, leases, outcomes, planning, proving, records, sessions
+from segue.ops import events, leases, outcomes, planning, proving, records, redaction, sessions
 from segue.ops.arrival import Arrival
 from segue.ops.consent import vendor_of as vendor_of
 from segue.ops.desk import Desk
@@ -153,7 +153,7 @@ def prepare(desk: Desk, plan: Plan) -> Handoff:
         target=str(plan.target),
         tier=plan.tier,
         state=HandoffState.PREPARED,
-        reason=plan.trigger.reasoning,
+        reason=redaction.redact(desk, plan.trigger.reasoning).text,
         package=Package(
             context=None,
             size=0,
@@ -181,10 +181,11 @@ def prepare(desk: Desk, plan: Plan) -> Handoff:
             redacted=plan.redacted,
             arguments=plan.order.arguments,
             keeper=records.keeper_for(desk, plan.agent.name),
-            reason=plan.order.reason,
+            reason=redaction.redact(desk, plan.order.reason).text,
         ),
     )
-    event = events.begin(handoff, plan.trigger, plan.made.receipt)
+    trigger = msgspec.structs.replace(plan.trigger, reasoning=handoff.reason)
+    event = events.begin(handoff, trigger, plan.made.receipt)
     handoff = msgspec.structs.replace(handoff, event=event)
     return desk.shared.record(HANDOFF, "handoff.prepared", id, lambda _present: handoff, keeps=kept).kept()
 

@@ -13,7 +13,7 @@ from segue import lifecycle, store
 from segue.errors import NotFound, NothingToUndo, Refused, UndoConflict
 from segue.lifecycle import Event
 from segue.model import Handoff, Operation
-from segue.ops import leases
+from segue.ops import children, leases
 from segue.ops.desk import Desk
 from segue.store.chain import Flaw
 from segue.store.shared import LIMIT as LIMIT
@@ -68,6 +68,11 @@ def undo(desk: Desk, id: str | None = None) -> Undone:
     target = show(desk, id) if id is not None else _last_of(desk)
     noun = _noun_of(target)
     subject = target.subject.partition(":")[2]
+    if noun is store.HANDOFF and children.is_running(desk.places.data / "runs" / subject):
+        raise Refused(
+            what=f"The agent that handoff {subject} went to is still at work.",
+            next="let it end, or end it; then segue undo",
+        )
 
     last = desk.shared.last_on(target.subject)
 

@@ -383,6 +383,7 @@ def travelling(
         name, text = _shown(project, places.as_text(path)), belongings.content(path)
         if len(text) > prompt.LARGEST_FILE:
             cut.append(f"what comes after the first {prompt.LARGEST_FILE:,} characters of {name}")
+        name = redaction.redact(desk, name).text
         found_texts.append((name, redaction.redact(desk, text[: prompt.LARGEST_FILE]).text))
     return tuple(found_texts), (*lost, *cut)
 

@@ -354,7 +354,7 @@ class Trip:
             return "it left no record of it"
         if self.ended.is_given_up:
             return "it showed no sign of life and was given up"
-        said = self.ended.said.rpartition("\n")[2][:300]
+        said = redaction.redact(self.desk, self.ended.said.rpartition("\n")[2][:300]).text
         return f"exit code {self.ended.exit_code}" + (f": {said}" if said else "")
 
     def fail(self) -> None:
