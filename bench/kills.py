@@ -10,6 +10,7 @@ there, and doing it again under the same idempotency key must leave exactly one 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
 import random
 import shutil
@@ -54,7 +55,10 @@ def close_and_undo(desk: Desk, key: str) -> None:
 
 
 def hand_over(desk: Desk, key: str) -> None:
-    demos.play(desk, Path(tempfile.mkdtemp(prefix="project-", dir=desk.places.data.parent)) / "p")
+    folder = Path(tempfile.mkdtemp(prefix="project-", dir=desk.places.data.parent)) / "p"
+    own = open_desk(env={**desk.env, "SEGUE_DEMO": "1"}, cwd=folder)
+    with contextlib.closing(own):
+        demos.play(own, folder)
     sessions.create(desk, "kept", key=key)
 
 

@@ -37,6 +37,12 @@ def worked(cli: CommandLine) -> CommandLine:
     return cli
 
 
+def received(cli: CommandLine) -> str:
+    """What the target last got, as it wrote it down."""
+    found = sorted(cli.cwd.glob("received*.demo.jsonl"), key=lambda path: path.stat().st_mtime_ns)
+    return found[-1].read_text()
+
+
 def steady(screen: str) -> str:
     """Sizes depend on the folder's name and on a key that is made anew."""
     return re.sub(r"\b\d[\d,.]*(?= tokens| B\b| kB|, \d turns)|(?<=brief )\d+", "N", screen)
@@ -68,7 +74,7 @@ def test_a_handoff_from_end_to_end(worked: CommandLine) -> None:
 I have the handoff, and go on with the next step.
 
 ✓ Demonstration agent has the work (handoff h-000000000001).
-  Read back from its transcript received: the brief, word for word.
+  Read back from its transcript received-4866a9f12758: the brief, word for word.
   segue show h-000000000001 tells what was passed · segue back returns to Claude Code
 """)
     (handoff,) = json.loads(worked("handoff", "list", "--json").out)
@@ -82,7 +88,7 @@ Why         a person asked for it: to go on in demo
 When        2026-11-16 09:30:06Z, last changed 2026-11-16 09:30:21Z
 How         prompt, headless (asked for); started 1 time
 Sent        N tokens (estimate of o200k + 8 % (none)), 0 turns
-Arrived     transcript received
+Arrived     transcript received-4866a9f12758
 Package     N B
 Kept        100% of what was attempted
 Not passed  the conversation itself (kept in the package)
@@ -114,8 +120,8 @@ def test_the_forms_of_the_founding_documents(worked: CommandLine) -> None:
 
 def test_no_secret_is_in_what_was_said(worked: CommandLine) -> None:
     assert worked(*DEMO).code == 0
-    received = (worked.cwd / "received.demo.jsonl").read_text()
-    assert SECRET not in received and "[secret:" in received
+    text = received(worked)
+    assert SECRET not in text and "[secret:" in text
 
 
 def test_work_is_not_handed_to_where_it_is(worked: CommandLine) -> None:
@@ -172,9 +178,7 @@ def test_a_vendor_is_asked_for_once_in_each_project(
 ) -> None:
     monkeypatch.setattr("segue.agents.demo.vendor_of", lambda _model, _env: "elsewhere", raising=False)
     refused = worked(*DEMO)
-    assert (
-        refused.code == 5 and "elsewhere" in refused.err and not (worked.cwd / "received.demo.jsonl").exists()
-    )
+    assert refused.code == 5 and "elsewhere" in refused.err and not list(worked.cwd.glob("received*"))
     assert [one["state"] for one in json.loads(worked("handoff", "list", "--json").out)] == ["cancelled"]
     assert worked("--set", "vendors.allowed=elsewhere", *DEMO).code == 0
     worked("undo")
@@ -211,14 +215,13 @@ def test_what_was_prepared_before_the_work_went_on_is_put_aside(worked: CommandL
     assert worked(*DEMO).code == 0
     states = [one["state"] for one in json.loads(worked("handoff", "list", "--json").out)]
     assert sorted(states) == ["cancelled", "completed"]
-    assert "canary-later" in (worked.cwd / "received.demo.jsonl").read_text()
+    assert "canary-later" in received(worked)
 
 
 def test_instruction_files_that_the_target_does_not_load_travel_along(worked: CommandLine) -> None:
     (worked.cwd / "CLAUDE.md").write_text("Always run make lint.\n")
     assert worked(*DEMO).code == 0
-    received: list[Path] = list(worked.cwd.glob("received*"))
-    assert "Always run make lint." in received[0].read_text()
+    assert "Always run make lint." in received(worked)
 
 
 def add(cli: CommandLine, text: str) -> None:
@@ -256,7 +259,7 @@ def test_work_that_went_on_since_is_handed_over_though_a_handoff_was_never_finis
     done = worked(*DEMO)
     assert done.code == 0, done
     assert sorted(states(worked)) == ["completed", "completed"]
-    assert "canary-since" in (worked.cwd / "received.demo.jsonl").read_text()
+    assert "canary-since" in received(worked)
 
 
 def test_a_handoff_that_was_prepared_to_go_in_another_way_is_not_taken_for_this_one(
@@ -301,13 +304,13 @@ def test_a_brief_is_as_long_as_what_must_not_be_lost(worked: CommandLine) -> Non
     add(worked, " ".join(f"Never touch file_{n}.py, whatever happens." for n in range(250)))
     done = worked(*DEMO)
     assert done.code == 0, done
-    assert "Never touch file_249.py" in (worked.cwd / "received.demo.jsonl").read_text()
+    assert "Never touch file_249.py" in received(worked)
 
 
 def test_the_reason_reaches_the_next_agent_without_its_secrets(worked: CommandLine) -> None:
     assert worked(*DEMO, "--reason", f"you are better at rounding, use {SECRET}").code == 0
-    received = (worked.cwd / "received.demo.jsonl").read_text()
-    assert "you are better at rounding" in received and SECRET not in received
+    text = received(worked)
+    assert "you are better at rounding" in text and SECRET not in text
 
 
 def test_what_is_cut_of_an_instruction_file_is_told(worked: CommandLine) -> None:
@@ -335,7 +338,7 @@ def test_what_a_copy_could_not_answer_is_not_proved(
     done = worked(*DEMO, "--prove", "--json")
     assert done.code == 0, done
     handed = json.loads(done.out)
-    assert handed["proof"]["missing"] and "Note well" in (worked.cwd / "received.demo.jsonl").read_text()
+    assert handed["proof"]["missing"] and "Note well" in received(worked)
     checked = worked("handoff", "validate", handed["handoff"]["id"])
     assert checked.code == 1 and "could not answer" in checked.out
     assert not list(worked.cwd.glob("asked*")), "the copy was thrown away"
@@ -348,7 +351,7 @@ def test_the_name_of_an_instruction_file_is_data_and_holds_no_secret(worked: Com
     escaped = name.replace(" ", "\\ ")
     (worked.cwd / "CLAUDE.md").write_text(f"See @docs/{escaped}\n")
     assert worked(*DEMO).code == 0
-    (entry, _) = map(json.loads, (worked.cwd / "received.demo.jsonl").read_text().splitlines())
+    (entry, _) = map(json.loads, received(worked).splitlines())
     assert SECRET not in entry["text"]
     outside = re.sub(r"<<<data .*?data>>>", "", entry["text"], flags=re.DOTALL)
     assert "The person adds" not in outside

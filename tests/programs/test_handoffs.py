@@ -9,7 +9,11 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import msgspec
 import pytest
+
+from segue.ops import records
+from segue.ops.desk import open_desk
 
 from . import matrix
 from .claude import SUBSCRIPTION, refusal
@@ -291,3 +295,76 @@ def test_secrets_do_not_reach_another_vendor(household: Household) -> None:
     )
     assert ran.exit_code == 0, ran.report
     assert "GITHUB_TOKEN=" in ran.requests[0].text and SECRET not in ran.requests[0].text
+
+
+def own_home(household: Household) -> dict[str, str]:
+    """Where Segue keeps its things, for a test that looks into them."""
+    return {"SEGUE_HOME": str(household.home / "segue"), "HOME": str(household.home)}
+
+
+def take_out(household: Household, project: Path, id: str, line: str) -> None:
+    """Take one line out of what a prepared handoff would say."""
+    desk = open_desk(env=own_home(household), cwd=project)
+    handoff = records.get(desk, id)
+    brief = records.brief_of(desk, handoff)
+    sections = tuple(
+        msgspec.structs.replace(section, lines=tuple(one for one in section.lines if line not in one))
+        for section in brief.sections
+    )
+    assert sections != brief.sections
+    kept = desk.shared.keep(msgspec.json.encode(msgspec.structs.replace(brief, sections=sections)))
+    records.change(
+        desk,
+        id,
+        "handoff.settled",
+        lambda known: msgspec.structs.replace(
+            known, package=msgspec.structs.replace(known.package, brief=kept.hash)
+        ),
+    )
+    desk.close()
+
+
+@pytest.mark.parametrize(
+    ("line", "kind"), [("Branch: main", "branch"), ("sum.py: created", "file"), ("cat secret.env", "command")]
+)
+def test_a_fact_that_is_taken_out_of_the_delivery_fails_exactly_its_question_and_is_said_again(
+    household: Household, line: str, kind: str
+) -> None:
+    project = household.project("p")
+    matrix.begin(household, "claude", project)
+    home = own_home(household)
+    prepared = household.segue(
+        *("handoff", "prepare", "--to", "codex", "--way", "prompt", "--json"), cwd=project, environment=home
+    )
+    id = prepared.data["id"]
+    take_out(household, project, id, line)
+    script = Script(then=from_the_message, auxiliary=from_the_message)
+    ran = household.segue(
+        *("handoff", "execute", id, "--yes", "--prove", "--json"),
+        cwd=project,
+        script=script,
+        environment=home,
+    )
+    assert ran.exit_code == 0, ran.report
+    results = ran.data["proof"]["report"]["results"]
+    assert [one["probe"]["kind"] for one in results if one["lost"]] == [kind]
+    told = ran.server.requests[-1].text
+    assert "Note well" in told and line.partition(":")[2].strip() in told.partition("Note well")[2]
+    checked = household.segue("handoff", "validate", id, cwd=project, environment=home)
+    assert checked.exit_code == 1, checked.report
+
+
+def test_what_a_person_insists_on_survives_a_chain_of_agents(household: Household) -> None:
+    project = household.project("p")
+    matrix.begin(household, "claude", project)
+    for target in ("codex", "gemini", "opencode"):
+        ran = household.segue(
+            *("to", target, "--headless", "--yes", "--way", "prompt", "--json"),
+            cwd=project,
+            script=saying(f"I am {target}."),
+        )
+        assert ran.exit_code == 0, ran.report
+        text = ran.requests[0].text
+        assert all(text.count(constraint) == 1 for constraint in CONSTRAINTS), (target, text)
+        assert "sum.py: created" in text, "what the first agent did is known to the last"
+        assert SECRET not in text

@@ -93,10 +93,10 @@ def _scratch() -> Path:
 def begin(desk: Desk, folder: Path) -> Path:
     """An agent has worked in a folder that is made for it: its session, and its transcript."""
     disk.make_private_folder(folder)
-    path = folder / "work.demo.jsonl"
-    disk.write_file(path, TRANSCRIPT.read_bytes())
     session = sessions.create(desk, "Invoices a cent off", project=folder).kept()
-    sessions.include(desk, session.id, "work")
+    path = folder / f"work-{session.id}.demo.jsonl"
+    disk.write_file(path, TRANSCRIPT.read_bytes())
+    sessions.include(desk, session.id, path.name.partition(".")[0])
     return path
 
 

@@ -6,6 +6,7 @@ of its own (`answering.py`) that is given a brief and knows nothing else.
 
 from __future__ import annotations
 
+import hashlib
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -66,8 +67,12 @@ def command(start: Start, env: Mapping[str, str]) -> Launch:
 
     answering = Path(__file__).with_name("answering.py")
     name = "asked" if start.is_question else "received"
-    transcript = start.project / PATTERN.replace("*", name)
+    transcript = start.project / PATTERN.replace("*", f"{name}-{start.id}" if start.id else name)
     return Launch(argv=(start.program, "-I", "-S", str(answering), str(transcript)), stdin=start.prompt)
+
+
+def new_id(seed: str) -> str:
+    return hashlib.sha256(seed.encode()).hexdigest()[:12]
 
 
 def discard(source: Source, program: str, env: Mapping[str, str]) -> None:
