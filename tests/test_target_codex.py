@@ -221,7 +221,7 @@ def test_what_was_spent_elsewhere_is_not_counted_again(tmp_path: Path) -> None:
 
 def test_nothing_that_codex_would_take_up_again_is_written(tmp_path: Path) -> None:
     content = written(tmp_path).read_text()
-    taken_up = ("another-vendors-model", "turn_context", "sandbox", "approval", "model_provider")
+    taken_up = ("another-vendors-model", "turn_context", "sandbox", "approval")
     assert [word for word in taken_up if word in content] == []
 
 
@@ -405,3 +405,22 @@ def test_a_file_of_another_session_is_not_taken_for_this_one(tmp_path: Path) -> 
     path.rename(renamed)
     with pytest.raises(AgentError, match="not made by Segue"):
         codex.discard(source(renamed), "", {"HOME": str(tmp_path)})
+
+
+@pytest.mark.parametrize(
+    ("config", "provider"),
+    [
+        ("", "openai"),
+        ('model_provider = "local"', "local"),
+        ('profile = "p"\nmodel_provider = "a"\n[profiles.p]\nmodel_provider = "b"', "b"),
+        ("not toml [", "openai"),
+        ("model_provider = 5", "openai"),
+    ],
+)
+def test_the_persons_own_provider_is_named(tmp_path: Path, config: str, provider: str) -> None:
+    home = tmp_path / ".codex"
+    home.mkdir()
+    (home / "config.toml").write_text(config)
+    id = codex.new_id("x")
+    written = codex.write(TALK, id, tmp_path, "codex", {"HOME": str(tmp_path)})
+    assert json.loads(written.path.read_text().splitlines()[0])["payload"]["model_provider"] == provider

@@ -83,6 +83,7 @@ class Target:
         self.id = agent.new_id("h-1")
 
     def write(self, conversation: Conversation = TALK) -> Path:
+        self.program.configure(self.sandbox.home, self.sandbox.url)
         written = agent.write(conversation, self.id, self.workspace, str(self.program.executable), self.env)
         assert written.admit == ()
         return written.path
@@ -262,8 +263,8 @@ def test_a_transcript_that_was_taken_away_is_missed_by_nothing(target: Target) -
 def test_on_a_terminal_the_person_sees_what_was_said_and_the_prompt_is_only_words(
     target: Target, prompt: str, arrives: str
 ) -> None:
-    target.write()
     target.program.model = "my-model"  # of one that it knows, Codex would ask whether a newer one is wanted
+    target.write()
     launch = target.start(mode=Mode.OPEN, prompt=prompt, arguments=("--no-daemon",))
     script = Script(then=Reply("canary-8: done."))
     with ModelServer(script, target.sandbox.listener) as server:

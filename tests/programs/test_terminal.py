@@ -145,6 +145,8 @@ def test_who_says_no_keeps_everything_at_home(household: Household) -> None:
 @pytest.mark.parametrize("target", list(KINDS))
 def test_who_says_yes_finds_the_work_in_the_next_agent(household: Household, target: str) -> None:
     project, _ = begun(household, "codex" if target == "claude" else "claude")
+    # A program that was never used before is less particular about the conversations that it goes on with.
+    household.work(target, household.project("before"), "Hello", [Reply("Hello.")])
     with typed(household, project, "to", target) as (terminal, server):
         terminal.wait_for(ASKED)
         assert server.requests == ()

@@ -75,14 +75,27 @@ def _only_answer(env: Mapping[str, str]) -> Iterator[str]:
 def _servers(env: Mapping[str, str]) -> list[str]:
     """The names of the MCP servers that the person has set up. Each is switched off by name: an empty list overrides
     nothing, and a name that is not set up is an error."""
-    import tomllib  # lazy: only questions need it
-
-    servers: dict[str, Any] = {}
-    with contextlib.suppress(AgentError, OSError, ValueError, RecursionError):
-        config = disk.read_file(_sessions(env).with_name("config.toml"), _LARGEST_CONFIG).decode()
-        servers = dict_of(tomllib.loads(config).get("mcp_servers"))
+    servers = dict_of(_config(env).get("mcp_servers"))
     is_set_up = {name for name, server in servers.items() if {"command", "url"} & set(dict_of(server))}
     return sorted(filter(_SERVER.fullmatch, is_set_up))
+
+
+def _config(env: Mapping[str, str]) -> dict[str, Any]:
+    """What the person has set; nothing where it cannot be read."""
+    import tomllib  # lazy: takes long to load
+
+    with contextlib.suppress(AgentError, OSError, ValueError, RecursionError):
+        return tomllib.loads(
+            disk.read_file(_sessions(env).with_name("config.toml"), _LARGEST_CONFIG).decode()
+        )
+    return {}
+
+
+def _provider(env: Mapping[str, str]) -> str:
+    """Who serves the person's models. The terminal program goes on with no conversation that names none."""
+    config = _config(env)
+    profile = dict_of(dict_of(config.get("profiles")).get(text_of(config.get("profile"))))
+    return text_of(profile.get("model_provider")) or text_of(config.get("model_provider")) or "openai"
 
 
 def _plain(prompt: str) -> str:
@@ -113,7 +126,7 @@ def write(
     known = _kept(sessions, id)
     path = known or sessions.joinpath(*day.split("-"), f"rollout-{day}T{time}-{id}.jsonl")
     try:
-        records = _records(conversation, id, project.resolve(), began)
+        records = _records(conversation, id, project.resolve(), began, _provider(env))
         content = b"".join(msgspec.json.encode(record) + b"\n" for record in records)
         if known is None:
             disk.write_file(path, content)
@@ -154,7 +167,9 @@ def _begins_with(path: Path, content: bytes) -> bool:
     return False
 
 
-def _records(conversation: Conversation, id: str, project: Path, began: Moment) -> Iterator[Record]:
+def _records(
+    conversation: Conversation, id: str, project: Path, began: Moment, provider: str
+) -> Iterator[Record]:
     about = {
         "id": id,
         "timestamp": began,
@@ -163,6 +178,7 @@ def _records(conversation: Conversation, id: str, project: Path, began: Moment) 
         # The version whose form this is.
         "cli_version": AGENT.tested,
         "source": "cli",
+        "model_provider": provider,
         **({"git": {"branch": conversation.branch}} if conversation.branch else {}),
     }
     yield _record("session_meta", about, began)
