@@ -74,6 +74,7 @@ ARGUMENTS = {
     ("handoff", "cancel"): ["h-1"],
     ("save",): ["--task", "mend it"],
     ("init",): ["--yes"],
+    ("handoff", "init"): ["--yes"],
 }
 
 

@@ -14,7 +14,7 @@ def test_the_first_screen(cli: CommandLine) -> None:
     assert cli("help").out == snapshot("""\
 segue            what each agent has left, and what this folder was doing
 segue to AGENT   continue this work in another agent
-segue back       return to the agent you came from; the work done meanwhile is checked first
+segue back       return to the agent you came from, with what happened meanwhile
 segue run TASK   work unattended; move on at a limit, return at the reset
 segue give WHO   hand this work, code included, to a colleague
 segue take       accept what was handed to you
@@ -39,16 +39,17 @@ Hand over
   segue back              return to the agent you came from, with what happened meanwhile
   segue handoff           step by step: prepare, execute, validate; models, settings
   segue handoff status    show every agent's limits, this folder's session, and what to do next
+  segue handoff init      set up the agents on this machine: a hook in their settings that keeps them off a worktree that another agent holds
   segue handoff prepare   package the context for another agent
   segue handoff execute   start the target with what was prepared: the one with this ID, the last one, or a new one with --to
   segue handoff validate  look at what the target holds, in its own records; exit code 1 if that proves nothing
-  segue handoff list      the handoffs that were made, the last first
-  segue handoff show      one handoff: where it stands, how it went, what it kept
+  segue handoff list      the handoffs of this folder, the last first; with --all, of every folder
+  segue handoff show      one handoff, the last one of this folder if none is named: where it stands, how it went, what it kept
   segue handoff cancel    put a handoff aside that was prepared and not started
   segue handoff models    list the models that work may be handed to, and what their names stand for
   segue handoff config    set thresholds and preferences: --opus-limit 80% --auto-switch true --preserve complete
   segue history           the last handoffs, and how they went
-  segue history show      the last handoffs: what set them off, what they kept, how content the person was
+  segue history show      the last handoffs of this folder: what set them off, what they kept, how content the person was
   segue save              save the state of this work as a JSON file
   segue load              what was saved last, or under an id
   segue list              everything that was saved
@@ -108,9 +109,14 @@ Keeping it well
   segue backup restore  make the store what it was: NAME is from the list, a file, or 'latest'
 
 Not in this version yet
-  segue run   work unattended; move on at a limit
-  segue give  hand this work to a colleague
-  segue take  accept what was handed to you
+  segue run       work unattended; move on at a limit
+  segue subagent  helpers for parts of a task
+  segue consult   ask another model a question
+  segue delegate  give a part of the work to another model
+  segue ping      a message from one model to another
+  segue chat      a session that hands itself over
+  segue give      hand this work to a colleague
+  segue take      accept what was handed to you
 
 Nearly every command takes --json; all take --help. Settings for one run: segue --set KEY=VALUE ...
 """)
@@ -419,8 +425,8 @@ error: There is no command 'nonsense'.
  next: segue help --all
 
 $ segue to sonnet
-error: There is no terminal to open the agent in.
- next: segue to AGENT --headless runs it to the end
+error: Claude Code is not installed here: there is no 'claude' on PATH.
+ next: segue doctor lists the agents that are; nothing was changed
 
 $ segue session info zz
 error: There is no session 'zz'.

@@ -36,6 +36,7 @@
     │   ├── LeaseLost
     │   ├── SecretsLeft
     │   ├── NoConsent
+    │   ├── Declined
     │   ├── AtLimit
     │   ├── Underway
     │   └── NoSuchStep
@@ -300,6 +301,12 @@ class NoConsent(Refused):
     """Nothing of this project has gone to {vendor} yet, and nobody is there to be asked."""
 
     hint = "segue to {target} --dry-run shows what would go; --yes lets it go"
+
+
+class Declined(Refused):
+    """Nothing was sent; the work stays with {agent}."""
+
+    hint = "segue to AGENT --dry-run shows what would go to another agent"
 
 
 class AtLimit(Refused):

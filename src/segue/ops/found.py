@@ -15,9 +15,10 @@ from msgspec import Struct
 
 from segue import places
 from segue.clock import Moment
-from segue.model import Relation, Session, SessionStatus, Transcript
+from segue.delivery import Way
+from segue.model import Handoff, HandoffState, Relation, Session, SessionStatus, Transcript
 from segue.ops.desk import ALPHABET, Desk
-from segue.store import SESSION
+from segue.store import HANDOFF, SESSION
 
 ID_LENGTH = 12
 
@@ -30,6 +31,8 @@ class Work(Struct, frozen=True):
     is_kept: bool
     is_current: bool = False
     """Whether it is the one of this folder."""
+    aside: frozenset[str] = frozenset()
+    """Transcripts that handoffs made and that the work is not in: it never got there, or was taken back."""
 
     @property
     def active_at(self) -> Moment:
@@ -39,7 +42,7 @@ class Work(Struct, frozen=True):
     @property
     def main(self) -> Transcript | None:
         """The transcript that was written last, sub-agents' aside."""
-        own = [t for t in self.transcripts if t.relation is not Relation.SUBAGENT]
+        own = [t for t in self.transcripts if t.relation is not Relation.SUBAGENT and t.id not in self.aside]
         return next(iter(own or self.transcripts), None)
 
 
@@ -110,8 +113,23 @@ def works(desk: Desk) -> list[Work]:
             (members[owner] if owner else rest).append(member)
         if rest:
             found.append(Work(_session(desk, id, first, rest), tuple(rest), False))
-    all_works = [Work(kept[id], _newest_first(family), True) for id, family in members.items()] + found
+    aside = _aside(desk) if kept else frozenset()
+    own = [Work(kept[id], _newest_first(family), True, aside=aside) for id, family in members.items()]
+    all_works = own + found
     return sorted(all_works, key=lambda work: (work.active_at, work.session.id), reverse=True)
+
+
+def _aside(desk: Desk) -> frozenset[str]:
+    """Transcripts of targets that the work is not with."""
+    known = [one for one in desk.shared.all(HANDOFF) if one.delivery and one.delivery.way is not Way.RESUME]
+    taken = {one.delivery.transcript for one in known if one.delivery and is_taken(one)}
+    return frozenset(one.delivery.transcript for one in known if one.delivery) - taken
+
+
+def is_taken(handoff: Handoff) -> bool:
+    """Whether its target has the work, or had it."""
+    has_arrived = handoff.delivery is not None and handoff.delivery.has_arrived
+    return has_arrived and handoff.state is not HandoffState.ROLLED_BACK
 
 
 def _newest_first(family: list[Transcript]) -> tuple[Transcript, ...]:

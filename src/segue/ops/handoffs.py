@@ -21,7 +21,7 @@ from msgspec import Struct
 
 from segue import agents, disk
 from segue.delivery import Delivery, Mode, Way
-from segue.errors import NotFound, Refused, Underway
+from segue.errors import Refused, Underway
 from segue.lifecycle import Event
 from segue.model import Handoff, HandoffState, Package
 from segue.ops import events, leases, outcomes, planning, proving, records, redaction, sessions
@@ -32,6 +32,7 @@ from segue.ops.planning import Order, Plan
 from segue.ops.records import agent_of as agent_of
 from segue.ops.records import brief_of as brief_of
 from segue.ops.records import get as get
+from segue.ops.records import last_here as last_here
 from segue.ops.records import listed as listed
 from segue.ops.records import package as package
 from segue.ops.records import receipt_of as receipt_of
@@ -125,7 +126,7 @@ def _is_as_ordered(handoff: Handoff, order: Order) -> bool:
 
 def _is_outdated(desk: Desk, session: str, handoff: Handoff) -> bool:
     """Whether the work has gone on since, and not where this handoff took it."""
-    source = planning.source_of(desk, planning.work_here(desk, session))
+    source = planning.source_of(planning.work_here(desk, session))
     if handoff.state is HandoffState.PREPARED and source.id != handoff.transcript:
         return True
     is_there = handoff.delivery is not None and source.id == handoff.delivery.transcript
@@ -138,7 +139,7 @@ def _is_outdated(desk: Desk, session: str, handoff: Handoff) -> bool:
 def prepare(desk: Desk, plan: Plan) -> Handoff:
     """Put all that is to go into the store. Nothing has left yet."""
     session = sessions.keep(desk, plan.work)
-    _complete_before(desk, session.id, plan.source.id)
+    _clear_before(desk, session.id, plan.source.id)
     id = desk.new_id("h")
     writer = agents.writer(plan.agent.name)
     transcript = writer.new_id(id) if plan.way is Way.NATIVE and writer else plan.resumes
@@ -190,11 +191,14 @@ def prepare(desk: Desk, plan: Plan) -> Handoff:
     return desk.shared.record(HANDOFF, "handoff.prepared", id, lambda _present: handoff, keeps=kept).kept()
 
 
-def _complete_before(desk: Desk, session: str, transcript: str) -> None:
-    """The handoff that brought the work to where it is handed on from now has done what it was for."""
+def _clear_before(desk: Desk, session: str, transcript: str) -> None:
+    """What was prepared before is put aside, and the handoff that brought the work to where it is now has done what it
+    was for."""
     for handoff in desk.shared.handoffs_of(session):
         is_there = handoff.delivery is not None and handoff.delivery.transcript == transcript
-        if is_there and handoff.state is HandoffState.ACKNOWLEDGED:
+        if handoff.state is HandoffState.PREPARED:
+            records.step(desk, handoff, Event.CANCEL)
+        elif is_there and handoff.state is HandoffState.ACKNOWLEDGED:
             records.step(desk, handoff, Event.COMPLETE)
 
 
@@ -230,11 +234,7 @@ def _last_prepared(desk: Desk) -> Handoff:
     found = desk.shared.handoffs_of(work.session.id) if work.is_kept else []
     handoff = next((one for one in found if one.state in UNFINISHED), None)
     if handoff is None:
-        raise NotFound(
-            noun="handoff of this folder that is prepared",
-            name=work.session.id,
-            next="segue handoff prepare --to AGENT",
-        )
+        raise Refused(what="Nothing is prepared in this folder.", next="segue handoff prepare --to AGENT")
     return handoff
 
 

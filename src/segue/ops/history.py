@@ -15,6 +15,7 @@ from segue.lifecycle import Event
 from segue.model import Handoff, Operation
 from segue.ops import children, leases
 from segue.ops.desk import Desk
+from segue.ops.sessions import INCLUDED
 from segue.store.chain import Flaw
 from segue.store.shared import LIMIT as LIMIT
 from segue.store.shared import NOUNS
@@ -124,7 +125,7 @@ def _last_of(desk: Desk) -> Operation:
         if operation.undoes:
             # What this took back is not to be taken back again; what took back an undoing does not reach here.
             taken_back.add(operation.undoes)
-        elif operation.actor == desk.actor and not _has_ended(desk, operation):
+        elif operation.kind != INCLUDED and operation.actor == desk.actor and not _has_ended(desk, operation):
             return operation
     raise NothingToUndo(where=f" among the last {LOOK_BACK} operations")
 

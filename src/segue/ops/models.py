@@ -61,6 +61,10 @@ def resolve(desk: Desk, text: str) -> Address:
             what=f"'{name}' is no name for a model.", next="segue handoff models --add NAME=AGENT:MODEL"
         )
     agent, is_named, model = address.strip().partition(":")
+    if is_named and not model.strip():
+        raise BadInput(
+            what=f"'{address.strip()}' names no model.", next=f"segue to {agent}, or {agent}:MODEL"
+        )
     if is_named:
         agents.get(agent)
     elif agent not in agents.names():

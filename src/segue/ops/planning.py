@@ -18,11 +18,8 @@ from segue.errors import AtLimit, BadInput, NotFound, NotInstalled, Refused
 from segue.model import (
     Agent,
     Fact,
-    Handoff,
-    HandoffState,
     Limit,
     Preserve,
-    Relation,
     Scope,
     SessionStatus,
     Tier,
@@ -34,6 +31,7 @@ from segue.model import (
 from segue.ops import (
     briefs,
     consent,
+    found,
     limits,
     models,
     records,
@@ -145,22 +143,13 @@ def work_here(desk: Desk, id: str | None) -> Work:
     return work
 
 
-def source_of(desk: Desk, work: Work) -> Transcript:
-    """The transcript that the work is in: the last one written, sub-agents' and those of handoffs that never
-    arrived aside."""
-    handoffs = desk.shared.handoffs_of(work.session.id) if work.is_kept else []
-    never = {
-        handoff.delivery.transcript
-        for handoff in handoffs
-        if handoff.delivery and handoff.delivery.way is not Way.RESUME and not is_taken(handoff)
-    }
-    for transcript in work.transcripts:
-        if transcript.relation is not Relation.SUBAGENT and transcript.id not in never:
-            return transcript
-    raise NotFound(
-        noun="transcript of session",
-        name=work.session.id,
-        next=f"segue session link {work.session.id} TRANSCRIPT",
+def source_of(work: Work) -> Transcript:
+    """The transcript that the work is in."""
+    if work.main is not None:
+        return work.main
+    raise Refused(
+        what=f"No agent has worked in this folder yet, as far as session {work.session.id} knows.",
+        next=f"start an agent here, or segue session link {work.session.id} TRANSCRIPT",
     )
 
 
@@ -174,12 +163,6 @@ def folder_of(desk: Desk, transcript: Transcript) -> str:
     """Where an agent is to work: where it was worked so far, if that is still there."""
     folder = transcript.project
     return folder if folder and Path(folder).is_dir() else places.as_text(desk.project)
-
-
-def is_taken(handoff: Handoff) -> bool:
-    """Whether its target has the work, or had it."""
-    has_arrived = handoff.delivery is not None and handoff.delivery.has_arrived
-    return has_arrived and handoff.state is not HandoffState.ROLLED_BACK
 
 
 def target_of(desk: Desk, to: str) -> tuple[Address, Agent, str]:
@@ -196,7 +179,7 @@ def target_of(desk: Desk, to: str) -> tuple[Address, Agent, str]:
 
 def plan(desk: Desk, order: Order) -> Plan:
     work = work_here(desk, order.session)
-    source = source_of(desk, work)
+    source = source_of(work)
     address, agent, program = target_of(desk, order.to)
     refuse_same(source, address, agent)
     if check := agents.offers(agent.name, "check_model"):
@@ -268,7 +251,7 @@ def facts_before(desk: Desk, work: Work, source: Transcript) -> tuple[Fact, ...]
     """What was known when the agent took the work over, if it did: its own transcript need not show all of that."""
     handoffs = desk.shared.handoffs_of(work.session.id) if work.is_kept else []
     for handoff in handoffs:
-        if handoff.delivery and handoff.delivery.transcript == source.id and is_taken(handoff):
+        if handoff.delivery and handoff.delivery.transcript == source.id and found.is_taken(handoff):
             return tuple(line.fact for line in records.receipt_of(desk, handoff).lines)
     return ()
 

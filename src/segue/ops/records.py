@@ -8,13 +8,13 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from segue import agents, lifecycle
+from segue import agents, lifecycle, places
 from segue.conversation import Conversation
-from segue.errors import NotFound
+from segue.errors import NotFound, Refused
 from segue.event import HandoffEvent
 from segue.lifecycle import Event
 from segue.model import Blob, Brief, Handoff, Receipt
-from segue.ops import contexts
+from segue.ops import contexts, found
 from segue.ops.desk import Desk
 from segue.store import HANDOFF
 
@@ -25,9 +25,23 @@ def get(desk: Desk, id: str) -> Handoff:
     return desk.shared.get(HANDOFF, id)
 
 
-def listed(desk: Desk, limit: int) -> list[Handoff]:
-    """The last touched first."""
-    return desk.shared.all(HANDOFF, limit) if desk.has_store else []
+def listed(desk: Desk, limit: int, *, everywhere: bool = False) -> list[Handoff]:
+    """This folder's handoffs, or all, the newest first."""
+    known = desk.shared.all(HANDOFF) if desk.has_store else []
+    here = found.work_folder(places.as_text(desk.project))
+    own = [
+        one
+        for one in known
+        if everywhere or (one.delivery and found.work_folder(one.delivery.project) == here)
+    ]
+    return sorted(own, key=lambda one: one.created_at, reverse=True)[:limit]
+
+
+def last_here(desk: Desk) -> Handoff:
+    """The last handoff of this folder."""
+    for handoff in listed(desk, 1):
+        return handoff
+    raise Refused(what="Nothing was handed over in this folder yet.", next="segue to AGENT")
 
 
 def brief_of(desk: Desk, handoff: Handoff) -> Brief:

@@ -15,7 +15,7 @@ from segue.delivery import Way
 from segue.errors import AgentError, BadInput, NotFound, Refused
 from segue.facts.tracker import derive
 from segue.model import Ending, Entry, Fact, Handoff, Source, Tier, Transcript
-from segue.ops import arrival, planning, records, redaction, refresh, transcripts
+from segue.ops import arrival, found, planning, records, redaction, refresh, transcripts
 from segue.ops import briefs as making
 from segue.ops.briefs import Made, Secrets, Wish
 from segue.ops.desk import Desk
@@ -49,9 +49,9 @@ def _unfinished(desk: Desk, work: Work) -> Handoff | None:
 def away(desk: Desk, work: Work) -> Handoff:
     """The handoff that took the work of a session to where it is now."""
     handoffs = desk.shared.handoffs_of(work.session.id) if work.is_kept else []
-    returned = {handoff.returns for handoff in handoffs if handoff.returns and planning.is_taken(handoff)}
+    returned = {handoff.returns for handoff in handoffs if handoff.returns and found.is_taken(handoff)}
     for handoff in sorted(handoffs, key=lambda one: one.created_at, reverse=True):
-        if planning.is_taken(handoff) and not handoff.returns and handoff.id not in returned:
+        if found.is_taken(handoff) and not handoff.returns and handoff.id not in returned:
             return handoff
     raise Refused(
         what="This folder's work has not been handed to another agent: there is nowhere to come back from.",

@@ -9,7 +9,7 @@ from msgspec import Struct
 from segue import agents, budget, clock, forecast, places, prices
 from segue.budget import Thresholds
 from segue.forecast import Forecast
-from segue.model import Handoff, Tokens, Transcript, Trigger, TriggerType, Usage
+from segue.model import Handoff, HandoffState, Tokens, Transcript, Trigger, TriggerType, Usage
 from segue.ops import found, limits, refresh
 from segue.ops.desk import Desk
 from segue.ops.found import Work
@@ -95,7 +95,7 @@ def overview(desk: Desk, progress: refresh.Progress = refresh.in_silence) -> Ove
         standing=standing,
         others=max(0, len(here) - 1),
         last_handoff=max(handoffs, key=lambda handoff: handoff.updated_at, default=None),
-        next=_next(desk, standing),
+        next=_after(handoffs) or _next(desk, standing),
         problems=refreshed.problems,
     )
 
@@ -172,6 +172,24 @@ def _cost(desk: Desk, work: Work, purse: Purse) -> float | None:
     return sum(known) if known else None
 
 
+def _after(handoffs: list[Handoff]) -> str:
+    """What to do about the last handoff, if anything."""
+    last = max(handoffs, key=lambda handoff: handoff.created_at, default=None)
+    if last is None or last.delivery is None or last.returns:
+        return ""
+    name = agents.get(last.source.partition(":")[0]).title
+    match last.state:
+        case HandoffState.PREPARED:
+            return f"segue handoff execute {last.id} starts what is prepared · segue handoff cancel {last.id}"
+        case HandoffState.DELIVERED | HandoffState.ACKNOWLEDGED:
+            return f"segue to {last.target} goes on there · segue undo takes the work back"
+        case HandoffState.COMPLETED | HandoffState.VALIDATED:
+            return f"segue back returns to {name} · segue undo takes the handoff back"
+        case HandoffState.FAILED if not last.delivery.has_arrived:
+            return f"segue to {last.target} tries again, segue to {last.target} --way prompt with the brief alone"
+    return ""
+
+
 def _next(desk: Desk, standing: Standing | None) -> str:
     if standing is None or standing.transcript is None:
         return "segue transcripts lists what agents left on this machine · segue demo shows a handoff"
@@ -183,7 +201,7 @@ def _next(desk: Desk, standing: Standing | None) -> str:
     shown = f"segue transcripts show {shlex.quote(id[:length])} reads"
     if standing.trigger and standing.trigger.type is TriggerType.USAGE_LIMIT:
         return "segue to AGENT --dry-run shows what would go to another agent, segue to AGENT does it"
-    return f"{shown} it"
+    return f"segue to AGENT --dry-run shows what would go to another agent · {shown} it"
 
 
 def check(desk: Desk, warning_only: bool = False) -> Check:

@@ -91,7 +91,12 @@ class Trip:
         vendor = consent.vendor_of(self.desk, self.handoff.target)
         if consent.is_given(self.desk, self.delivery.project, vendor, self.vendor_before()):
             return
-        if not may(self.handoff):
+        try:
+            is_given = may(self.handoff)
+        except BaseException:
+            self.step(Event.CANCEL)
+            raise
+        if not is_given:
             self.step(Event.CANCEL)
             raise NoConsent(vendor=vendor, target=self.handoff.target)
         consent.give(self.desk, self.delivery.project, vendor)
@@ -228,6 +233,9 @@ class Trip:
                 logs=self.folder,
                 look=self.watch,
             )
+        except KeyboardInterrupt:
+            self.tell(f"Stopped. {self.again} goes on; segue undo takes it back.")
+            raise
         except SegueError:
             self.fail()
             raise

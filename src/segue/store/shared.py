@@ -68,7 +68,7 @@ SESSION: Noun[Session] = Noun(
 HANDOFF: Noun[Handoff] = Noun(
     Handoff,
     "handoff",
-    "segue log",
+    "segue handoff list --all",
     frozenset({"package", "not_passed", "expected_output", "proof", "delivery", "event"}),
     lambda handoff: handoff.session,
 )

@@ -21,6 +21,7 @@ AGENT = Agent(name="ollama", title="Ollama", vendor="local", program="ollama", c
 
 CARRIERS = ("codex", "opencode", "claude")
 """The agent programs that can be pointed at a model of Ollama's, best first."""
+ANSWERS_WITHIN_S = 3.0
 ELSEWHERE = "ollama"
 """The vendor, where a model does not run on this machine."""
 
@@ -52,6 +53,28 @@ def _carrier(env: Mapping[str, str]) -> tuple[str, str | None]:
         if path := agents.locate(agents.get(name), env).path:
             return name, path
     return "", None
+
+
+def check_model(model: str, env: Mapping[str, str]) -> None:
+    """Whether a model is named, and a server answers."""
+    import socket  # lazy: only who hands over needs them
+    from urllib.parse import urlsplit
+
+    if not _MODEL.fullmatch(model):
+        what = (
+            "Of the models of Ollama one must be named."
+            if not model
+            else f"'{model[:80]}' is no model of Ollama's."
+        )
+        raise BadInput(what=what, next="segue to ollama:MODEL; ollama list shows the models that are there")
+    url = urlsplit(address(env))
+    try:
+        socket.create_connection((url.hostname or HOME, url.port or PORT), timeout=ANSWERS_WITHIN_S).close()
+    except OSError as error:
+        raise AgentError(
+            agent=AGENT.title,
+            what=f"it does not answer at {url.scheme}://{url.netloc} (ollama serve starts it)",
+        ) from error
 
 
 def command(start: Start, env: Mapping[str, str]) -> Launch:

@@ -18,7 +18,7 @@ from segue.faces.cli.frame import Frame
 FIRST_SCREEN = """\
 segue            what each agent has left, and what this folder was doing
 segue to AGENT   continue this work in another agent
-segue back       return to the agent you came from; the work done meanwhile is checked first
+segue back       return to the agent you came from, with what happened meanwhile
 segue run TASK   work unattended; move on at a limit, return at the reset
 segue give WHO   hand this work, code included, to a colleague
 segue take       accept what was handed to you
@@ -73,6 +73,11 @@ COMMANDS = {
     ),
     "backup": Listed("Keeping it well", "make, list and restore backups of the store", "backup"),
     "run": Listed("Not in this version yet", "work unattended; move on at a limit"),
+    "subagent": Listed("Not in this version yet", "helpers for parts of a task"),
+    "consult": Listed("Not in this version yet", "ask another model a question"),
+    "delegate": Listed("Not in this version yet", "give a part of the work to another model"),
+    "ping": Listed("Not in this version yet", "a message from one model to another"),
+    "chat": Listed("Not in this version yet", "a session that hands itself over"),
     "give": Listed("Not in this version yet", "hand this work to a colleague"),
     "take": Listed("Not in this version yet", "accept what was handed to you"),
 }

@@ -12,6 +12,7 @@ from segue.faces import render
 from segue.faces.cli.config import changed_screen
 from segue.faces.cli.frame import Frame, answers
 from segue.faces.cli.home import home
+from segue.faces.cli.init import init
 from segue.faces.cli.to import asking, handed_screen, mode_of
 from segue.model import Handoff, Preserve
 from segue.ops import config as ops
@@ -36,6 +37,7 @@ def handoff() -> None:
 
 
 handoff.add_command(home, "status")
+handoff.add_command(init, "init")
 
 
 def prepared_screen(handoff: Handoff) -> str:
@@ -74,15 +76,16 @@ def prepare(
 
 def executed_screen(handed: Handed) -> str:
     title = ops_handoffs.title_of(handed.handoff.target)
-    kept = "full context" if handed.handoff.package.conversation else "its brief"
-    return f"{render.mark('ok')} Handoff complete - {title} ready with {kept}\n{handed_screen(handed)}"
+    way = handed.handoff.delivery.way if handed.handoff.delivery else Way.PROMPT
+    kept = "its brief" if way is Way.PROMPT else "full context"
+    return f"{handed_screen(handed)}\n{render.mark('ok')} Handoff complete - {title} ready with {kept}"
 
 
 @handoff.command("execute")
 @click.argument("id", required=False)
 @click.option("--to", "target", metavar="AGENT[:MODEL]", help="Prepare and execute in one.")
 @click.option("--reason", metavar="TEXT", default="", help="Why, for the record and the next agent.")
-@click.option("--open", "is_open", is_flag=True, help="Open the agent on this terminal.")
+@click.option("--open/--headless", "is_open", help="On this terminal, or to its end (the default).")
 @click.option("--prove", is_flag=True, help="Ask a throw-away copy what it knows first; costs tokens.")
 @click.option("--yes", "-y", is_flag=True, help="Let the context go to the vendor without asking.")
 @answers(executed_screen)
@@ -143,11 +146,12 @@ def list_screen(found: list[Handoff]) -> str:
 
 
 @handoff.command("list")
+@click.option("--all", "everywhere", is_flag=True, help="Those of every folder.")
 @click.option("--limit", default=20, show_default=True, type=click.IntRange(1), help="How many, at most.")
 @answers(list_screen)
-def list_(frame: Frame, limit: int) -> list[Handoff]:
-    """The handoffs that were made, the last first."""
-    return ops_handoffs.listed(frame.desk, limit)
+def list_(frame: Frame, limit: int, everywhere: bool) -> list[Handoff]:
+    """The handoffs of this folder, the last first; with --all, of every folder."""
+    return ops_handoffs.listed(frame.desk, limit, everywhere=everywhere)
 
 
 def show_screen(handoff: Handoff) -> str:
@@ -181,11 +185,11 @@ def show_screen(handoff: Handoff) -> str:
 
 
 @handoff.command("show")
-@click.argument("id")
+@click.argument("id", required=False)
 @answers(show_screen)
-def show(frame: Frame, id: str) -> Handoff:
-    """One handoff: where it stands, how it went, what it kept."""
-    return ops_handoffs.get(frame.desk, id)
+def show(frame: Frame, id: str | None) -> Handoff:
+    """One handoff, the last one of this folder if none is named: where it stands, how it went, what it kept."""
+    return ops_handoffs.get(frame.desk, id) if id else ops_handoffs.last_here(frame.desk)
 
 
 def cancelled_screen(handoff: Handoff) -> str:
@@ -208,13 +212,17 @@ def history() -> None:
 def history_screen(found: list[Handoff]) -> str:
     if not found:
         return "Nothing was handed over yet. segue to AGENT does it."
-    rows = [("when", "from", "to", "state", "kept", "satisfied", "why")]
+    rows = [("id", "when", "from", "to", "state", "kept", "satisfied", "why")]
     for one in found:
-        kept = f"{one.event.context_preservation.preservation_score:.0%}" if one.event else "-"
+        has_arrived = one.event is not None and one.delivery is not None and one.delivery.has_arrived
+        kept = (
+            f"{one.event.context_preservation.preservation_score:.0%}" if one.event and has_arrived else "-"
+        )
         satisfaction = one.event.outcome.user_satisfaction if one.event else None
         content = f"{satisfaction:.0%}" if satisfaction is not None else "-"
         rows.append(
             (
+                one.id,
                 render.when(one.created_at),
                 one.source,
                 one.target,
@@ -228,11 +236,12 @@ def history_screen(found: list[Handoff]) -> str:
 
 
 @history.command("show")
+@click.option("--all", "everywhere", is_flag=True, help="Those of every folder.")
 @click.option("--limit", default=10, show_default=True, type=click.IntRange(1), help="How many, at most.")
 @answers(history_screen)
-def history_show(frame: Frame, limit: int) -> list[Handoff]:
-    """The last handoffs: what set them off, what they kept, how content the person was."""
-    return ops_handoffs.listed(frame.desk, limit)
+def history_show(frame: Frame, limit: int, everywhere: bool) -> list[Handoff]:
+    """The last handoffs of this folder: what set them off, what they kept, how content the person was."""
+    return ops_handoffs.listed(frame.desk, limit, everywhere=everywhere)
 
 
 @handoff.command("models")

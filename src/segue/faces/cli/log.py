@@ -67,7 +67,12 @@ def undone_screen(undone: Undone) -> str:
     taken = f"Took back {undone.undone.id} ({undone.undone.kind} of {render.clean(undone.undone.subject)})."
     if undone.can_be_undone:
         return f"{taken} segue undo {undone.by.id} brings it back."
-    return f"{taken} It ended as rolled back."
+    handoff = ops.as_data(undone.undone)["after"] or {}
+    id, source, target = (render.clean(handoff.get(field, "")) for field in ("id", "source", "target"))
+    return (
+        f"Took back handoff {id} ({source} to {target}): it ended as rolled back.\n"
+        f"The work is with {source} again; what was done to your files meanwhile stays."
+    )
 
 
 @click.group(invoke_without_command=True)

@@ -10,7 +10,7 @@ import click
 from msgspec import Struct
 
 from segue.delivery import Mode, Way
-from segue.errors import BadInput
+from segue.errors import BadInput, Declined
 from segue.faces import render
 from segue.faces.cli.frame import Frame, answers
 from segue.model import Ending, Fate, Handoff, Preserve
@@ -48,6 +48,10 @@ def plan_screen(plan: Plan) -> str:
             f"{counts[Fate.NOT_PASSED]} not passed; {render.plural(plan.redacted, 'secret')} replaced",
         ),
     ]
+    if not plan.is_allowed:
+        rows.append(("Consent", f"not given yet for {plan.vendor}: you are asked before anything goes"))
+    if plan.order.prove:
+        rows.append(("Asking", "a copy reads all of that once more, with the questions"))
     if plan.instructions:
         rows.append(("Along", ", ".join(name for name, _ in plan.instructions)))
     rows += [("Not passed" if not n else "", item) for n, item in enumerate(plan.not_passed[:FEW])]
@@ -73,8 +77,7 @@ def handed_screen(handed: Handed) -> str:
     if found.reply and delivery and delivery.mode is Mode.HEADLESS:
         lines += [render.clean(found.reply.strip()), ""]
     lines.append(f"{render.mark('ok')} {title} has the work (handoff {handoff.id}).")
-    turns = delivery.turns if delivery else 0
-    carried = f", and {found.carried} of the {turns} turns before it" if turns else ""
+    carried = f", and {found.carried} of the {found.due} messages before it" if found.due else ""
     brief = "where to read the brief, too long to be said" if found.is_in_file else "the brief, word for word"
     lines.append(f"  Read back from its transcript {render.clean(found.id)}: {brief}{carried}.")
     if delivery and delivery.mode is Mode.OPEN and found.ending is Ending.OPEN:
@@ -88,7 +91,8 @@ def handed_screen(handed: Handed) -> str:
         if handed.proof.missing:
             lines.append("  What it did not know was said to it once more.")
     if handoff.returns:
-        lines.append("  What was done meanwhile is listed there as said, not as checked.")
+        out = handoffs.title_of(handoff.source)
+        lines.append(f"  It was told what {out} says it did meanwhile; nothing of that was checked.")
     else:
         lines.append(
             f"  segue show {handoff.id} tells what was passed · segue back returns to "
@@ -154,7 +158,9 @@ def asking(frame: Frame, yes: bool) -> handoffs.May:
         if not sys.stdin.isatty():
             return False
         frame.say(going_screen(handoff, handoffs.vendor_of(frame.desk, handoff.target)))
-        return click.confirm("Let this project's context go there?", default=False, err=True)
+        if not click.confirm("Let this project's context go there?", default=False, err=True):
+            raise Declined(agent=handoffs.title_of(handoff.source))
+        return True
 
     return may
 
@@ -219,6 +225,7 @@ def to(
     the agent's own program. The first time that a project's context would go to a vendor, you are asked.
     """
     refuse_words(arguments)
+    planning.target_of(frame.desk, target)
     order = Order(
         to=target,
         mode=Mode.HEADLESS if dry_run else mode_of(frame, headless),
@@ -244,8 +251,10 @@ def showing(frame: Frame, order: Order) -> Callable[[Plan], None]:
     """A person at a terminal sees what goes where before it goes."""
 
     def show(plan: Plan) -> None:
-        if order.mode is Mode.OPEN:
+        if order.mode is Mode.OPEN or (sys.stderr.isatty() and not frame.as_json):
             frame.say(plan_screen(plan))
+        if order.mode is Mode.HEADLESS and sys.stderr.isatty() and not frame.as_json:
+            frame.say(f"{plan.target_title} is at work; Ctrl-C stops it.")
 
     return show
 
