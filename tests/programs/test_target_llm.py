@@ -147,7 +147,7 @@ def test_what_arrived_is_proved_by_questions_and_the_copy_is_thrown_away(here: W
 def test_a_model_that_fails_is_told_of_and_the_work_can_be_fetched_back(here: WithLibrary) -> None:
     refusing = Script(then=Fault(400), auxiliary=Fault(400))
     failed = here("to", f"llm:{MODEL}", "--headless", "--yes", script=refusing)
-    assert failed.exit_code == 6 and "stopped in the middle" in failed.stderr, failed.report
+    assert failed.exit_code == 6 and "stopped: in the middle" in failed.stderr, failed.report
     assert "400" in failed.stderr and len(here.chats()) == 1
     back = here("back", "--headless", "--json", script=saying("I know."))
     assert back.exit_code == 0, back.report
