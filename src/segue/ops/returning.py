@@ -11,7 +11,7 @@ from pathlib import Path
 
 from segue import agents, briefs, clock
 from segue.conversation import Conversation
-from segue.delivery import Way
+from segue.delivery import Mode, Way
 from segue.errors import AgentError, BadInput, NotFound, Refused
 from segue.facts.tracker import derive
 from segue.model import Ending, Entry, Fact, Handoff, Source, Tier, Transcript
@@ -71,8 +71,9 @@ def _made(
 
 def refuse_busy(desk: Desk, out: Handoff, where: Transcript | None) -> None:
     """Two must not work in one folder: some agents go on after they were left in the middle of a turn."""
-    if where is None or where.ending is not Ending.OPEN or not where.updated_at:
-        return
+    is_open = out.delivery is not None and out.delivery.mode is Mode.OPEN
+    if where is None or where.ending is not Ending.OPEN or not where.updated_at or not is_open:
+        return  # what Segue ran to its end is over
     age = clock.parse(desk.clock()) - clock.parse(where.updated_at)
     if age.total_seconds() < transcripts.LIVE_SECONDS:
         title = agents.get(records.agent_of(out.target)).title
