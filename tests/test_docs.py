@@ -105,7 +105,8 @@ def test_the_page_on_python_has_every_public_name() -> None:
 
 def test_the_page_on_agents_names_every_place_that_is_looked_in() -> None:
     page = (ROOT / "docs" / "agents.md").read_text()
-    variables = {place[1:] for places in agents.PLACES.values() for place in places if place.startswith("$")}
+    places = [place for places in agents.PLACES.values() for place in places]
+    variables = {place[1:].partition("/")[0] for place in places if place.startswith("$")}
     assert {name for name in variables if name not in page} == set()
     assert [
         agents.get(name).title for name in agents.NAMES if f"| {agents.get(name).title} |" not in page

@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 
 from segue.ledger import CLASSES, TOLD, keys_in, ledger_of, row_of, size_in
 from segue.model import Limit, Mark, Scope, Source, Spend, Tokens, Transcript
-from segue.store import index as indexes
-from segue.store.index import ID, PATH, READ, SPENT, Index
+from segue.store import counting
+from segue.store.counting import ID, PATH, READ, SPENT
+from segue.store.index import Index
 
 DAY = "2026-11-16"
 
@@ -27,10 +28,15 @@ def source(name: str, size: int = 1) -> Source:
     return Source(agent="claude", path=f"/{name}", size=size, stamp=size)
 
 
+def named(name: str) -> tuple[str, str, str]:
+    return "claude", f"/{name}", ""
+
+
 def put(index: Index, name: str, *spends: Spend, is_anew: bool = True, size: int = 1) -> int:
     with index.changing():
-        (id,) = index.add(source(name))
-        index.put_spent([(id, source(name, size), Mark(offset=size), ledger_of(spends), is_anew)])
+        (id,) = index.add([named(name)])
+        mark = f'{{"offset":{size}}}'
+        index.put_spent([(id, size, size, mark, ledger_of(spends), is_anew)])
     return id
 
 
@@ -140,7 +146,7 @@ def test_the_total_is_that_of_distinct_answers_whatever_the_order(
 
 @pytest.mark.parametrize("piece", [0, 64, 1 << 15])
 def test_what_is_counted_is_known_however_it_came_in(monkeypatch: pytest.MonkeyPatch, piece: int) -> None:
-    monkeypatch.setattr(indexes, "PIECE", piece)
+    monkeypatch.setattr(counting, "PIECE", piece)
     index = Index(None)
     ids = [put(index, f"{n}", *(spend(f"{n}-{k}") for k in range(3))) for n in range(40)]
     for n in range(0, 40, 5):  # some of it in a few answers, all of it in one large source
@@ -182,18 +188,16 @@ def test_the_pieces_hold_what_is_counted_each_once_and_few_are_short(
     steps: list[tuple[str, set[str], set[int]]], piece: int
 ) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(indexes, "PIECE", piece)
+        patch.setattr(counting, "PIECE", piece)
         index = Index(None)
         for what, names, keys in steps:
             with index.changing():
-                ids = dict(zip(sorted(names), index.add(*map(source, sorted(names))), strict=True))
+                ids = dict(zip(sorted(names), index.add([*map(named, sorted(names))]), strict=True))
                 if what == "drop":
                     index.drop([*ids.values()])
                 else:
                     ledger = ledger_of(spend(f"{key}", key) for key in sorted(keys))
-                    index.put_spent(
-                        [(id, source(name), Mark(), ledger, what == "anew") for name, id in ids.items()]
-                    )
+                    index.put_spent([(id, 1, 1, "{}", ledger, what == "anew") for id in ids.values()])
             assert hashes(index, "counted") == hashes(index, "keys")
             sizes = [len(row["keys"]) for row in index._run("counted")]
             short = [size for size in sizes if size < piece]
@@ -295,7 +299,7 @@ def test_the_index_is_for_its_owner_alone(tmp_path: Path) -> None:
 def test_words_are_found_together_and_forgotten_with_their_source(tmp_path: Path) -> None:
     index = opened(tmp_path)
     with index.changing():
-        one, two = index.add(source("a"), source("b"))
+        one, two = index.add([named("a"), named("b")])
         index.put_told(one, source("a"), Mark(), ["the invoice is a cent off", "fixed"], is_anew=True)
         index.put_told(two, source("b"), Mark(), ['an "invoice"', "a cent"], is_anew=True)
     assert index.search(["invoice"]) == {one, two}

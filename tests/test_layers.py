@@ -43,6 +43,7 @@ VALUES = {
         "notation",
         "outputs",
         "pack",
+        "pricing",
         "patterns",
     ),
     *(
@@ -69,7 +70,7 @@ MAY_IMPORT = {
     "testing": {"testing", "agents", "values"},
     "top": {"top", "faces"},
 }
-SHARED_BY_FACES = (["render"], ["encode"])
+SHARED_BY_FACES = (["render"], ["encode"], ["plain_json"])
 QUICK_FILES = {"__main__.py", "__init__.py", "faces/hook.py", "faces/statusline.py"}
 QUICK_IMPORTS = {"sys", "os", "gc", "json", "time", "_sqlite3", "sqlite3", "segue", "__future__"}
 AGENT_NAMES = re.compile(r"\b(claude|codex|gemini|opencode|copilot|aider|qwen)\b", re.IGNORECASE)

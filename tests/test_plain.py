@@ -76,19 +76,30 @@ def test_a_strangers_settings_are_spoken_of_all_the_same(cli: CommandLine) -> No
 
 
 def test_totals_are_told_without_loading_the_command_line(cli: CommandLine) -> None:
-    Conversation(cli.folder, cli.cwd, "aaaa").reply("Done")
+    talk = Conversation(cli.folder, cli.cwd, "aaaa")
     del cli.env["SEGUE_USER_NAME"]
     code = (
-        "import os, sys; sys.argv = ['segue', 'usage', '--json']; import segue.__main__ as m\n"
+        "import os, sys; sys.argv = ['segue', 'usage', '--json']; before = set(sys.modules)\n"
+        "import segue.__main__ as m\n"
         "end = os._exit\n"
-        "os._exit = lambda code: (print(*sys.modules, file=sys.stderr, flush=True), end(code))\n"
+        "os._exit = lambda code: (print(*sys.modules.keys() - before, file=sys.stderr, flush=True), end(code))\n"
         "m.main()"
     )
     env = {**cli.env, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=cli.cwd, env=env)
+    for number in range(2):  # what a model costs is looked up once
+        talk.reply("Done")
+        done = subprocess.run(
+            [sys.executable, "-S", "-c", code], capture_output=True, text=True, cwd=cli.cwd, env=env
+        )
+        assert json.loads(done.stdout)["total"]["answers"] == number + 1
     loaded = set(done.stderr.split())
-    assert "segue.ops.usage" in loaded
+    assert "segue.ops.totals" in loaded
     assert not loaded & {
+        "typing",
+        "msgspec",
+        "pathlib",
+        "segue.model",
+        "segue.ops.usage",
         "click",
         "segue.ops.desk",
         "segue.settings",

@@ -14,7 +14,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from segue.agents import claude
-from segue.agents.reading import INTERRUPT
+from segue.agents.claude.figures import told_plainly, told_since
+from segue.agents.claude.spending import told_quickly
+from segue.agents.reading import INTERRUPT, found_from
 from segue.agents.scanning import Scan, scan
 from segue.ledger import row_of
 from segue.model import Ending, Entry, EntryKind, Mark, Origin, Relation, Source, Tokens
@@ -509,7 +511,10 @@ def test_every_way_to_read_finds_the_same_spends(tmp_path: Path, records: list[R
     quick = claude.spends(found)
     by_key = {spend.key: spend for spend in quick.spends}
     assert by_key == {spend.key: spend for spend in scan(claude.read(found)).spends}
-    assert claude.rows(found) == ([row_of(spend) for spend in quick.spends], quick.mark, True)
+    rows = [row_of(spend) for spend in quick.spends]
+    assert claude.rows(found_from(found)) == (rows, quick.mark.offset, quick.mark.before, True)
+    told = [told_since(found_from(found), 0, "", tell) for tell in (told_plainly, told_quickly)]
+    assert list(told[0][0]) == list(told[1][0]) and told[0][1:] == told[1][1:]
 
 
 def test_a_report_of_a_sub_agent_is_no_part_of_the_answer_that_it_quotes(tmp_path: Path) -> None:

@@ -231,10 +231,13 @@ def test_finding_an_agent_loads_nothing_that_only_reading_needs(name: str) -> No
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     *loaded, has_sqlite = done.stdout.split()
+    own = [f"claude.{part}" for part in ("figures", "finding", "reader", "spending")]
     allowed = {
+        "files",
+        "loose",
         "reading",
         name,
-        *{"claude": ("claude.figures",), "qwen": ("gemini",), "demo": ("linking",)}.get(name, ()),
+        *{"claude": own, "qwen": ("gemini",), "demo": ("linking",)}.get(name, ()),
     }
     if name == "opencode":
         allowed.add("opencode.store")

@@ -18,6 +18,7 @@ from segue import agents, clock
 from segue.agents import claude
 from segue.agents.claude.target import folder_name
 from segue.agents.claude.writing import NO_OUTPUT, UNTIMED, records
+from segue.agents.reading import found_from
 from segue.agents.scanning import scan
 from segue.agents.starting import Start
 from segue.conversation import Conversation, Speaker, ToolUse, Turn
@@ -282,7 +283,7 @@ def test_what_the_vendor_would_refuse_is_not_written() -> None:
 def test_nothing_counts_as_used(tmp_path: Path) -> None:
     path = written(tmp_path)
     assert not claude.spends(source(path)).spends
-    assert not claude.rows(source(path))[0]
+    assert not claude.rows(found_from(source(path)))[0]
     assert scan(claude.read(source(path))).transcript.model in (None, "")
     assert b'"usage"' not in path.read_bytes() and b"another-vendors-model" not in path.read_bytes()
 

@@ -219,7 +219,8 @@ def test_an_agent_that_has_left_something_is_loaded_and_no_other(name: str, tmp_
     assert agents.names_here(nobody, [project]) == []
     for place in agents.PLACES[name]:
         if place.startswith("$"):
-            env, made = {**nobody, place[1:]: str(tmp_path / "named")}, tmp_path / "named"
+            variable, _, below = place[1:].partition("/")
+            env, made = {**nobody, variable: str(tmp_path / "named")}, tmp_path / "named" / below
         else:
             env = nobody
             made = (project if place.startswith("./") else tmp_path / "home") / place.removeprefix("./")

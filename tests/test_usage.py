@@ -130,9 +130,9 @@ def test_two_requests_for_one_message_are_two_answers(cli: CommandLine) -> None:
 
 
 def test_a_line_without_end_is_passed_over(cli: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
-    from segue.agents import reading
+    from segue.agents import files
 
-    monkeypatch.setattr(reading, "LONGEST_LINE", 3 << 20)
+    monkeypatch.setattr(files, "LONGEST_LINE", 3 << 20)
     talk = work(cli)
     talk.reply("one", message="msg_1", output_tokens=5)
     talk.write('{"type":"assistant","x":"' + "y" * (9 << 20) + '"}\n')
@@ -249,9 +249,9 @@ def test_another_folder_for_one_run_costs_the_index_nothing(cli: CommandLine, tm
 
 
 def test_what_another_process_changed_meanwhile_is_not_added_to(cli: CommandLine) -> None:
-    from segue.ops import refresh
+    from segue.ops import counting, refresh
     from segue.ops.desk import open_desk
-    from segue.store.index import ID
+    from segue.store.counting import ID
 
     talk = work(cli)
     talk.reply("one", message="msg_1", output_tokens=5)
@@ -259,14 +259,13 @@ def test_what_another_process_changed_meanwhile_is_not_added_to(cli: CommandLine
     talk.reply("two", message="msg_2", output_tokens=7)
     desk = open_desk(env=cli.env, cwd=cli.cwd)
     known = desk.index.known()
-    found = {(source.path, source.part): source for source in refresh.find(desk, [])}
-    jobs = list(refresh._jobs(desk.index, found, known, {refresh.Pass.SPENDS}))
-    done = [refresh.work(job) for job in jobs]
-    assert done and not any(each.is_anew for each in done)
+    jobs = counting.jobs_of(desk.index, refresh._countable(refresh.find(desk, [])), known)
+    done = [(job, counting.work(job)) for job in jobs]
+    assert done and not any(is_anew for _, (*_, is_anew, _) in done)
     with desk.index.changing():
         desk.index.drop([row[ID] for row in known.values()])
     with desk.index.changing():
-        refresh._keep(desk.index, done)
+        counting.keep(desk.index, done)
     desk.close()
     assert totals(cli)["output"] == 12
 

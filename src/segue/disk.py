@@ -11,10 +11,11 @@ import errno
 import os
 import stat
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, BinaryIO
 
-if TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # not asked of typing: that takes long to load
     from pathlib import Path
+    from typing import BinaryIO
 
 TEMPORARY = ".tmp-"
 """How the name of a half-written file starts: left behind by a killed process, safe to remove."""

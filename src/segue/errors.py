@@ -54,7 +54,9 @@ libraries are translated into these where the library is called, once.
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # not asked of typing: that takes long to load
+    from typing import Any, ClassVar
 
 
 class SegueError(Exception):

@@ -1,19 +1,24 @@
 """A ledger: what the answers in a source used, packed for the index. Made where the source is read, which may be
 another process, and added up without being taken apart again.
+
+Packed with what comes with Python alone: totals are told without loading anything that takes long.
 """
 
 from __future__ import annotations
 
+import struct
 from array import array
 from bisect import bisect_left
-from collections.abc import Callable, Iterable
-
-import msgspec
-from msgspec import Struct
+from collections.abc import Callable, Iterable, Sequence
 
 from segue import clock
 from segue.digest import short_hash
-from segue.model import Spend
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # not asked of typing: that takes long to load
+    from typing import Any
+
+    from segue.model import Spend
 
 QUARTER = 900
 CLASSES = (32_000, 100_000, 128_000, 199_999, 200_000, 256_000, 272_000, 512_000, 524_288)
@@ -23,15 +28,15 @@ TOLD = -1
 
 Row = tuple[int, int, str, int, int, int, int, int, int, float]
 """A spend as the index takes it: key, second, model, class, five counts, cost."""
+Bucket = tuple[int, str, int, int, int, int, int, int, int, float]
+"""A sum of spends: quarter, model, class, answers, five counts, cost."""
+Ledger = tuple[bytes, bytes, list[Bucket]]
+"""The hashes of the answers that count, eight bytes each; every answer, counted or not; sums of those that count."""
+EMPTY: Ledger = (b"", b"", [])
 
-
-class Ledger(Struct, frozen=True):
-    keys: bytes
-    """The hashes of the answers that count, eight bytes each."""
-    spends: bytes
-    """Every answer, counted or not."""
-    buckets: list[tuple[int, str, int, int, int, int, int, int, int, float]]
-    """Sums of those that count: quarter, model, class, answers, five counts, cost."""
+HASH = struct.Struct(">q")
+HEAD = struct.Struct("<cI")
+"""What stands before a column: how its numbers are packed, and how many bytes they are."""
 
 
 def size_in(size_class: int) -> int:
@@ -62,43 +67,76 @@ def row(
     cost: float | None = None,
 ) -> Row:
     size_class = bisect_left(CLASSES, input + read + write) if cost is None else TOLD
-    hash = int.from_bytes(short_hash(key.encode()), signed=True)
+    (hash,) = HASH.unpack(short_hash(key.encode()))
     return hash, second, model, size_class, input, output, read, write, long, cost or 0.0
 
 
 def pack(rows: list[Row], counts: Callable[[int], bool] | None = None) -> Ledger:
     """Pack spends; those whose key counts are summed up."""
-    keys = array("q")
-    sums: dict[tuple[int, str, int], list[float]] = {}
-    for key, second, model, size_class, input, output, read, write, long, cost in rows:
-        if counts and not counts(key):
-            continue
-        keys.append(key)
-        bucket = (second // QUARTER, model, size_class)
-        total = sums.get(bucket)
-        if total is None:
-            total = sums[bucket] = [0, 0, 0, 0, 0, 0, 0.0]
-        total[0] += 1
-        total[1] += input
-        total[2] += output
-        total[3] += read
-        total[4] += write
-        total[5] += long
-        total[6] += cost
-    buckets = [(*key, *total) for key, total in sums.items()]
-    return Ledger(keys.tobytes(), msgspec.msgpack.encode(rows), buckets)  # type: ignore[arg-type]
+    counted = [row for row in rows if counts(row[0])] if counts else rows
+    groups: dict[tuple[int, str, int], list[Row]] = {}
+    for row in counted:
+        group = (row[1] // QUARTER, row[2], row[3])
+        if group in groups:
+            groups[group].append(row)
+        else:
+            groups[group] = [row]
+    buckets = [
+        (*group, len(each), *map(sum, [*zip(*each, strict=True)][4:])) for group, each in groups.items()
+    ]
+    return array("q", [row[0] for row in counted]).tobytes(), _packed(rows), buckets
+
+
+def _packed(rows: list[Row]) -> bytes:
+    """Column by column: names first, separated by what cannot be in UTF-8, and in their place the number of each."""
+    if not rows:
+        return b""
+    keys, seconds, models, *figures, costs = zip(*rows, strict=True)
+    names = {model: number for number, model in enumerate(dict.fromkeys(models))}
+    columns = [keys, seconds, [names[model] for model in models], *figures]
+    packed = [(b"s", b"\xff".join(name.encode() for name in names)), *map(_column, columns)]
+    packed.append((b"d", array("d", costs).tobytes() if any(costs) else b""))
+    return b"".join([part for code, column in packed for part in (HEAD.pack(code, len(column)), column)])
+
+
+def _column(numbers: Sequence[int]) -> tuple[bytes, bytes]:
+    try:
+        return b"I", array("I", numbers).tobytes()
+    except OverflowError:
+        return b"q", array("q", numbers).tobytes()
+
+
+def rows_in(packed: bytes) -> list[Row]:
+    columns: list[Any] = []
+    at = 0
+    while at < len(packed):
+        code, length = HEAD.unpack_from(packed, at)
+        at += HEAD.size
+        column = packed[at : at + length]
+        columns.append(column if code == b"s" else array(code.decode(), column))
+        at += length
+    if not columns:
+        return []
+    names, keys, seconds, models, *figures, costs = columns
+    named = [name.decode() for name in names.split(b"\xff")]
+    return [
+        *zip(
+            keys,
+            seconds,
+            [named[model] for model in models],
+            *figures,
+            costs or [0.0] * len(keys),
+            strict=True,
+        )
+    ]
 
 
 def merged(known: bytes, ledger: Ledger) -> Ledger:
     """What is new with what was known of the same source."""
     rows = {old[0]: old for old in rows_in(known)}
-    rows.update((new[0], new) for new in rows_in(ledger.spends))
+    rows.update((new[0], new) for new in rows_in(ledger[1]))
     return pack(list(rows.values()))
 
 
 def keys_in(packed: bytes) -> array[int]:
     return array("q", packed)
-
-
-def rows_in(packed: bytes) -> list[Row]:
-    return msgspec.msgpack.decode(packed, type=list[Row]) if packed else []

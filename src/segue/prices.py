@@ -11,21 +11,22 @@ the dearest hour is taken.
 """
 
 import functools
-import os
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from datetime import date
 
 import msgspec
 from msgspec import Struct
 
-from segue import __version__, clock
+from segue import clock, pricing
 from segue.clock import Moment
 from segue.model import Tokens, Value
+from segue.pricing import FILE as FILE
+from segue.pricing import PACKAGE as PACKAGE
+from segue.pricing import data_date as data_date
+from segue.pricing import notice as notice
+from segue.pricing import stamp as stamp
 
-FILE = os.path.join(os.path.dirname(__file__), "prices.json")  # noqa: PTH118, PTH120 - quick
-PACKAGE = "genai-prices"
-MILLION = 1_000_000
 LONGEST_NAME = 200
 """No model's name is longer: what is, is not looked for."""
 
@@ -91,15 +92,10 @@ def cost(price: Price, tokens: Tokens) -> float:
 
 def cost_at(rates: Rates, tokens: Tokens) -> float:
     """What tokens cost at given rates."""
-    long = min(tokens.cache_write_long, tokens.cache_write)
-    total = (
-        tokens.input * rates.input
-        + tokens.output * rates.output
-        + tokens.cache_read * rates.cache_read
-        + (tokens.cache_write - long) * rates.cache_write
-        + long * rates.cache_write_long
+    counts = (tokens.input, tokens.output, tokens.cache_read, tokens.cache_write, tokens.cache_write_long)
+    return pricing.cost(
+        counts, (rates.input, rates.output, rates.cache_read, rates.cache_write, rates.cache_write_long)
     )
-    return total / MILLION
 
 
 def is_small(price: Price | None) -> bool | None:
@@ -133,23 +129,9 @@ def history(model: str) -> tuple[Price, ...]:
     return tuple(_price(provider.id, listed, since, period) for since, period in _periods(listed))
 
 
-def stamp() -> str:
-    """What tells whether a kept price still holds: the data is the same, and so is the code that reads it."""
-    return f"{_version()} {__version__}"
-
-
-def data_date() -> str:
-    """Which data prices are from. The package tells its version but no date."""
-    return f"{PACKAGE} {_version()}"
-
-
-def notice(models: Iterable[str]) -> str:
-    """What to say of models without a price; empty where there are none."""
-    names = sorted({model for model in models if model})
-    if not names:
-        return ""
-    shown = ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
-    return f"no price known for {shown} (price data: {data_date()}; update Segue)"
+def written(model: str) -> bytes:
+    """The same in the form in which it is kept."""
+    return msgspec.json.encode(history(model))
 
 
 # The data, as it stands in the file
@@ -233,14 +215,6 @@ class Data(Struct, frozen=True, gc=False):
 def _data() -> Data:
     with open(FILE, "rb") as file:  # noqa: PTH123 - quick
         return msgspec.json.decode(file.read(), type=Data)
-
-
-@functools.cache
-def _version() -> str:
-    """Out of the first line of the file, which is as good as all of it here."""
-    with open(FILE, "rb") as file:  # noqa: PTH123 - quick
-        first = file.readline().rstrip().removesuffix(b",") + b"}"
-    return msgspec.json.decode(first, type=dict[str, str])["version"]
 
 
 # From a name to a model

@@ -14,20 +14,20 @@ import importlib
 import os
 import re
 import sys
-from collections.abc import Iterable, Iterator, Mapping
-from types import ModuleType
-from typing import TYPE_CHECKING, Any, Protocol, cast
+from collections.abc import Iterable, Mapping
 
-from msgspec import Struct
-
-from segue.agents.reading import Reading
 from segue.errors import AgentError, NotFound
-from segue.model import Agent, Mark, Source
 
-if TYPE_CHECKING:
-    from pathlib import Path
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # not asked of typing: that takes long to load
+    from typing import Any
 
+    from segue.agents.installed import Installed as Installed
+    from segue.agents.installed import ask_version as ask_version
+    from segue.agents.installed import locate as locate
+    from segue.agents.reading import Reader as Reader
     from segue.agents.starting import Starter, Writer
+    from segue.model import Agent
 
 NAMES = ("claude", "codex", "gemini", "opencode", "copilot", "qwen", "pi", "aider", "ollama", "llm", "demo")
 ENTRY_POINTS = "segue.agents"
@@ -38,48 +38,32 @@ PLACES = {
     "claude": ("$CLAUDE_CONFIG_DIR", ".claude", ".config/claude"),
     "codex": ("$CODEX_HOME", ".codex"),
     "gemini": ("$GEMINI_CLI_HOME", ".gemini"),
-    "opencode": ("$XDG_DATA_HOME", "$OPENCODE_DB", ".local/share/opencode"),
+    "opencode": ("$XDG_DATA_HOME/opencode", "$OPENCODE_DB", ".local/share/opencode"),
     "copilot": ("$COPILOT_HOME", "$XDG_STATE_HOME", ".copilot", ".local/state/.copilot"),
     "qwen": ("$QWEN_RUNTIME_DIR", "$QWEN_HOME", ".qwen"),
     "pi": ("$PI_CODING_AGENT_DIR", ".pi"),
     "aider": ("$AIDER_CHAT_HISTORY_FILE", "./.aider.chat.history.md"),
     "ollama": (),
     "llm": (
-        "$SEGUE_HOME",
-        "$XDG_DATA_HOME",
+        "$SEGUE_HOME/data/chats",
+        "$XDG_DATA_HOME/segue/chats",
         ".local/share/segue/chats",
         "Library/Application Support/segue/chats",
     ),
 }
-"""Where an agent keeps its things: where a variable says, in a project (./), or in HOME. One that is nowhere is not
-loaded; a test holds this to what each `find` does."""
+"""Where an agent keeps its things: where a variable says, or below that; in a project (./); in HOME. One that is
+nowhere is not loaded; a test holds this to what each `find` does."""
 
-VERSION_SECONDS = 10
-
-
-class Reader(Protocol):
-    """What Segue needs of an agent to read its work. Nothing is ever written to what it reads."""
-
-    AGENT: Agent
-
-    def find(self, env: Mapping[str, str], projects: Iterable[Path]) -> Iterator[Source]:
-        """Every transcript on this machine, by looking at folders alone. `projects` are the folders that
-        are known to be worked in: for agents that keep their transcripts there."""
-
-    def read(self, source: Source, mark: Mark | None = None) -> Reading:
-        """The entries of a transcript in order; with a mark, those that came since."""
-
-    def recognise(self, start: bytes) -> bool:
-        """Whether the first bytes of a file are of a transcript of this agent."""
+ELSEWHERE = {
+    "Reader": "reading", "Installed": "installed", "ask_version": "installed", "locate": "installed"
+}  # fmt: skip
+"""Names that are here, and the files that hold them: totals are told without those."""
 
 
-class Installed(Struct, frozen=True):
-    """An agent as it is found on this machine."""
-
-    agent: Agent
-    path: str | None
-    version: str | None = None
-    problem: str = ""
+def __getattr__(name: str) -> object:
+    if name in ELSEWHERE:
+        return getattr(importlib.import_module(f"segue.agents.{ELSEWHERE[name]}"), name)
+    raise AttributeError(f"module 'segue.agents' has no attribute '{name}'")
 
 
 @functools.cache
@@ -117,7 +101,7 @@ def names() -> list[str]:
 
 
 @functools.cache
-def _module(name: str) -> ModuleType:
+def _module(name: str) -> Any:
     where = f"segue.agents.{name}" if name in NAMES else _others().get(name)
     if where is None:
         raise NotFound(noun="agent", name=name, next="segue doctor lists the agents")
@@ -152,18 +136,21 @@ def offers(name: str, what: str) -> Any:
 def reader(name: str) -> Reader:
     if not can_be_read(name):
         raise AgentError(agent=name, what="this version of Segue cannot read it yet")
-    return cast(Reader, _module(name))
+    found: Reader = _module(name)
+    return found
 
 
 def starter(name: str) -> Starter:
     if not can_be_handed_work(name):
         raise AgentError(agent=name, what="this version of Segue cannot start it yet")
-    return cast("Starter", _module(name))
+    found: Starter = _module(name)
+    return found
 
 
 def writer(name: str) -> Writer | None:
     """An agent that can be given a whole conversation; None where it cannot."""
-    return cast("Writer", _module(name)) if hasattr(_module(name), "write") else None
+    found: Writer = _module(name)
+    return found if hasattr(found, "write") else None
 
 
 def all_readers() -> list[Reader]:
@@ -173,6 +160,8 @@ def all_readers() -> list[Reader]:
 
 def program_of(name: str, env: Mapping[str, str]) -> str | None:
     """The program that is started for an agent; None where it is not installed."""
+    from segue.agents.installed import locate  # lazy: totals are told without it
+
     named = offers(name, "program")
     found: str | None = named(env) if named else locate(get(name), env).path
     return found
@@ -185,15 +174,18 @@ def names_here(env: Mapping[str, str], projects: Iterable[str | os.PathLike[str]
 
 
 def _may_be_here(name: str, env: Mapping[str, str], projects: Iterable[str | os.PathLike[str]]) -> bool:
-    home = env.get("HOME")
     for place in PLACES.get(name, ("$HOME",)):
-        if place.startswith("$"):
-            is_there = bool(env.get(place[1:]))
-        elif place.startswith("./"):
-            is_there = any(os.path.exists(f"{project}/{place[2:]}") for project in projects)  # noqa: PTH110 - quick
+        where, mark, below = place.partition("/")
+        if where == ".":
+            folders: Iterable[str | os.PathLike[str]] = projects
+        elif where.startswith("$"):
+            named = env.get(where[1:], "")
+            if named and not mark:
+                return True
+            folders = [named]
         else:
-            is_there = bool(home) and os.path.exists(f"{home}/{place}")  # noqa: PTH110 - quick
-        if is_there:
+            folders, below = [env.get("HOME", "")], place
+        if any(folder and os.path.exists(f"{folder}/{below}") for folder in folders):  # noqa: PTH110 - quick
             return True
     return False
 
@@ -217,44 +209,8 @@ def all_programs() -> list[Agent]:
     return [agent for agent in found if agent.program]
 
 
-def locate(agent: Agent, env: Mapping[str, str]) -> Installed:
-    """Whether an agent is on this machine. Quick: starts nothing."""
-    import shutil  # lazy: totals are told without it
-
-    # A folder that is named from where one stands could be anybody's.
-    path = os.pathsep.join(part for part in env.get("PATH", "").split(os.pathsep) if part.startswith("/"))
-    return Installed(agent, shutil.which(agent.program, path=path))
-
-
 def seems_installed(name: str, env: Mapping[str, str]) -> bool:
     """Whether it is worth loading what is known of an agent: ours are named like their programs."""
-    import shutil  # lazy: as above
+    import shutil  # lazy: totals are told without it
 
     return name not in NAMES or shutil.which(name, path=env.get("PATH", "")) is not None
-
-
-def ask_version(agent: Agent, env: Mapping[str, str]) -> Installed:
-    """The same, with the version that the program itself tells."""
-    import subprocess  # lazy: as above
-
-    found = locate(agent, env)
-    if found.path is None:
-        return found
-    try:
-        done = subprocess.run(
-            [found.path, "--version"],
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            errors="replace",
-            env=dict(env),
-            timeout=VERSION_SECONDS,
-        )
-    except subprocess.TimeoutExpired:
-        return Installed(agent, found.path, problem=f"gave no version within {VERSION_SECONDS} s")
-    except OSError as error:
-        return Installed(agent, found.path, problem=error.strerror or str(error))
-    match = re.search(r"\d+\.\d+\.\d+[\w.-]*", done.stdout)
-    if done.returncode or match is None:
-        return Installed(agent, found.path, problem=f"'--version' ended with {done.returncode} and told none")
-    return Installed(agent, found.path, version=match.group())

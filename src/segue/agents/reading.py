@@ -8,40 +8,36 @@ read before is read from its start.
 from __future__ import annotations
 
 import os
-import stat
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
-from datetime import UTC, datetime
-from operator import attrgetter
-from typing import TYPE_CHECKING, Any, BinaryIO
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, BinaryIO, Protocol
 
 import msgspec
 
-from segue import clock
-from segue.clock import Moment
-from segue.digest import short_hash
-from segue.errors import AgentError
+from segue.agents import files
+from segue.agents.files import CHUNK, Found
+from segue.agents.files import LONGEST_LINE as LONGEST_LINE
+from segue.agents.files import WITNESS as WITNESS
+from segue.agents.files import items_in as items_in
+from segue.agents.files import witness as witness
+from segue.agents.loose import count_of as count_of
+from segue.agents.loose import dict_of as dict_of
+from segue.agents.loose import list_of as list_of
+from segue.agents.loose import moment_of as moment_of
+from segue.agents.loose import second_of as second_of
+from segue.agents.loose import text_of as text_of
 from segue.model import INTERRUPT as INTERRUPT
+from segue.model import Agent as Agent
 from segue.model import Entry, Mark, Source, Spend, Tokens, Value
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-CHUNK = 1 << 20
-LONGEST_LINE = 32 << 20
 LARGEST_DOCUMENT = 64 << 20
-ABSURD = 1 << 48
-"""No count of tokens is as large as this."""
-FIRST, LAST = "1970", "2200"
-"""No agent wrote before the first of these years, or from the last on: such a time is none."""
-LAST_SECOND = 7_258_118_400
-"""When the last of these years begins."""
 DEEPEST = 200
 """How many values may stand inside each other. No agent nests as deeply; and what can be read of more depends on how
 much room the caller left."""
 COUNTED = 4096
-WITNESS = 64
-"""How many bytes before a mark tell whether a file is still the same."""
 
 _DECODER = msgspec.json.Decoder()
 
@@ -100,20 +96,38 @@ class Spends(Value, frozen=True):
     is_anew: bool
 
 
+class Reader(Protocol):
+    """What Segue needs of an agent to read its work. Nothing is ever written to what it reads."""
+
+    AGENT: Agent
+
+    def find(self, env: Mapping[str, str], projects: Iterable[Path]) -> Iterator[Source]:
+        """Every transcript on this machine, by looking at folders alone. `projects` are the folders that
+        are known to be worked in: for agents that keep their transcripts there."""
+
+    def read(self, source: Source, mark: Mark | None = None) -> Reading:
+        """The entries of a transcript in order; with a mark, those that came since."""
+
+    def recognise(self, start: bytes) -> bool:
+        """Whether the first bytes of a file are of a transcript of this agent."""
+
+
 # Finding
 
 
 def source_of(agent: str, path: str | os.PathLike[str]) -> Source | None:
     """A file as a source; None if it is gone, no ordinary file, or has a name that cannot be written down."""
-    name = os.fspath(path)
-    try:
-        name.encode()
-        found = os.stat(name)  # noqa: PTH116 - quick
-    except (OSError, ValueError):
-        return None
-    if not stat.S_ISREG(found.st_mode):
-        return None
-    return Source(agent=agent, path=name, size=found.st_size, stamp=found.st_mtime_ns)
+    found = files.found(agent, path)
+    return source_from(found) if found else None
+
+
+def source_from(found: Found) -> Source:
+    agent, path, part, size, stamp = found
+    return Source(agent=agent, path=path, part=part, size=size, stamp=stamp)
+
+
+def found_from(source: Source) -> Found:
+    return source.agent, source.path, source.part, source.size, source.stamp
 
 
 def sources_like(agent: str, folder: Path, patterns: Iterable[str]) -> Iterator[Source]:
@@ -126,15 +140,6 @@ def sources_like(agent: str, folder: Path, patterns: Iterable[str]) -> Iterator[
         for path in found:
             if source := source_of(agent, path):
                 yield source
-
-
-def items_in(folder: str | os.PathLike[str]) -> list[os.DirEntry[str]]:
-    """What is in a folder, by name; nothing where it is missing or closed."""
-    try:
-        with os.scandir(folder) as items:
-            return sorted(items, key=attrgetter("name"))
-    except (OSError, ValueError):
-        return []
 
 
 # Going through a file
@@ -151,7 +156,7 @@ def records(reading: Reading) -> Iterator[dict[str, Any]]:
                 is_last = not line.endswith(b"\n")
                 content = line.strip()
                 if content:
-                    record = decode(content) if len(content) <= LONGEST_LINE else None
+                    record = decode(content) if len(content) <= files.LONGEST_LINE else None
                     if record is None and is_last:
                         reading.is_cut = True
                         break
@@ -168,9 +173,9 @@ def records(reading: Reading) -> Iterator[dict[str, Any]]:
 def _lines(file: BinaryIO, offset: int) -> Iterator[tuple[bytes, int]]:
     """Each line with the offset after it. Of one that is too long to be kept only the start is given."""
     file.seek(offset)
-    while line := file.readline(LONGEST_LINE + 2):
+    while line := file.readline(files.LONGEST_LINE + 2):
         offset += len(line)
-        if len(line) > LONGEST_LINE and not line.endswith(b"\n"):
+        if len(line) > files.LONGEST_LINE and not line.endswith(b"\n"):
             while rest := file.readline(CHUNK):
                 offset += len(rest)
                 if rest.endswith(b"\n"):
@@ -194,21 +199,7 @@ def document(reading: Reading) -> Any:
 
 def open_file(source: Source, buffering: int = CHUNK) -> BinaryIO:
     """A transcript, to be read. A pipe or a device is none, and none is waited for."""
-    try:
-        fd = os.open(source.path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-    except (OSError, ValueError) as error:
-        what = getattr(error, "strerror", None) or str(error)
-        raise AgentError(agent=source.agent, what=f"{source.path} cannot be read: {what}") from error
-    if not stat.S_ISREG(os.fstat(fd).st_mode):
-        os.close(fd)
-        raise AgentError(agent=source.agent, what=f"{source.path} is no ordinary file")
-    return os.fdopen(fd, "rb", buffering=buffering)
-
-
-def witness(file: BinaryIO, offset: int) -> str:
-    start = max(0, offset - WITNESS)
-    found = os.pread(file.fileno(), offset - start, start)
-    return short_hash(found).hex()
+    return files.open_file(source.agent, source.path, buffering)
 
 
 def decode(line: bytes) -> dict[str, Any] | None:
@@ -262,59 +253,7 @@ def _without_surrogates(value: Any) -> Any:
     return [_without_surrogates(inner) for inner in value] if isinstance(value, list) else value
 
 
-# Values out of records, whatever is really there
-
-
-def moment_of(value: Any) -> Moment | None:
-    """A time as agents write it: ISO text, or seconds or milliseconds since 1970."""
-    try:
-        if isinstance(value, str):
-            found = datetime.fromisoformat(value)
-            if _is_usual(value):
-                return value[:-1] + "000Z" if FIRST <= value < LAST else None
-            moment = clock.moment(found if found.tzinfo else found.replace(tzinfo=UTC))
-            return moment if FIRST <= moment < LAST else None
-        if isinstance(value, int | float) and not isinstance(value, bool) and value > 0:
-            moment = clock.moment(datetime.fromtimestamp(value / 1000 if value > 1e11 else value, UTC))
-            return moment if moment < LAST else None
-    except (ValueError, OverflowError, OSError):
-        pass
-    return None
-
-
-def _is_usual(time: str) -> bool:
-    """Whether a time is written as most agents do: UTC, to the millisecond."""
-    return len(time) == 24 and time[4:20:3] == "--T::." and time[23] == "Z"
-
-
-def second_of(value: Any) -> int:
-    """The same in seconds since 1970, 0 where there is none: without the text, where only a number is wanted."""
-    if not isinstance(value, str):
-        moment = moment_of(value)
-        return int(clock.parse(moment).timestamp()) if moment else 0
-    try:
-        found = datetime.fromisoformat(value)
-    except ValueError:
-        return 0
-    second = int((found if found.tzinfo else found.replace(tzinfo=UTC)).timestamp())
-    return second if 0 <= second < LAST_SECOND else 0
-
-
-def text_of(value: Any) -> str:
-    return value if isinstance(value, str) else ""
-
-
-def dict_of(value: Any) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {}
-
-
-def list_of(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else []
-
-
-def count_of(value: Any) -> int:
-    """A number of tokens: never negative, never absurd."""
-    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < ABSURD else 0
+# Values out of records
 
 
 def tokens_within(total: int, read: int, written: int, output: int) -> Tokens:

@@ -12,16 +12,16 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
 
 from segue.errors import SegueError
-from segue.faces.encode import to_json
-from segue.ops import bare
 
-if TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # not asked of typing: that takes long to load
+    from typing import Any
+
     from segue.ops.desk import Desk
 
-BARE = ("--json", "daily", "weekly", "blocks", "models")
+BARE = ("daily", "weekly", "blocks", "models")
 """What is told without the transcripts' titles: for it, settings that nobody made need not be looked at."""
 
 
@@ -31,15 +31,10 @@ def answer(argv: Sequence[str]) -> int | None:
     if asked is None or sys.stdout is None:
         return None
     try:
-        is_bare = argv[0] == "usage" and argv[1] in BARE
-        desk = (bare.open_bare(os.environ) if is_bare else None) or _desk()
-        if desk is None:
+        told = _bare(argv) or _proper(asked)
+        if told is None:
             return None
-        try:
-            value, code = asked(desk)
-        finally:
-            desk.close()
-        text = to_json(value) + "\n"
+        text, code = told
         sys.stdout.write(text)
         sys.stdout.flush()
         return code
@@ -49,14 +44,37 @@ def answer(argv: Sequence[str]) -> int | None:
         return None
 
 
-def _desk() -> Desk | None:
+def _bare(argv: Sequence[str]) -> tuple[str, int] | None:
+    by = argv[1] if len(argv) > 2 else "daily"
+    if argv[0] != "usage" or by not in BARE:
+        return None
+    from segue.faces.plain_json import to_json  # lazy: each answer loads only its own
+    from segue.ops import bare, totals  # lazy: as above
+
+    desk = bare.open_bare(os.environ)
+    if desk is None:
+        return None
+    try:
+        report = totals.report(desk, by)
+    finally:
+        desk.close()
+    return (to_json(report) + "\n", 0) if report else None
+
+
+def _proper(asked: Callable[[Desk], tuple[Any, int]]) -> tuple[str, int] | None:
     from pathlib import Path  # lazy: mostly nothing is set, and no path looked at
 
+    from segue.faces.encode import to_json  # lazy: as above
     from segue.ops import desk as desks  # lazy: as above
 
     desk = desks.open_desk(env=os.environ, cwd=Path.cwd())
-    is_spoken_of = desk.resolved.ignored or (desk.project_file and desk.project_file.problem)
-    return None if is_spoken_of else desk
+    try:
+        if desk.resolved.ignored or (desk.project_file and desk.project_file.problem):
+            return None  # these are spoken of
+        value, code = asked(desk)
+    finally:
+        desk.close()
+    return to_json(value) + "\n", code
 
 
 def _asked(argv: Sequence[str]) -> Callable[[Desk], tuple[Any, int]] | None:

@@ -11,13 +11,13 @@ import os
 import sys
 from collections.abc import Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING, cast
 
 from segue import clock
-from segue.store.index import Index
+from segue.store.counting import Counting
 
-if TYPE_CHECKING:
-    from segue.ops.desk import Desk
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # not asked of typing: that takes long to load
+    from typing import Any
 
 POLICY = "/etc/segue/policy.toml"
 PROJECT_FILE = ".segue.toml"
@@ -38,18 +38,18 @@ class BareDesk:
         return "index" in self.__dict__ or os.path.exists(self._file)  # noqa: PTH110 - quick
 
     def do_without_index(self) -> None:
-        self.index = Index(None)
+        self.index = Counting(None)
 
     @cached_property
-    def index(self) -> Index:
-        return Index(self._file)
+    def index(self) -> Counting:
+        return Counting(self._file)
 
     def close(self) -> None:
         if "index" in self.__dict__:
             self.__dict__.pop("index").close()
 
 
-def open_bare(env: Mapping[str, str]) -> Desk | None:
+def open_bare(env: Mapping[str, str]) -> Any:
     """A desk where nothing is set; None where something may be."""
     places = _places(env)
     if places is None or any(name.startswith("SEGUE_") and name != "SEGUE_HOME" for name in env):
@@ -58,7 +58,7 @@ def open_bare(env: Mapping[str, str]) -> Desk | None:
     project = _project(os.getcwd())  # noqa: PTH109 - quick
     if project is None or _may_be_there(config) or _may_be_there(POLICY):
         return None
-    return cast("Desk", BareDesk(env, data, project))
+    return BareDesk(env, data, project)
 
 
 def _places(env: Mapping[str, str]) -> tuple[str, str] | None:

@@ -1,46 +1,40 @@
 """Bringing the index up to date: what changed since the last look is read, the rest is left alone.
 
-Reading is shared out to as many processes as there are processors where there is much to read. Each result
-is complete in itself and does no harm when it is added twice, so two commands may do this at once.
+What was spent is counted first, by `counting`; the rest is read here. Each result is complete in itself and does no
+harm when it is added twice, so two commands may do this at once.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from enum import StrEnum
 from operator import attrgetter
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 import msgspec
 from msgspec import Struct
 
 from segue import agents
-from segue.agents.reading import Spends
+from segue.agents.reading import Spends, found_from
 from segue.errors import AgentError, IndexRenewed
-from segue.ledger import Ledger, ledger_of, pack
+from segue.ledger import Ledger, ledger_of
 from segue.model import Entry, EntryKind, Limit, Mark, Source, Transcript
-from segue.store.index import ID, PATH, READ, SPENT, TOLD, Index, Place, SourceRow
+from segue.ops import counting
+from segue.ops.counting import Progress as Progress
+from segue.ops.counting import in_silence as in_silence
+from segue.store.counting import ID, READ, SPENT, TOLD, Place, SourceRow
+from segue.store.index import Index
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
+    from segue.agents.files import Found
     from segue.agents.scanning import Scan
     from segue.ops.desk import Desk
 
-SHARE_FROM = 64 << 20
-"""From this many bytes on, reading is shared out to several processes."""
 BATCH = 128
 """How many results go into the index at once."""
 SPOKEN = {EntryKind.PROMPT, EntryKind.REPLY, EntryKind.SUMMARY, EntryKind.CALL}
 """What is searched by text."""
 LONGEST_PASSAGE = 20_000
-
-T = TypeVar("T")
-Progress = Callable[[int, int], None]
-
-
-def in_silence(_done: int, _whole: int) -> None:
-    """Nobody waits for this."""
 
 
 class Pass(StrEnum):
@@ -103,60 +97,28 @@ def _refresh(desk: Desk, wanted: set[Pass], progress: Progress) -> Refreshed:
     if not found and not desk.has_index:
         desk.do_without_index()
     index = desk.index
-    _put_away(index, [row for place, row in known.items() if place not in found], found)
-    # The oldest change first: an answer in two files belongs to the older one.
+    counting.put_away(index, known, found)
+    to_count = _countable(found.values()) if Pass.SPENDS in wanted else ()
+    sums = counting.jobs_of(index, to_count, known)
+    # The oldest change first, as with what is counted.
     jobs = sorted(_jobs(index, found, known, wanted), key=attrgetter("source.stamp", "source.path"))
-    whole = sum(job.bytes for job in jobs)
-    for batch in _batched(_told(_run(jobs, whole), whole, progress), BATCH):
+    whole = sum(map(counting.bytes_of, sums)) + sum(job.bytes for job in jobs)
+    told = counting.teller(progress, whole)
+    problems += counting.count(index, sums, told)
+    weights = [job.bytes for job in jobs]
+    results = counting.run(work, jobs, weights, told, msgspec.msgpack.encode, _unpacked)
+    for batch in counting.batched(results, BATCH):
         with index.changing():
             _keep(index, batch)
         problems += [done.problem for done in batch if done.problem]
-    return Refreshed(len(found), len(jobs), whole, tuple(problems))
-
-
-def _put_away(index: Index, missing: list[SourceRow], found: Iterable[Place]) -> None:
-    """Forget what is gone. What is there and was not found (another folder was looked in, or a database could not be
-    read) is only left out of this run."""
-    gone: list[int] = []
-    if missing:
-        from pathlib import Path  # lazy: mostly all is where it was
-
-        from segue import places  # lazy: as above
-
-        read = {path for path, _part in found}
-        gone = [row[ID] for row in missing if row[PATH] in read or not places.is_there(Path(row[PATH]))]
-    index.hide({row[ID] for row in missing}.difference(gone))
-    if gone:
-        with index.changing():
-            index.drop(gone)
-
-
-def _told(results: Iterable[Done], whole: int, progress: Progress) -> Iterator[Done]:
-    so_far = 0
-    for done in results:
-        yield done
-        so_far += done.job.bytes
-        progress(so_far, whole)
-
-
-class Folders:
-    """Folders that are made paths of when somebody looks at them: most agents don't."""
-
-    def __init__(self, names: list[str]) -> None:
-        self.names = names
-
-    def __iter__(self) -> Iterator[Path]:
-        from pathlib import Path  # lazy: see above
-
-        return map(Path, self.names)
+    return Refreshed(len(found), len(sums) + len(jobs), whole, tuple(problems))
 
 
 def find(desk: Desk, problems: list[str]) -> list[Source]:
     """Every transcript on this machine. An agent that another package brings may be broken: the rest is found."""
-    known = desk.index.projects() if desk.has_index else []
-    projects = Folders(sorted({*known, str(desk.project)}))
+    names, projects = counting.names_here(desk)
     found: list[Source] = []
-    for name in agents.names_here(desk.env, projects.names):
+    for name in names:
         try:
             found += agents.reader(name).find(desk.env, projects)
         except AgentError as error:
@@ -166,10 +128,16 @@ def find(desk: Desk, problems: list[str]) -> list[Source]:
     return found
 
 
+def _countable(sources: Iterable[Source]) -> Iterator[Found]:
+    for source in sources:
+        if counting.counts(source.agent):
+            yield found_from(source)
+
+
 def _jobs(
     index: Index, found: dict[Place, Source], known: dict[Place, SourceRow], wanted: set[Pass]
 ) -> Iterator[Job]:
-    """What has to be read."""
+    """What has to be read, besides what `counting` counts."""
     wants_spends, wants_entries, wants_words = (each in wanted for each in Pass)
     quick: dict[str, bool] = {}
     for place, source in found.items():
@@ -178,7 +146,8 @@ def _jobs(
         is_quick = quick.get(source.agent)
         if is_quick is None:
             is_quick = quick[source.agent] = agents.offers(source.agent, "spends") is not None
-        if wants_spends and is_quick and (row is None or row[SPENT] != now):
+        is_spent = counting.counts(source.agent) or (row is not None and row[SPENT] == now)
+        if wants_spends and is_quick and not is_spent:
             yield Job(source, Pass.SPENDS, _mark(index, row, "spent_mark"))
         if (wants_entries or not is_quick) and (row is None or row[READ] != now):
             so_far = index.transcript(row[ID]) if row else None
@@ -193,31 +162,14 @@ def _mark(index: Index, row: SourceRow | None, of: str) -> Mark | None:
     return mark if mark and mark.offset else None
 
 
-def _run(jobs: list[Job], size: int) -> Iterator[Done]:
-    if size < SHARE_FROM:
-        yield from map(work, jobs)
-        return
-    from segue.ops import sharing  # lazy: there is rarely so much to read
-
-    processes = sharing.processes_for(len(jobs))
-    if processes == 1:
-        yield from map(work, jobs)
-        return
-
-    def packed_work(job: Job) -> bytes:
-        return msgspec.msgpack.encode(work(job))
-
-    for packed in sharing.shared_out(packed_work, jobs, [job.bytes for job in jobs], processes):
-        yield msgspec.msgpack.decode(packed, type=Done)
+def _unpacked(packed: bytes) -> Done:
+    return msgspec.msgpack.decode(packed, type=Done)
 
 
 def work(job: Job) -> Done:
     """Read one source for one pass."""
     reader = agents.reader(job.source.agent)
     try:
-        if job.what is Pass.SPENDS and (rows := agents.offers(job.source.agent, "rows")):
-            found_rows, mark, is_anew = rows(job.source, job.mark)
-            return Done(job, mark, is_anew, pack(found_rows))
         if job.what is Pass.SPENDS:
             found: Spends = reader.spends(job.source, job.mark)  # type: ignore[attr-defined]
             return Done(job, found.mark, found.is_anew, ledger_of(found.spends))
@@ -243,21 +195,10 @@ def passage_of(entry: Entry) -> str:
     return entry.text[:LONGEST_PASSAGE] if entry.kind in SPOKEN else ""
 
 
-def _batched(items: Iterable[T], size: int) -> Iterator[list[T]]:
-    batch: list[T] = []
-    for item in items:
-        batch.append(item)
-        if len(batch) == size:
-            yield batch
-            batch = []
-    if batch:
-        yield batch
-
-
 def _keep(index: Index, batch: list[Done]) -> None:
     spent = []
     read = [done for done in batch if not done.problem]
-    ids = index.add(*(done.job.source for done in read))
+    ids = index.add([(done.job.source.agent, done.job.source.path, done.job.source.part) for done in read])
     for id, done in zip(ids, read, strict=True):
         source = done.job.source
         if not done.is_anew and index.mark(id, MARKS[done.job.what]) != done.job.mark:
@@ -266,7 +207,8 @@ def _keep(index: Index, batch: list[Done]) -> None:
         if done.job.what is Pass.WORDS:
             index.put_told(id, source, done.mark, done.texts, is_anew=done.is_anew)
         if done.ledger:
-            spent.append((id, source, done.mark, done.ledger, done.is_anew))
+            mark = msgspec.json.encode(done.mark).decode()
+            spent.append((id, source.size, source.stamp, mark, done.ledger, done.is_anew))
         if done.transcript:
             index.put_transcript(id, source, done.mark, done.transcript)
             index.put_reports(id, source.agent, done.reports, is_anew=done.is_anew)

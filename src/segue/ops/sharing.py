@@ -11,11 +11,14 @@ import fcntl
 import gc
 import os
 import signal
-import threading
+import sys
 from collections.abc import Callable, Iterator, Sequence
-from typing import BinaryIO, NoReturn, TypeVar
 
-J = TypeVar("J")
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # not asked of typing: that takes long to load
+    from typing import BinaryIO, NoReturn, TypeVar
+
+    J = TypeVar("J")
 
 LENGTH = 4
 ROOM = 1 << 20
@@ -25,7 +28,8 @@ MOST = 8
 
 def processes_for(jobs: int) -> int:
     """How many processes are worth having. Copying a process that has threads is asking for trouble."""
-    if not hasattr(os, "fork") or threading.active_count() > 1:
+    threading = sys.modules.get("threading")  # where nobody loaded it there are none
+    if not hasattr(os, "fork") or (threading and threading.active_count() > 1):
         return 1
     here = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return max(1, min(here, MOST, jobs))

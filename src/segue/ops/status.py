@@ -167,7 +167,7 @@ def _tokens(desk: Desk, work: Work) -> Tokens:
 def _cost(desk: Desk, work: Work, purse: Purse) -> float | None:
     own = _sources(desk, work)
     day = work.active_at[:10]
-    costs = [purse.cost(each, day) for each in desk.index.sums("source") if each.period in own]
+    costs = [purse.cost(row, day) for row in desk.index.sum_rows("source") if row[0] in own]
     known = [cost for cost in costs if cost is not None]
     return sum(known) if known else None
 

@@ -5,9 +5,8 @@ The index of transcripts is beside them and needs none of what they load, so the
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # not asked of typing: that takes long to load
     from segue.store.opening import (
         HANDOFF,
         MARK,

@@ -11,13 +11,16 @@ import os
 import sqlite3
 from collections.abc import Iterable, Iterator
 from functools import cache
-from typing import Any
 
 from segue import disk
 from segue.errors import IndexRenewed, SegueError, StoreBusy
 from segue.store import queries
 
-VERSION = 5
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # not asked of typing: that takes long to load
+    from typing import Any
+
+VERSION = 6
 
 
 @cache
@@ -141,12 +144,12 @@ class IndexFile:
         except sqlite3.DatabaseError as error:
             raise self._failed(error) from error
 
-    def _tuples(self, query: str) -> list[tuple[Any, ...]]:
+    def _tuples(self, query: str, /, **values: Any) -> list[Any]:
         """Rows without the names of their columns: many of them are quicker so."""
         cursor = self._connection.cursor()
         cursor.row_factory = None
         try:
-            return cursor.execute(_sql()[query]).fetchall()
+            return cursor.execute(_sql()[query], values).fetchall()
         except sqlite3.DatabaseError as error:
             raise self._failed(error) from error
 

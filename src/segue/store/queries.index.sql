@@ -25,6 +25,11 @@ from source where transcript is not null and id not in (select id from hidden);
 -- Where each pass ended in one of them.
 select mark, spent_mark, told_mark from source where id = :id;
 
+-- name: source_spent_mark
+-- Where the quick pass ended in one of them.
+select json_extract(spent_mark, '$.offset') as offset, json_extract(spent_mark, '$.before') as before
+from source where id = :id;
+
 -- name: source_transcript
 -- What the full pass found in one of them.
 select transcript from source where id = :id;

@@ -2,36 +2,44 @@
 
 A transcript is a file of JSON lines, one record for each block of a message. Most records name their parent;
 a sub-agent's are in a file of its own (from 2.0), or among the main ones. The words of a user record are taken
-apart in `text`, limits in `limits`, what was typed meanwhile in `queue`.
+apart in `text`, limits in `limits`, what was typed meanwhile in `queue`. What totals need is in `finding` and
+`figures`; all else is in `reader`, which is loaded when first asked for.
 """
 
 from __future__ import annotations
 
-import os
-import re
-from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from segue.agents.claude.figures import rows
+from segue.agents.claude.finding import files
 
-from segue.agents.claude.figures import rows, spends
-from segue.agents.reading import Reading, count_of, decode, dict_of, items_in, source_of, text_of
-from segue.agents.reading import records as json_records
-from segue.clock import Moment
-from segue.model import Agent, Entry, EntryKind, Limit, Mark, Source
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from segue.agents.belongings import Belongings
-    from segue.agents.hooking import Hooks
-    from segue.agents.starting import Launch, Start, Written
-    from segue.carry import Kept
-    from segue.conversation import Conversation
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # not asked of typing: that takes long to load
+    from segue.agents.claude.reader import (
+        AGENT,
+        belongings,
+        command,
+        discard,
+        find,
+        hooks,
+        kept,
+        limits_of_event,
+        limits_of_status,
+        new_id,
+        read,
+        recognise,
+        roots,
+        side_file,
+        spends,
+        spoken,
+        window_of_status,
+        write,
+    )
 
 __all__ = [
     "AGENT",
     "belongings",
     "command",
     "discard",
+    "files",
     "find",
     "hooks",
     "kept",
@@ -45,251 +53,14 @@ __all__ = [
     "side_file",
     "spends",
     "spoken",
+    "window_of_status",
     "write",
 ]
 
-AGENT = Agent(
-    name="claude",
-    title="Claude Code",
-    vendor="anthropic",
-    program="claude",
-    tested="2.1.325",
-    oldest="1.0",
-    families=("claude", "opus", "sonnet", "haiku"),
-    context_window=200_000,
-)
 
-_DEPTH = 4
-"""How far below a transcript's folder its sub-agents' are looked for."""
+def __getattr__(name: str) -> object:
+    if name in __all__:
+        from segue.agents.claude import reader  # lazy: see above
 
-
-def find(env: Mapping[str, str], projects: Iterable[Path]) -> Iterator[Source]:
-    for root in _roots(env):
-        for project in items_in(os.path.join(root, "projects")):  # noqa: PTH118 - quick
-            if not _is_folder(project, follow_symlinks=True):
-                continue
-            for item in items_in(project):
-                if item.name.endswith(".jsonl"):
-                    if source := source_of(AGENT.name, item):
-                        yield source
-                elif _is_folder(item):
-                    yield from _subagents(f"{item.path}/subagents", _DEPTH)
-
-
-def roots(env: Mapping[str, str]) -> list[Path]:
-    """The folders that it keeps its things in: those that are named, else both that it ever used."""
-    from pathlib import Path  # lazy: totals are told without it
-
-    return [Path(root) for root in _roots(env)]
-
-
-def _roots(env: Mapping[str, str]) -> list[str]:
-    home = env.get("HOME", "")
-    named = [part.strip() for part in env.get("CLAUDE_CONFIG_DIR", "").split(",") if part.strip()]
-    usual = [f"{home}/.config/claude", f"{home}/.claude"] if home else []
-    found: dict[str, str] = {}
-    for part in named or usual:
-        path = _tidy(home + part[1:] if part.startswith("~/") else part)
-        found.setdefault(os.path.realpath(path), path)
-    return list(found.values())
-
-
-def _tidy(path: str) -> str:
-    """A path in its usual spelling, whatever it leads over: a transcript is known by it."""
-    parts = "/".join(part for part in path.split("/") if part not in ("", "."))
-    return f"/{parts}" if path.startswith("/") else parts
-
-
-def _subagents(folder: str, depth: int) -> Iterator[Source]:
-    for item in items_in(folder):
-        if item.name.startswith("agent-") and item.name.endswith(".jsonl"):
-            if source := source_of(AGENT.name, item):
-                yield source
-        elif depth and _is_folder(item):
-            yield from _subagents(item.path, depth - 1)
-
-
-def _is_folder(item: os.DirEntry[str], follow_symlinks: bool = False) -> bool:
-    try:
-        return item.is_dir(follow_symlinks=follow_symlinks)
-    except OSError:
-        return False
-
-
-# Whether a file is one
-
-_LOOKED_AT = 20
-_OWN_TYPES = frozenset(
-    ("summary", "file-history-snapshot", "queue-operation", "permission-mode", "last-prompt", "custom-title",
-     "agent-name", "mode")
-)  # fmt: skip
-
-
-def recognise(start: bytes) -> bool:
-    lines = start.split(b"\n")
-    for line in lines[:_LOOKED_AT]:
-        record = decode(line.strip()) if line.strip() else None
-        if record is not None and (verdict := _is_own(record)) is not None:
-            return verdict
-        if record is None and line.lstrip().startswith(b"{"):  # cut off, or damaged
-            return _looks_own(line)
-    return False
-
-
-def _is_own(record: dict[str, Any]) -> bool | None:
-    """Whether a record is one of this agent's; None where it could be anyone's."""
-    kind = text_of(record.get("type"))
-    if "parentUuid" in record and "uuid" in record:
-        return "isSidechain" in record and "parts" not in dict_of(record.get("message"))
-    if kind == "summary":
-        return "leafUuid" in record
-    if kind == "file-history-snapshot":
-        return "snapshot" in record
-    if kind in ("started", "result") and "agentId" in record:
-        return "key" in record
-    if "session_id" in record:
-        return kind in ("system", "assistant", "user", "rate_limit_event", "result") and _is_streamed(record)
-    return kind in _OWN_TYPES and "sessionId" in record
-
-
-def _is_streamed(record: dict[str, Any]) -> bool | None:
-    """A line of the program's output; other programs write almost the same."""
-    return "permissionMode" in record or "claude_code_version" in record or "rate_limit_info" in record
-
-
-_CUT_CHAIN = (b'"parentUuid"', b'"isSidechain"')
-# Not compiled before they are needed: totals are told without them.
-_CUT_OWN = rb'\s*\{\s*"type"\s*:\s*"(?:queue-operation|file-history-snapshot|last-prompt)"'
-_CUT_INIT = rb'(?s)\s*\{\s*"type"\s*:\s*"system"\s*,\s*"subtype"\s*:\s*"init".*"session_id"'
-
-
-def _looks_own(line: bytes) -> bool:
-    if all(key in line for key in _CUT_CHAIN):
-        return not re.search(rb'"message"\s*:\s*\{\s*"role"\s*:\s*"\w+"\s*,\s*"parts"', line)
-    return bool(re.match(_CUT_OWN, line) or (re.match(_CUT_INIT, line) and b"qwen" not in line))
-
-
-# What is in it
-
-
-def read(source: Source, mark: Mark | None = None) -> Reading:
-    return Reading(source, mark, _entries)
-
-
-def _entries(reading: Reading) -> Iterator[Entry]:
-    from segue.agents.claude.records import entries_of  # lazy: totals are told without it
-
-    for record in json_records(reading):
-        yield from entries_of(record, reading, reading.mark.state)
-
-
-def limits_of_status(status: dict[str, Any], at: Moment | None) -> tuple[Limit, ...]:
-    """What the status line is told."""
-    from segue.agents.claude import limits  # lazy: as above
-
-    return limits.limits_of_status(status, at)
-
-
-def window_of_status(status: dict[str, Any]) -> tuple[str, int]:
-    """Which conversation the status line was told of, and how much fits into its context; 0 if that is not told."""
-    size = count_of(dict_of(status.get("context_window")).get("context_window_size"))
-    return text_of(status.get("session_id")), size
-
-
-def limits_of_event(record: dict[str, Any], at: Moment | None) -> tuple[Limit, ...]:
-    """What a `rate_limit_event` of the program's output tells."""
-    from segue.agents.claude import limits  # lazy: as above
-
-    return limits.limits_of_event(record, at)
-
-
-def hooks() -> Hooks:
-    """How it is asked before it changes a file."""
-    from segue.agents.claude import guarding  # lazy: as above
-
-    return guarding
-
-
-# What was too long for it
-
-_SAVED = r"saved to:? +(\S[^\n]*)"
-_SIDE_FOLDER = "tool-results"
-
-
-def side_file(entry: Entry, source: Source) -> Path | None:
-    """Where the whole of a result is that the transcript holds only the start of. Only in the transcript's
-    own folder, whatever path the result names."""
-    from pathlib import Path  # lazy: as above
-
-    if entry.kind is not EntryKind.RESULT:
-        return None
-    outcome = dict_of(dict_of(entry.native).get("toolUseResult"))
-    named = [text_of(outcome.get("persistedOutputPath")).replace("\0", "")]
-    if found := re.search(_SAVED, entry.text[:2000]):
-        named.append(found[1].strip().replace("\0", ""))
-    folder = Path(os.path.realpath(_own_folder(source) / _SIDE_FOLDER))
-    for path in filter(None, named):
-        found_file = Path(os.path.realpath(folder / path.replace("\\", "/").rpartition("/")[2]))
-        if found_file.parent == folder and found_file.is_file():
-            return found_file
-    return None
-
-
-def _own_folder(source: Source) -> Path:
-    from pathlib import Path  # lazy: as above
-
-    path = Path(source.path)
-    parts = path.parts
-    if "subagents" in parts:
-        last = len(parts) - 1 - parts[::-1].index("subagents")
-        return Path(*parts[:last])
-    return path.with_suffix("")
-
-
-# What is handed to it
-
-
-def command(start: Start, env: Mapping[str, str]) -> Launch:
-    from segue.agents.claude import target  # lazy: reading needs none of it
-
-    return target.command(start, env)
-
-
-def spoken(prompt: str) -> str:
-    """What is to be said, so that nothing in it is taken for anything but words."""
-    from segue.agents.claude import target  # lazy: as above
-
-    return target.plain(prompt)
-
-
-def new_id(seed: str) -> str:
-    from segue.agents.claude import target  # lazy: as above
-
-    return target.new_id(seed)
-
-
-def write(
-    conversation: Conversation, id: str, project: Path, program: str, env: Mapping[str, str]
-) -> Written:
-    from segue.agents.claude import target  # lazy: as above
-
-    return target.write(conversation, id, project, program, env)
-
-
-def discard(source: Source, program: str, env: Mapping[str, str]) -> Launch | None:
-    from segue.agents.claude import target  # lazy: as above
-
-    return target.discard(source, program, env)
-
-
-def belongings(env: Mapping[str, str], project: Path) -> Belongings:
-    from segue.agents.claude import surroundings  # lazy: as above
-
-    return surroundings.belongings(env, project)
-
-
-def kept(entry: Entry) -> Kept | None:
-    """What an entry says of the conversation before it, for whoever carries that on."""
-    from segue.agents.claude import keeping  # lazy: reading needs none of it
-
-    return keeping.kept(entry)
+        return getattr(reader, name)
+    raise AttributeError(f"module 'segue.agents.claude' has no attribute '{name}'")

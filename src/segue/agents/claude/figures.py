@@ -2,23 +2,31 @@
 
 Most of a transcript is output of tools. This looks for the lines that hold figures without taking the others
 apart, and of an answer that was written in several lines decodes only the last. What it finds is what
-`claude.read` finds; the conformance suite compares them.
+`claude.read` finds; the conformance suite compares them. Nothing that takes long to load is loaded for a few
+lines; for many there is `spending`, which takes them apart more quickly.
 """
 
-import os
-from collections.abc import Iterable, Iterator
-from typing import Annotated, Any, BinaryIO
+from __future__ import annotations
 
-import msgspec
-from msgspec import Meta, Struct, field
+import functools
+import sys
+from collections.abc import Callable, Iterable
 
-from segue.agents import reading
-from segue.agents.reading import Spends, count_of, dict_of, moment_of, second_of, text_of
-from segue.ledger import Row, row
-from segue.model import Mark, Source, Spend, Tokens
+from segue.agents import files
+from segue.agents.loose import count_of, dict_of, second_of, text_of
+from segue.ledger import row
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # not asked of typing: that takes long to load
+    from typing import Any
+
+    from segue.agents.files import Found
+    from segue.ledger import Row
 
 CHUNK = 1 << 17
 """Little enough to stay close to the processor while it is searched."""
+MUCH = 2 << 20
+"""From this many bytes on it pays to load what takes lines apart quickly."""
 FIGURES = b'"input_tokens":'
 """In every line with figures, whatever else is in it."""
 ID = b'"id":"msg_'
@@ -34,153 +42,50 @@ HEAD = 700
 SYNTHETIC = "<synthetic>"
 """The model that Claude Code names where it speaks itself."""
 
-
-Count = Annotated[int, Meta(ge=0, lt=reading.ABSURD)]
-
-
-class _Kept(Struct, gc=False):
-    ephemeral_1h_input_tokens: Count = 0
-
-
-class _Usage(Struct, gc=False):
-    input_tokens: Count = 0
-    output_tokens: Count = 0
-    cache_read_input_tokens: Count = 0
-    cache_creation_input_tokens: Count = 0
-    cache_creation: _Kept | None = None
-
-
-class _Message(Struct, gc=False):
-    id: str | None = None
-    model: str | None = None
-    usage: _Usage | None = None
-
-
-class _Reported(Struct, gc=False):
-    """What a record of a sub-agent's doing holds of the sub-agent's own record."""
-
-    type: str | None = None
-    message: _Message | None = None
-    request: str | None = field(default=None, name="requestId")
-    timestamp: str | None = None
-    uuid: str | None = None
-
-
-class _Data(Struct, gc=False):
-    message: _Reported | None = None
-
-
-class _Record(Struct, gc=False):
-    type: str
-    message: _Message | None = None
-    request: str | None = field(default=None, name="requestId")
-    timestamp: str | None = None
-    uuid: str | None = None
-    data: _Data | None = None
-
-
-_DECODER = msgspec.json.Decoder(_Record)
-
-
-def spends_in(record: dict[str, Any]) -> list[Spend]:
-    """The figures of a record: an answer's own, or those of a sub-agent's that it reports."""
-    if record.get("type") == "progress":
-        record = dict_of(dict_of(record.get("data")).get("message"))
-    if record.get("type") == "user":
-        return []
-    message = dict_of(record.get("message"))
-    usage = message.get("usage")
-    if not isinstance(usage, dict):
-        return []
-    written = count_of(usage.get("cache_creation_input_tokens"))
-    kept = count_of(dict_of(usage.get("cache_creation")).get("ephemeral_1h_input_tokens"))
-    tokens = Tokens(
-        input=count_of(usage.get("input_tokens")),
-        output=count_of(usage.get("output_tokens")),
-        cache_read=count_of(usage.get("cache_read_input_tokens")),
-        cache_write=written,
-        cache_write_long=min(kept, written),
-    )
-    id, request = text_of(message.get("id")), text_of(record.get("requestId"))
-    key = f"{id}:{request}" if id and request else id or request or text_of(record.get("uuid"))
-    model = text_of(message.get("model"))
-    if not key or not tokens.total or model == SYNTHETIC:
-        return []
-    return [Spend(key=key, model=model, tokens=tokens, at=moment_of(record.get("timestamp")))]
-
-
-Told = tuple[str, Any, str, int, int, int, int, int]
+Told = tuple[str, "Any", str, int, int, int, int, int]
 """What a line tells of an answer: key, time as it is written, model, five counts."""
+Tell = Callable[[bytearray], Told | None]
 
 
-def spends(source: Source, mark: Mark | None = None) -> Spends:
-    """What was spent since the mark, each answer once."""
-    told, mark, is_anew = _told(source, mark)
-    return Spends(source=source, spends=tuple(map(_spend, told)), mark=mark, is_anew=is_anew)
-
-
-def rows(source: Source, mark: Mark | None = None) -> tuple[list[Row], Mark, bool]:
-    """The same as the index takes it."""
-    found, mark, is_anew = _told(source, mark)
+def rows(found: Found, offset: int = 0, before: str = "") -> tuple[list[Row], int, str, bool]:
+    """What was spent since a mark, each answer once, as the index takes it; the mark to go on from; and whether all
+    was read anew."""
+    told, offset, before, is_anew = told_since(found, offset, before)
     rows = [
         row(key, second_of(at), model, input, output, read, written, long)
-        for key, at, model, input, output, read, written, long in found
+        for key, at, model, input, output, read, written, long in told
     ]
-    return rows, mark, is_anew
+    return rows, offset, before, is_anew
 
 
-def _spend(told: Told) -> Spend:
-    key, at, model, input, output, read, written, long = told
-    tokens = Tokens(input=input, output=output, cache_read=read, cache_write=written, cache_write_long=long)
-    return Spend(key=key, model=model, tokens=tokens, at=moment_of(at))
-
-
-def _told(source: Source, mark: Mark | None) -> tuple[Iterable[Told], Mark, bool]:
-    """What is told since the mark, where to go on, and whether all was read anew."""
-    found: dict[str, Told] = {}
-    with reading.open_file(source, buffering=0) as file:
-        offset = mark.offset if mark else 0
-        if mark and offset and reading.witness(file, offset) != mark.before:
+def told_since(
+    found: Found, offset: int, before: str, tell: Tell | None = None
+) -> tuple[Iterable[Told], int, str, bool]:
+    """The same as it is told. `tell` takes a line apart."""
+    agent, path, _part, size, _stamp = found
+    told: dict[str, Told] = {}
+    with files.open_file(agent, path, buffering=0) as file:
+        if offset and files.witness(file, offset) != before:
             offset = 0
         is_anew = not offset
-        for block, end in _blocks(file, offset):
+        tell = tell or _teller(size - offset)
+        for block, end in files.blocks(file, offset, CHUNK):
+            if not end and _is_whole(bytes(block)):
+                end = len(block)
             offset += abs(end)
-            _add(found, block, end)
-        return found.values(), Mark(offset=offset, before=reading.witness(file, offset)), is_anew
+            _add(told, block, end, tell)
+        return told.values(), offset, files.witness(file, offset), is_anew
 
 
-def _blocks(file: BinaryIO, offset: int) -> Iterator[tuple[bytearray, int]]:
-    """The file from an offset on, in pieces: a buffer, always the same, and how much of it is whole lines; a negative
-    number is passed over. A last line without an end is only given if it is a whole record."""
-    file.seek(offset)
-    left = os.fstat(file.fileno()).st_size - offset
-    buffer = bytearray(min(CHUNK, max(left, 1)))
-    kept = 0
-    while got := file.readinto(memoryview(buffer)[kept:]):  # type: ignore[attr-defined]
-        filled = kept + got
-        end = buffer.rfind(b"\n", kept, filled) + 1
-        if end:
-            yield buffer, end
-            buffer[: filled - end] = buffer[end:filled]
-        kept = filled - end
-        if kept > reading.LONGEST_LINE:
-            # No record is as long: what there is of it is passed over, up to its end.
-            skipped = kept
-            while rest := file.read(CHUNK):
-                line_end = rest.find(b"\n") + 1
-                skipped += line_end or len(rest)
-                if line_end:
-                    file.seek(line_end - len(rest), os.SEEK_CUR)
-                    break
-            yield buffer, -skipped
-            kept = 0
-        if kept == len(buffer):
-            buffer.extend(bytes(CHUNK))
-    if kept and reading.decode(bytes(buffer[:kept])) is not None:
-        yield buffer, kept
+def _teller(size: int) -> Tell:
+    if size < MUCH and "msgspec" not in sys.modules:
+        return told_plainly
+    from segue.agents.claude.spending import told_quickly  # lazy: see above
+
+    return told_quickly
 
 
-def _add(found: dict[str, Told], block: bytearray, size: int) -> None:
+def _add(found: dict[str, Told], block: bytearray, size: int, tell: Tell) -> None:
     """What the lines of a block tell. Those in a row that name the same answer are looked at together."""
     find, startswith = block.find, block.startswith
     start, before = 0, None
@@ -204,16 +109,16 @@ def _add(found: dict[str, Told], block: bytearray, size: int) -> None:
             continue
         id = block[named : named + ID_LENGTH] if named >= 0 else None
         if run and (id is None or id != before):
-            _add_run(found, block, run)
+            _add_run(found, block, run, tell)
             run = []
         run.append((start, end, is_answer))
         before = id
         start = end + 1
     if run:
-        _add_run(found, block, run)
+        _add_run(found, block, run, tell)
 
 
-def _add_run(found: dict[str, Told], block: bytearray, run: list[tuple[int, int, bool]]) -> None:
+def _add_run(found: dict[str, Told], block: bytearray, run: list[tuple[int, int, bool]], tell: Tell) -> None:
     """What lines tell that name the same answer: mostly the last tells all. One before it is looked at where the last
     tells nothing, or is of another request; and so is a sub-agent's report, which may hold an answer's figures
     again beside its own."""
@@ -223,7 +128,7 @@ def _add_run(found: dict[str, Told], block: bytearray, run: list[tuple[int, int,
         start, end, is_answer = run.pop()
         if request and is_answer and block.rfind(request, start, end) >= 0:
             continue
-        one = _told_by(block[start:end])
+        one = tell(block[start:end])
         if one:
             told.setdefault(one[0], one)
             if run and is_answer:
@@ -231,32 +136,66 @@ def _add_run(found: dict[str, Told], block: bytearray, run: list[tuple[int, int,
     found.update(told)
 
 
-def _told_by(line: bytearray) -> Told | None:
-    """The figures of a line: what `spends_in` finds, without making of the line more than is asked for."""
+def told_plainly(line: bytearray) -> Told | None:
+    """The figures of a line, taken apart by Python's own decoder."""
     try:
-        record = _DECODER.decode(line)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return _told_by_damaged(bytes(line))
-    own: _Record | _Reported | None = record
-    if record.type == "progress":
-        own = record.data.message if record.data else None
-    message = own.message if own else None
-    if own is None or message is None or message.usage is None or own.type == "user":
+        record = _decode(str(line, "utf-8"))
+        told = told_in(record) if isinstance(record, dict) else None
+        if told:
+            f"{told[0]}{told[2]}".encode()  # half of a surrogate pair is no text
+        return told
+    except (ValueError, RecursionError):
+        return told_by_damaged(bytes(line))
+
+
+@functools.cache
+def _decoder() -> Callable[[str], Any]:
+    import json  # lazy: mostly there is nothing new
+
+    def refuse(constant: str) -> None:
+        raise ValueError(constant)
+
+    return json.JSONDecoder(parse_constant=refuse).decode
+
+
+def _decode(text: str) -> Any:
+    return _decoder()(text)
+
+
+def told_by_damaged(line: bytes) -> Told | None:
+    """The same, of a line that a stricter decoder refused."""
+    from segue.agents import reading  # lazy: hardly a line is damaged
+
+    record = reading.decode(line) if len(line) <= files.LONGEST_LINE else None
+    return told_in(record) if record else None
+
+
+def _is_whole(line: bytes) -> bool:
+    """Whether a last line without an end is a whole record: what is still being written is left for the next time."""
+    if not line.rstrip(b"\0 \t\r").endswith(b"}"):
+        return False
+    from segue.agents import reading  # lazy: mostly lines have an end
+
+    return reading.decode(line) is not None
+
+
+def told_in(record: dict[str, Any]) -> Told | None:
+    """The figures of a record: an answer's own, or those of a sub-agent's that it reports."""
+    if record.get("type") == "progress":
+        record = dict_of(dict_of(record.get("data")).get("message"))
+    if record.get("type") == "user":
         return None
-    usage, id, request, model = message.usage, message.id, own.request, message.model or ""
-    written, kept = usage.cache_creation_input_tokens, usage.cache_creation
-    read, output, input = usage.cache_read_input_tokens, usage.output_tokens, usage.input_tokens
-    key = f"{id}:{request}" if id and request else id or request or own.uuid
+    message = dict_of(record.get("message"))
+    usage = message.get("usage")
+    if not isinstance(usage, dict):
+        return None
+    input, output = count_of(usage.get("input_tokens")), count_of(usage.get("output_tokens"))
+    read = count_of(usage.get("cache_read_input_tokens"))
+    written = count_of(usage.get("cache_creation_input_tokens"))
+    kept = count_of(dict_of(usage.get("cache_creation")).get("ephemeral_1h_input_tokens"))
+    id, request = text_of(message.get("id")), text_of(record.get("requestId"))
+    key = f"{id}:{request}" if id and request else id or request or text_of(record.get("uuid"))
+    model = text_of(message.get("model"))
     if not key or model == SYNTHETIC or not (input or output or read or written):
         return None
-    long = min(kept.ephemeral_1h_input_tokens, written) if kept else 0
-    return key, own.timestamp, model, input, output, read, written, long
-
-
-def _told_by_damaged(line: bytes) -> Told | None:
-    whole = reading.decode(line) if len(line) <= reading.LONGEST_LINE else None
-    for spend in spends_in(whole) if whole else ():
-        tokens = spend.tokens
-        counts = (tokens.input, tokens.output, tokens.cache_read, tokens.cache_write, tokens.cache_write_long)
-        return spend.key, spend.at, spend.model, *counts
-    return None
+    return key, record.get("timestamp"), model, input, output, read, written, min(kept, written)

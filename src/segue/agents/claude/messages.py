@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from segue.agents.claude import queue as claude_queue
-from segue.agents.claude.figures import SYNTHETIC, spends_in
+from segue.agents.claude.figures import SYNTHETIC
 from segue.agents.claude.limits import limits_hit
 from segue.agents.claude.passing import Pass, Record, learn_title
+from segue.agents.claude.spending import spends_in
 from segue.agents.claude.text import (
     Piece,
     arguments_of,

@@ -1,0 +1,102 @@
+"""Files of agents: found by a look at folders, opened without waiting, known again by the bytes before a mark.
+
+Totals are told with this and little else, so it loads nothing that takes long; `reading` has it too.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator
+from operator import attrgetter
+
+from segue.digest import short_hash
+from segue.errors import AgentError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # not asked of typing: that takes long to load
+    from typing import BinaryIO
+
+CHUNK = 1 << 20
+LONGEST_LINE = 32 << 20
+WITNESS = 64
+"""How many bytes before a mark tell whether a file is still the same."""
+
+Found = tuple[str, str, str, int, int]
+"""A source as it is found: agent, path, part, size, and the time of its last change."""
+
+
+def found(agent: str, path: str | os.PathLike[str]) -> Found | None:
+    """A file as a source; None if it is gone, no ordinary file, or has a name that cannot be written down."""
+    name = os.fspath(path)
+    try:
+        name.encode()
+        seen = os.stat(name)  # noqa: PTH116 - quick
+    except (OSError, ValueError):
+        return None
+    return (agent, name, "", seen.st_size, seen.st_mtime_ns) if stat.S_ISREG(seen.st_mode) else None
+
+
+def items_in(folder: str | os.PathLike[str]) -> list[os.DirEntry[str]]:
+    """What is in a folder, by name; nothing where it is missing or closed."""
+    try:
+        with os.scandir(folder) as items:
+            return sorted(items, key=attrgetter("name"))
+    except (OSError, ValueError):
+        return []
+
+
+def open_file(agent: str, path: str, buffering: int = CHUNK) -> BinaryIO:
+    """A transcript, to be read. A pipe or a device is none, and none is waited for."""
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except (OSError, ValueError) as error:
+        what = getattr(error, "strerror", None) or str(error)
+        raise AgentError(agent=agent, what=f"{path} cannot be read: {what}") from error
+    if not stat.S_ISREG(os.fstat(fd).st_mode):
+        os.close(fd)
+        raise AgentError(agent=agent, what=f"{path} is no ordinary file")
+    return os.fdopen(fd, "rb", buffering=buffering)
+
+
+def witness(file: BinaryIO, offset: int) -> str:
+    start = max(0, offset - WITNESS)
+    seen = os.pread(file.fileno(), offset - start, start)
+    return short_hash(seen).hex()
+
+
+def blocks(file: BinaryIO, offset: int, size: int) -> Iterator[tuple[bytearray, int]]:
+    """A file of lines from an offset on, in pieces: a buffer, always the same, and how much of it is whole lines; a
+    negative number is passed over. What comes last has no end: 0, and the buffer is no longer than it."""
+    file.seek(offset)
+    left = os.fstat(file.fileno()).st_size - offset
+    buffer = bytearray(min(size, max(left, 1)))
+    kept = 0
+    while got := file.readinto(memoryview(buffer)[kept:]):  # type: ignore[attr-defined]
+        filled = kept + got
+        end = buffer.rfind(b"\n", kept, filled) + 1
+        if end:
+            yield buffer, end
+            buffer[: filled - end] = buffer[end:filled]
+        kept = filled - end
+        if kept > LONGEST_LINE:
+            # No record is as long: what there is of it is passed over, up to its end.
+            yield buffer, -(kept + _to_line_end(file, size))
+            kept = 0
+        if kept == len(buffer):
+            buffer.extend(bytes(size))
+    if kept:
+        del buffer[kept:]
+        yield buffer, 0
+
+
+def _to_line_end(file: BinaryIO, size: int) -> int:
+    """How far it is to the end of a line, with the file left there."""
+    passed = 0
+    while rest := file.read(size):
+        end = rest.find(b"\n") + 1
+        passed += end or len(rest)
+        if end:
+            file.seek(end - len(rest), os.SEEK_CUR)
+            break
+    return passed
