@@ -14,8 +14,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from segue.agents import claude
+from segue.agents.claude.answers import told_quickly
 from segue.agents.claude.figures import told_plainly, told_since
-from segue.agents.claude.spending import told_quickly
 from segue.agents.reading import INTERRUPT, found_from
 from segue.agents.scanning import Scan, scan
 from segue.ledger import row_of

@@ -231,7 +231,7 @@ def test_finding_an_agent_loads_nothing_that_only_reading_needs(name: str) -> No
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     *loaded, has_sqlite = done.stdout.split()
-    own = [f"claude.{part}" for part in ("figures", "finding", "reader", "spending")]
+    own = [f"claude.{part}" for part in ("answers", "figures", "finding", "reader", "spending")]
     allowed = {
         "files",
         "loose",

@@ -259,7 +259,7 @@ def test_what_another_process_changed_meanwhile_is_not_added_to(cli: CommandLine
     talk.reply("two", message="msg_2", output_tokens=7)
     desk = open_desk(env=cli.env, cwd=cli.cwd)
     known = desk.index.known()
-    jobs = counting.jobs_of(desk.index, refresh._countable(refresh.find(desk, [])), known)
+    jobs = counting.jobs_of(desk, refresh._countable(refresh.find(desk, [])), known)
     done = [(job, counting.work(job)) for job in jobs]
     assert done and not any(is_anew for _, (*_, is_anew, _) in done)
     with desk.index.changing():

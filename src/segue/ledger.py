@@ -84,7 +84,7 @@ def pack(rows: list[Row], counts: Callable[[int], bool] | None = None) -> Ledger
     buckets = [
         (*group, len(each), *map(sum, [*zip(*each, strict=True)][4:])) for group, each in groups.items()
     ]
-    return array("q", [row[0] for row in counted]).tobytes(), _packed(rows), buckets
+    return array("q", [row[0] for row in counted]).tobytes(), _packed(rows), buckets  # type: ignore[return-value]
 
 
 def _packed(rows: list[Row]) -> bytes:

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import marshal
 from collections.abc import Callable, Iterable, Iterator
+from itertools import chain
+from time import monotonic
 
 from segue import agents
 from segue.errors import AgentError
@@ -31,7 +33,9 @@ if TYPE_CHECKING:  # not asked of typing: that takes long to load
 SHARE_FROM = 64 << 20
 """From this many bytes on, reading is shared out to several processes."""
 BATCH = 32
-"""How many results go into the index at once."""
+"""How many results are put into the index together, while others are still being read."""
+LONGEST_CHANGE = 2.0
+"""For so many seconds this is done before it is kept, and others have to wait."""
 Progress = Callable[[int, int], None]
 """Told how many bytes are read, and how many there are."""
 Job = tuple["Found", tuple[int, str]]
@@ -98,13 +102,13 @@ def put_away(index: Counting, known: dict[Place, SourceRow], found: Iterable[Pla
             index.drop(gone)
 
 
-def jobs_of(index: Counting, found: Iterable[Found], known: dict[Place, SourceRow]) -> list[Job]:
+def jobs_of(desk: Desk, found: Iterable[Found], known: dict[Place, SourceRow]) -> list[Job]:
     """What has to be counted, the oldest change first: an answer in two files belongs to the older one."""
     jobs: list[Job] = []
     for source in found:
         row = known.get(source[1:3])
         if row is None or row[SPENT] != source[3:]:
-            jobs.append((source, index.spent_mark(row[ID]) if row else (0, "")))
+            jobs.append((source, desk.index.spent_mark(row[ID]) if row else (0, "")))
     return sorted(jobs, key=lambda job: (job[0][4], job[0][1]))
 
 
@@ -113,14 +117,20 @@ def bytes_of(job: Job) -> int:
     return max(0, size - offset)
 
 
-def count(index: Counting, jobs: list[Job], told: Callable[[int], None]) -> list[str]:
-    """Count what has to be counted; the problems there were. `told` is told of the bytes of each."""
+def count(desk: Desk, jobs: list[Job], told: Callable[[int], None]) -> list[str]:
+    """Count what has to be counted; the problems there were. `told` is told of the bytes of each. The index is opened
+    when something is read: to make a new one takes time, in which others are reading already."""
     problems: list[str] = []
     results = run(work, jobs, [*map(bytes_of, jobs)], told)
-    for batch in batched(zip(jobs, results, strict=True), BATCH):
-        with index.changing():
-            keep(index, batch)
-        problems += [problem for _, (*_, problem) in batch if problem]
+    batches = batched(zip(jobs, results, strict=True), BATCH)
+    for first in batches:
+        started = monotonic()
+        with desk.index.changing():
+            for batch in chain([first], batches):
+                keep(desk.index, batch)
+                problems += [problem for _, (*_, problem) in batch if problem]
+                if monotonic() - started > LONGEST_CHANGE:
+                    break
     return problems
 
 
@@ -139,6 +149,9 @@ def run(
 
         processes = sharing.processes_for(len(jobs))
         if processes > 1:
+            # Loaded here, so that not each of them has to: much is read with it, and prices are looked up.
+            from segue.agents import reading  # noqa: F401 - lazy: as above
+
             packed = sharing.shared_out(lambda job: pack(work(job)), jobs, weights, processes)
             results = map(unpack, packed)
     for result, weight in zip(results, weights, strict=True):

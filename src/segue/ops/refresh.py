@@ -99,12 +99,12 @@ def _refresh(desk: Desk, wanted: set[Pass], progress: Progress) -> Refreshed:
     index = desk.index
     counting.put_away(index, known, found)
     to_count = _countable(found.values()) if Pass.SPENDS in wanted else ()
-    sums = counting.jobs_of(index, to_count, known)
+    sums = counting.jobs_of(desk, to_count, known)
     # The oldest change first, as with what is counted.
     jobs = sorted(_jobs(index, found, known, wanted), key=attrgetter("source.stamp", "source.path"))
     whole = sum(map(counting.bytes_of, sums)) + sum(job.bytes for job in jobs)
     told = counting.teller(progress, whole)
-    problems += counting.count(index, sums, told)
+    problems += counting.count(desk, sums, told)
     weights = [job.bytes for job in jobs]
     results = counting.run(work, jobs, weights, told, msgspec.msgpack.encode, _unpacked)
     for batch in counting.batched(results, BATCH):

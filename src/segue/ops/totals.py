@@ -90,11 +90,11 @@ def _report(desk: Desk, by: str) -> dict[str, Any] | None:
     found = {source[1:3]: source for name in names for source in agents.offers(name, "files")(desk.env)}
     if not found and not desk.has_index:
         desk.do_without_index()
-    index = desk.index
-    counting.put_away(index, known, found)
-    jobs = counting.jobs_of(index, found.values(), known)
-    problems = counting.count(index, jobs, lambda _: None)
-    purse = Purse(index)
+    if known:
+        counting.put_away(desk.index, known, found)
+    jobs = counting.jobs_of(desk, found.values(), known)
+    problems = counting.count(desk, jobs, lambda _: None)
+    purse = Purse(desk.index)
     return plain_report(by, MAKERS[by](desk, purse, 0, FAR), purse, problems)
 
 

@@ -6,9 +6,10 @@ anything that takes long; `index` makes values of it.
 
 from __future__ import annotations
 
+import contextlib
 from array import array
 from bisect import bisect_left
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from segue.ledger import keys_in, merged, pack, rows_in
 from segue.store.index_file import IndexFile
@@ -94,6 +95,16 @@ class Counting(IndexFile):
 
     # Spends
 
+    @contextlib.contextmanager
+    def changing(self) -> Iterator[None]:
+        """One change of the index: whole, or not at all."""
+        self._counted, self._to_note = set(), []
+        with super().changing():
+            last = self._first("counted_last")
+            self._before = last["id"] if last else 0
+            yield
+            self._note_counted(self._to_note)
+
     def put_spent(self, found: Sequence[Spent]) -> None:
         """Keep what sources were found to have spent since their marks, or at all (the flag)."""
         self._free([id for id, *_, is_anew in found if is_anew and id not in self._new])
@@ -112,7 +123,7 @@ class Counting(IndexFile):
         is_each_once = len(keys) == count
         keys.difference_update(owners)
         owners.update(self._owners(keys))
-        self._note_counted(keys.difference(owners))
+        self._count(keys.difference(owners) if owners else keys)
         if is_each_once and not owners:
             self._put_ledgers(ledgers)
         else:
@@ -131,29 +142,42 @@ class Counting(IndexFile):
 
     def _owners(self, keys: set[int]) -> dict[int, int]:
         """Of these answers, those that are counted already, and the source they are counted in."""
-        if not any(_has_any(keys_in(row["keys"]), keys) for row in self._run("counted")):
+        before = self._run("counted", last=self._before)
+        if self._counted.isdisjoint(keys) and not any(_has_any(keys_in(row["keys"]), keys) for row in before):
             return {}
         found = {}
         for row in self._run("keys"):
             found.update(dict.fromkeys(keys.intersection(keys_in(row["keys"])), row["id"]))
         return found
 
-    def _note_counted(self, keys: set[int]) -> None:
-        """Remember that answers are counted. Pieces that are short, and not much longer than what comes after them, are
-        joined with it: so there are few, and a few more answers don't have a long one written anew."""
+    def _count(self, keys: set[int]) -> None:
+        """Remember that answers are counted, in this change at once and for good when there are enough."""
+        self._counted |= keys
+        self._to_note += keys
+        if len(self._to_note) * KEY >= PIECE:
+            self._note_counted(self._to_note)
+            self._to_note = []
+
+    def _note_counted(self, keys: Iterable[int]) -> None:
+        """Write down that answers are counted. Pieces that are short, and not much longer than what comes after them,
+        are joined with it: so there are few, and a few more answers don't have a long one written anew."""
         ordered = sorted(keys)
         while ordered and (last := self._first("counted_last")):
             if len(last["keys"]) >= min(PIECE, 2 * KEY * len(ordered) + 1):
                 break
             self._run("counted_drop", id=last["id"])
-            ordered = sorted((*keys_in(last["keys"]), *ordered))
+            joined = keys_in(last["keys"])
+            self._counted.update(joined)
+            ordered = sorted((*joined, *ordered))
         if ordered:
             self._run("counted_add", keys=array("q", ordered).tobytes())
 
     def _forget_counted(self, keys: set[int]) -> None:
-        """Answers are counted nowhere any more. A piece that they leave short is joined to the last one."""
+        """Answers are counted nowhere any more. A piece that they leave short is joined to what comes last."""
+        self._counted -= keys
+        self._to_note = [key for key in self._to_note if key not in keys]
         left: set[int] = set()
-        for row in self._run("counted"):
+        for row in self._run("counted", last=FAR):
             piece = keys_in(row["keys"])
             if not _has_any(piece, keys):
                 continue
@@ -163,8 +187,7 @@ class Counting(IndexFile):
                 self._run("counted_drop", id=row["id"])
             else:
                 self._run("counted_put", id=row["id"], keys=kept.tobytes())
-        if left:
-            self._note_counted(left)
+        self._count(left)
 
     def _settled(self, id: int, ledger: Ledger, owners: dict[int, int]) -> Ledger:
         """Count what no other source counts, or counts with smaller figures: it was written down there before the
@@ -195,9 +218,15 @@ class Counting(IndexFile):
 
     def _put_ledgers(self, ledgers: Sequence[tuple[int, Ledger]]) -> None:
         self._run_all("spends_put", [(id, keys, spends) for id, (keys, spends, _) in ledgers])
-        self._run_all("buckets_drop", [(id,) for id, _ in ledgers if id not in self._new])
+        self._drop_buckets([id for id, _ in ledgers if id not in self._new])
         self._new.difference_update(id for id, _ in ledgers)
+        quarters = {bucket[0] for _, (_, _, buckets) in ledgers for bucket in buckets}
+        self._run_all("stale_add", [(quarter,) for quarter in quarters])
         self._run_all("bucket_add", [(id, *bucket) for id, (_, _, buckets) in ledgers for bucket in buckets])
+
+    def _drop_buckets(self, ids: Sequence[int]) -> None:
+        for query in ("stale_add_of", "buckets_drop"):
+            self._run_all(query, [(id,) for id in ids])
 
     def _free(self, ids: Sequence[int]) -> None:
         """Sources count nothing any more: what others tell of as well is counted there."""
@@ -207,7 +236,7 @@ class Counting(IndexFile):
             if row:
                 free.update(keys_in(row["keys"]))
                 self._run("spends_drop", id=id)
-                self._run_all("buckets_drop", [(id,)])
+                self._drop_buckets([id])
         for other in self._run("spends_of_all") if free else ():
             rows = rows_in(other["spends"])
             heirs = free.intersection(spent[0] for spent in rows)

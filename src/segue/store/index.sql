@@ -78,12 +78,6 @@ create table total (
   primary key (quarter, model, class)
 ) without rowid;
 create table stale (quarter integer primary key);
-create trigger bucket_added after insert on bucket begin
-  insert or ignore into stale (quarter) values (new.quarter);
-end;
-create trigger bucket_dropped after delete on bucket begin
-  insert or ignore into stale (quarter) values (old.quarter);
-end;
 
 create table report (
   source integer not null,

@@ -36,6 +36,12 @@ class IndexFile:
         self.is_in_memory = False
         self._new: set[int] = set()
         """Sources that nothing is known of yet: there is nothing to put out of the way."""
+        self._counted: set[int] = set()
+        """Answers that this change counts."""
+        self._to_note: list[int] = []
+        """Those of them that are in no piece yet."""
+        self._before = 0
+        """The last piece that was there before."""
         if path is None:
             self._connection = self._in_memory()
             return

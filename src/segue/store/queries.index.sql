@@ -76,8 +76,8 @@ delete from source where id = :source;
 select source as id, keys from ledger;
 
 -- name: counted
--- The hashes of the answers that are counted somewhere, in pieces.
-select id, keys from counted;
+-- The hashes of the answers that are counted somewhere, in pieces up to one.
+select id, keys from counted where id <= :last;
 
 -- name: counted_last
 -- The piece that is added to.
@@ -120,6 +120,14 @@ delete from bucket where source = ?;
 insert into bucket
   (source, quarter, model, class, answers, input, output, cache_read, cache_write, cache_write_long, cost)
 values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
+
+-- name: stale_add
+-- The totals of a quarter have to be made anew.
+insert or ignore into stale (quarter) values (?);
+
+-- name: stale_add_of
+-- And so do those that a source counts in.
+insert or ignore into stale (quarter) select quarter from bucket where source = ?;
 
 -- name: stale
 -- Whether totals have to be made anew.

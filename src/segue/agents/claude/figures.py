@@ -3,7 +3,7 @@
 Most of a transcript is output of tools. This looks for the lines that hold figures without taking the others
 apart, and of an answer that was written in several lines decodes only the last. What it finds is what
 `claude.read` finds; the conformance suite compares them. Nothing that takes long to load is loaded for a few
-lines; for many there is `spending`, which takes them apart more quickly.
+lines; for many there is `answers`, which takes them apart more quickly.
 """
 
 from __future__ import annotations
@@ -77,10 +77,16 @@ def told_since(
         return told.values(), offset, files.witness(file, offset), is_anew
 
 
+_so_far = 0
+"""How many bytes this process was asked to look at."""
+
+
 def _teller(size: int) -> Tell:
-    if size < MUCH and "msgspec" not in sys.modules:
+    global _so_far
+    _so_far += size
+    if _so_far < MUCH and "msgspec" not in sys.modules:
         return told_plainly
-    from segue.agents.claude.spending import told_quickly  # lazy: see above
+    from segue.agents.claude.answers import told_quickly  # lazy: see above
 
     return told_quickly
 
