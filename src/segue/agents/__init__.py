@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import importlib
 import os
 import re
 import sys
@@ -62,8 +61,14 @@ ELSEWHERE = {
 
 def __getattr__(name: str) -> object:
     if name in ELSEWHERE:
-        return getattr(importlib.import_module(f"segue.agents.{ELSEWHERE[name]}"), name)
+        return getattr(_loaded(f"segue.agents.{ELSEWHERE[name]}"), name)
     raise AttributeError(f"module 'segue.agents' has no attribute '{name}'")
+
+
+def _loaded(module: str) -> Any:
+    """Not importlib's: that takes longer to load than most of what is loaded by it."""
+    __import__(module)
+    return sys.modules[module]
 
 
 @functools.cache
@@ -106,7 +111,7 @@ def _module(name: str) -> Any:
     if where is None:
         raise NotFound(noun="agent", name=name, next="segue doctor lists the agents")
     try:
-        return importlib.import_module(where)
+        return _loaded(where)
     except Exception as error:  # another's code: what it raises is not ours to know
         if name in NAMES:
             raise
