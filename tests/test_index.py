@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from segue.ledger import CLASSES, TOLD, keys_in, ledger_of, row_of, size_in
+from segue.ledger import CLASSES, QUARTER, TOLD, Row, keys_in, ledger_of, pack, row_of, rows_in, size_in
 from segue.model import Limit, Mark, Scope, Source, Spend, Tokens, Transcript
 from segue.store import counting
 from segue.store.counting import ID, PATH, READ, SPENT
@@ -247,6 +247,29 @@ def test_the_size_of_a_question_is_kept_as_far_as_prices_ask_for_it() -> None:
         assert size_in(at) <= over < size_in(above)
     told = row_of(Spend(key="k", model="m", tokens=Tokens(input=1), cost_usd=0.0))
     assert told[3] == TOLD
+
+
+NUMBERS = st.integers(0, (1 << 48) - 1)
+ROWS = st.lists(
+    st.tuples(
+        st.integers(-(1 << 63), (1 << 63) - 1),
+        st.integers(0, 7_258_118_399),
+        st.text(st.characters(exclude_categories=["Cs"])),
+        st.integers(TOLD, len(CLASSES)),
+        *[NUMBERS] * 5,
+        st.floats(0, 1e6),
+    )
+)
+
+
+@given(ROWS)
+def test_what_is_packed_comes_out_again(rows: list[Row]) -> None:
+    keys, packed, buckets = pack(rows)
+    assert rows_in(packed) == rows and list(keys_in(keys)) == [row[0] for row in rows]
+    for sums, counts in zip([*zip(*buckets, strict=True)][4:9], [*zip(*rows, strict=True)][4:9], strict=True):
+        assert sum(sums) == sum(counts)
+    assert sum(bucket[3] for bucket in buckets) == len(rows)
+    assert {bucket[:3] for bucket in buckets} == {(row[1] // QUARTER, *row[2:4]) for row in rows}
 
 
 def test_a_second_look_finds_what_the_first_one_kept(tmp_path: Path) -> None:

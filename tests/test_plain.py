@@ -8,7 +8,10 @@ import subprocess
 import sys
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from segue.faces import encode, plain_json
 from tests.conftest import CommandLine
 from tests.world import Conversation
 
@@ -66,6 +69,25 @@ def test_so_they_do_where_nothing_is_set(cli: CommandLine, by: str) -> None:
         assert quick == usual and json.loads(quick[1])["total"]["answers"] == number
     talk.path.unlink()
     quick, usual = both(cli, "usage", by, "--json")
+    assert quick == usual and json.loads(quick[1])["total"]["answers"] == 1
+
+
+PLAIN = st.recursive(
+    st.none() | st.booleans() | st.integers(-(1 << 63), (1 << 63) - 1) | st.floats() | st.text(),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+)
+
+
+@given(PLAIN)
+def test_plain_values_are_written_as_all_values_are(value: object) -> None:
+    assert plain_json.to_json(value) == encode.to_json(value)
+
+
+def test_where_another_agent_has_been_too_the_answer_is_the_same(cli: CommandLine) -> None:
+    del cli.env["SEGUE_USER_NAME"]
+    Conversation(cli.folder, cli.cwd, "aaaa").reply("On it")
+    (cli.folder / ".codex").mkdir()
+    quick, usual = both(cli, "usage", "--json")
     assert quick == usual and json.loads(quick[1])["total"]["answers"] == 1
 
 

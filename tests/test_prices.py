@@ -20,7 +20,8 @@ from genai_prices.types import ModelInfo, ModelPrice, StartDateConstraint, TimeO
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from segue import prices
+from segue import prices, pricing
+from segue.ledger import CLASSES, size_in
 from segue.model import Tokens
 from segue.prices import Price, Rates, cost, history, in_force, is_small, look_up
 
@@ -416,3 +417,17 @@ def test_the_file_has_each_model_on_a_line_of_its_own() -> None:
         model["id"] for provider in json.loads("".join(lines))["providers"] for model in provider["models"]
     ]
     assert models == [json.loads(line.rstrip(","))["id"] for line in lines if '"prices": ' in line]
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_kept_prices_cost_what_prices_cost(model: str) -> None:
+    kept = json.loads(prices.written(model))
+    tokens = Tokens(input=7, output=11, cache_read=13, cache_write=17, cache_write_long=5)
+    for size_class in range(len(CLASSES) + 1):
+        for day in ("1970-01-01", *(price.since for price in history(model) if price.since), "2026-11-16"):
+            price = in_force(history(model), day)
+            rates = pricing.rates_of(kept, size_in(size_class), day)
+            assert (price is None) == (rates is None)
+            if price and rates:
+                expected = prices.cost_at(price.rates(size_in(size_class)), tokens)
+                assert pricing.cost((7, 11, 13, 17, 5), rates) == expected

@@ -517,6 +517,37 @@ def test_every_way_to_read_finds_the_same_spends(tmp_path: Path, records: list[R
     assert list(told[0][0]) == list(told[1][0]) and told[0][1:] == told[1][1:]
 
 
+ODD = [
+    b"",
+    b"null",
+    b"[1]",
+    b"{",
+    b'{"type":"assistant","message":{"id":"msg_1","usage":{"input_tokens":NaN,"output_tokens":2}}}',
+    b'{"type":"assistant","message":{"id":"msg_1","usage":{"input_tokens":1e3,"output_tokens":2}}}',
+    b'{"type":"assistant","message":{"id":"msg_1","usage":{"input_tokens":-1,"output_tokens":2}}}',
+    b'{"type":"assistant","message":{"id":"msg_1","usage":{"input_tokens":true,"output_tokens":"2"}}}',
+    b'{"type":"assistant","message":{"id":"msg_1","usage":{"input_tokens":9999999999999999999}}}',
+    b'{"type":"assistant","message":{"id":"msg_1","usage":{"input_tokens":1' + b"0" * 5000 + b"}}}",
+    b'{"type":"assistant","message":{"id":"msg_\\ud800","usage":{"input_tokens":1}}}',
+    b'{"type":"assistant","message":{"id":"msg_1","model":"\\udc00","usage":{"input_tokens":1}}}',
+    b'{"type":"assistant","message":{"id":"msg_1","content":"\\ud800","usage":{"input_tokens":1}}}',
+    b'{"type":"assistant","message":{"id":"msg_\xff","usage":{"input_tokens":1}}}',
+    b'{"type":"assistant","message":{"id":"msg_1","x":"\t\0","usage":{"input_tokens":1}}}\0\0',
+    b'{"type":"assistant","message":{"id":"msg_1","usage":{"input_tokens":1}}} trailing',
+    b'{"type":"assistant","message":{"id":["msg_1"],"model":7,"usage":{"input_tokens":1}},"uuid":"u"}',
+    b'{"type":"assistant","message":{"id":"msg_1","usage":[1]}}',
+    b'{"type":7,"message":{"id":"msg_1","usage":{"input_tokens":1}}}',
+    b'{"message":{"id":"msg_1","usage":{"input_tokens":1}}}',
+    b'{"type":"progress","data":{"message":{"message":{"id":"msg_1","usage":{"input_tokens":1}}}}}',
+    b'{"type":"assistant","x":' + b"[" * 5000 + b"]" * 5000 + b',"message":{"usage":{"input_tokens":1}}}',
+]
+
+
+@pytest.mark.parametrize("line", ODD, ids=lambda line: str(line[:60]))
+def test_odd_lines_are_the_same_to_both_ways_to_take_them_apart(line: bytes) -> None:
+    assert told_plainly(bytearray(line)) == told_quickly(bytearray(line))
+
+
 def test_a_report_of_a_sub_agent_is_no_part_of_the_answer_that_it_quotes(tmp_path: Path) -> None:
     def answer(number: int, output: int) -> Record:
         usage = {"input_tokens": 1, "output_tokens": output}
