@@ -74,17 +74,24 @@ def row(
 def pack(rows: list[Row], counts: Callable[[int], bool] | None = None) -> Ledger:
     """Pack spends; those whose key counts are summed up."""
     counted = [row for row in rows if counts(row[0])] if counts else rows
-    groups: dict[tuple[int, str, int], list[Row]] = {}
-    for row in counted:
-        group = (row[1] // QUARTER, row[2], row[3])
-        if group in groups:
-            groups[group].append(row)
-        else:
-            groups[group] = [row]
-    buckets = [
-        (*group, len(each), *map(sum, [*zip(*each, strict=True)][4:])) for group, each in groups.items()
-    ]
-    return array("q", [row[0] for row in counted]).tobytes(), _packed(rows), buckets  # type: ignore[return-value]
+    return array("q", [row[0] for row in counted]).tobytes(), _packed(rows), _summed(counted)
+
+
+def _summed(rows: list[Row]) -> list[Bucket]:
+    sums: dict[tuple[int, str, int], list[float]] = {}
+    last, total = None, list[float]()
+    for _key, second, model, size_class, input, output, read, write, long, cost in rows:
+        bucket = (second // QUARTER, model, size_class)
+        if bucket != last:  # those that follow each other are mostly of the same
+            last, total = bucket, sums.setdefault(bucket, [0, 0, 0, 0, 0, 0, 0.0])
+        total[0] += 1
+        total[1] += input
+        total[2] += output
+        total[3] += read
+        total[4] += write
+        total[5] += long
+        total[6] += cost
+    return [(*bucket, *total) for bucket, total in sums.items()]  # type: ignore[misc]
 
 
 def _packed(rows: list[Row]) -> bytes:
@@ -93,9 +100,12 @@ def _packed(rows: list[Row]) -> bytes:
         return b""
     keys, seconds, models, *figures, costs = zip(*rows, strict=True)
     names = {model: number for number, model in enumerate(dict.fromkeys(models))}
-    columns = [keys, seconds, [names[model] for model in models], *figures]
-    packed = [(b"s", b"\xff".join(name.encode() for name in names)), *map(_column, columns)]
-    packed.append((b"d", array("d", costs).tobytes() if any(costs) else b""))
+    packed = [
+        (b"s", b"\xff".join([name.encode() for name in names])),
+        (b"q", array("q", keys).tobytes()),
+        *map(_column, (seconds, [names[model] for model in models], *figures)),
+        (b"d", array("d", costs).tobytes() if any(costs) else b""),
+    ]
     return b"".join([part for code, column in packed for part in (HEAD.pack(code, len(column)), column)])
 
 
