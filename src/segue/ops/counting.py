@@ -121,7 +121,11 @@ def count(desk: Desk, jobs: list[Job], told: Callable[[int], None]) -> list[str]
     """Count what has to be counted; the problems there were. `told` is told of the bytes of each. The index is opened
     when something is read: to make a new one takes time, in which others are reading already."""
     problems: list[str] = []
-    results = run(work, jobs, [*map(bytes_of, jobs)], told)
+    weights = [*map(bytes_of, jobs)]
+    if sum(weights) >= SHARE_FROM:
+        for name in {source[0] for source, _ in jobs}:
+            agents.reader(name)  # all of it is loaded here, so that not each process has to
+    results = run(work, jobs, weights, told)
     batches = batched(zip(jobs, results, strict=True), BATCH)
     for first in batches:
         started = monotonic()
@@ -149,9 +153,6 @@ def run(
 
         processes = sharing.processes_for(len(jobs))
         if processes > 1:
-            # Loaded here, so that not each of them has to: much is read with it, and prices are looked up.
-            from segue.agents import reading  # noqa: F401 - lazy: as above
-
             packed = sharing.shared_out(lambda job: pack(work(job)), jobs, weights, processes)
             results = map(unpack, packed)
     for result, weight in zip(results, weights, strict=True):
