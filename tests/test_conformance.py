@@ -236,9 +236,10 @@ class Notebook:
 
 
 @pytest.fixture
-def notebook(monkeypatch: pytest.MonkeyPatch) -> Reader:
+def notebook(monkeypatch: pytest.MonkeyPatch) -> Iterator[Reader]:
+    agents.names()  # what is installed is looked for once: not while this is among it
     monkeypatch.syspath_prepend(THIRD_PARTY)
-    return cast(Reader, importlib.import_module("segue_notebook"))
+    yield cast(Reader, importlib.import_module("segue_notebook"))
 
 
 @pytest.mark.parametrize(
