@@ -17,7 +17,7 @@ from segue.carry.turning import Turns, spans
 from segue.facts import handed
 from segue.model import Entry, EntryKind, Origin
 
-MOST = 3 << 20
+MOST = 2 << 20
 """How many bytes a tail takes up at most, more or less: half of a window of a million tokens is no more."""
 LESS = MOST - MOST // 8
 """How far it is brought down when it is too large: not for every entry anew."""

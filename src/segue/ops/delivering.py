@@ -10,7 +10,7 @@ from segue.conversation import Conversation
 from segue.delivery import Mode
 from segue.errors import AgentError, AgentFailed
 from segue.model import Handoff, Receipt
-from segue.ops import children, planning, records, redaction
+from segue.ops import children, planning, records
 from segue.ops.desk import Desk
 
 
@@ -56,7 +56,7 @@ def extra_for(desk: Desk, handoff: Handoff, receipt: Receipt, *, is_above: bool)
     return prompt.Extra(
         drift=planning.drift_of(desk, facts, source, folder),
         instructions=files,
-        reason=redaction.redact(desk, handoff.delivery.reason).text if handoff.delivery else "",
+        reason=handoff.delivery.reason if handoff.delivery else "",
         is_above=is_above,
     )
 

@@ -28,6 +28,7 @@ from segue.ops import events, leases, outcomes, planning, proving, records, reda
 from segue.ops.arrival import Arrival
 from segue.ops.consent import vendor_of as vendor_of
 from segue.ops.desk import Desk
+from segue.ops.found import Work
 from segue.ops.planning import Order, Plan
 from segue.ops.records import agent_of as agent_of
 from segue.ops.records import brief_of as brief_of
@@ -61,12 +62,12 @@ def hand_over(
     what would go, before anything does."""
     work = planning.work_here(desk, order.session)
     with alone(desk, work.session.id, order.to):
-        begun = unfinished(desk, work.session.id, order)
+        begun = unfinished(desk, work, order)
         if begun is not None:
             return msgspec.structs.replace(
                 execute(desk, begun, may=may, tell=tell, prove=order.prove, mode=order.mode), is_old=True
             )
-        plan = planning.plan(desk, order)
+        plan = planning.plan(desk, order, work)
         show(plan)
         return execute(desk, prepare(desk, plan), may=may, tell=tell, prove=order.prove)
 
@@ -87,17 +88,17 @@ def alone(desk: Desk, session: str, target: str) -> Iterator[None]:
         os.close(fd)
 
 
-def unfinished(desk: Desk, session: str, order: Order) -> Handoff | None:
+def unfinished(desk: Desk, work: Work, order: Order) -> Handoff | None:
     """A handoff of this session to the same target that has not come to its end. One whose work has gone on elsewhere
     since, or that was prepared to go in another way, is put aside."""
-    if not desk.has_store:
+    if not work.is_kept:
         return None
     target = str(planning.target_of(desk, order.to)[0])
-    for handoff in desk.shared.handoffs_of(session):
+    for handoff in desk.shared.handoffs_of(work.session.id):
         if handoff.target != target or handoff.state not in UNFINISHED or handoff.returns:
             continue
         is_other = handoff.state is HandoffState.PREPARED and not _is_as_ordered(handoff, order)
-        if is_other or _is_outdated(desk, session, handoff):
+        if is_other or _is_outdated(work, handoff):
             records.step(desk, handoff, PUT_ASIDE[handoff.state])
             continue
         return handoff
@@ -124,9 +125,9 @@ def _is_as_ordered(handoff: Handoff, order: Order) -> bool:
     )
 
 
-def _is_outdated(desk: Desk, session: str, handoff: Handoff) -> bool:
+def _is_outdated(work: Work, handoff: Handoff) -> bool:
     """Whether the work has gone on since, and not where this handoff took it."""
-    source = planning.source_of(planning.work_here(desk, session))
+    source = planning.source_of(work)
     if handoff.state is HandoffState.PREPARED and source.id != handoff.transcript:
         return True
     is_there = handoff.delivery is not None and source.id == handoff.delivery.transcript
@@ -154,7 +155,7 @@ def prepare(desk: Desk, plan: Plan) -> Handoff:
         target=str(plan.target),
         tier=plan.tier,
         state=HandoffState.PREPARED,
-        reason=redaction.redact(desk, plan.trigger.reasoning).text,
+        reason=_reason(desk, plan),
         package=Package(
             context=None,
             size=0,
@@ -182,13 +183,19 @@ def prepare(desk: Desk, plan: Plan) -> Handoff:
             redacted=plan.redacted,
             arguments=plan.order.arguments,
             keeper=records.keeper_for(desk, plan.agent.name),
-            reason=redaction.redact(desk, plan.order.reason).text,
+            reason=redaction.redact(desk, plan.order.reason).text if plan.order.reason else "",
         ),
     )
     trigger = msgspec.structs.replace(plan.trigger, reasoning=handoff.reason)
     event = events.begin(handoff, trigger, plan.made.receipt)
     handoff = msgspec.structs.replace(handoff, event=event)
     return desk.shared.record(HANDOFF, "handoff.prepared", id, lambda _present: handoff, keeps=kept).kept()
+
+
+def _reason(desk: Desk, plan: Plan) -> str:
+    """Why it is made, without secrets: they could stand in what the person said of it."""
+    reasoning = plan.trigger.reasoning
+    return redaction.redact(desk, reasoning).text if plan.order.reason else reasoning
 
 
 def _clear_before(desk: Desk, session: str, transcript: str) -> None:

@@ -44,6 +44,7 @@ from segue.ops import (
 from segue.ops.briefs import Made, Wish
 from segue.ops.desk import Desk
 from segue.ops.found import Work
+from segue.ops.limits import AgentLimits
 from segue.ops.models import Address
 from segue.ops.warm import Warm
 from segue.redact import allowing
@@ -177,15 +178,16 @@ def target_of(desk: Desk, to: str) -> tuple[Address, Agent, str]:
     return address, agent, program
 
 
-def plan(desk: Desk, order: Order) -> Plan:
-    work = work_here(desk, order.session)
+def plan(desk: Desk, order: Order, work: Work | None = None) -> Plan:
+    work = work or work_here(desk, order.session)
     source = source_of(work)
     address, agent, program = target_of(desk, order.to)
     refuse_same(source, address, agent)
     if check := agents.offers(agent.name, "check_model"):
         check(address.model, desk.env)
+    told = limits.of_agents(desk)
     if not order.anyway:
-        refuse_at_limit(desk, agent, address.model)
+        refuse_at_limit(told, agent, address.model)
     tier = tier_of(order.preserve or desk.settings.handoff_preserve)
     known = briefs.open_known(desk, source.id)
     window = window_of(desk, agent, address.model)
@@ -228,7 +230,7 @@ def plan(desk: Desk, order: Order) -> Plan:
         find_drift=lambda: drift_of(desk, known.facts(), source, Path(folder)),
         vendor=vendor,
         is_allowed=consent.is_given(desk, folder, vendor, consent.vendor_before(source)),
-        trigger=trigger_for(desk, work, order),
+        trigger=trigger_for(desk, work, order, told),
         folder=folder,
         resumes=source.id if way is Way.RESUME else "",
     )
@@ -266,8 +268,8 @@ def refuse_same(source: Transcript, target: Address, agent: Agent) -> None:
         )
 
 
-def refuse_at_limit(desk: Desk, agent: Agent, model: str) -> None:
-    known = next((each for each in limits.of_agents(desk) if each.name == agent.name), None)
+def refuse_at_limit(told: list[AgentLimits], agent: Agent, model: str) -> None:
+    known = next((each for each in told if each.name == agent.name), None)
     for each in known.limits if known else ():
         limit = each.limit
         if (limit.used_percent or 0) < limits.HIT:
@@ -343,7 +345,7 @@ def carried(
 
     whole = tier is Tier.FULL
     turns, dropped = carry.fit(known.tail.turns(), room, counter, whole_results=whole, clean=clean)
-    title, branch = clean(source.title), clean(source.branch)
+    title, _, branch = clean(f"{source.title}\n\n{source.branch}").partition("\n\n")
     return Conversation(turns=turns, title=title, branch=branch), dropped, len(placeholders)
 
 
@@ -397,10 +399,9 @@ def _usual_model(desk: Desk, agent: str) -> str:
     return max(own, key=lambda one: one.updated_at or "").model if own else ""
 
 
-def trigger_for(desk: Desk, work: Work, order: Order) -> Trigger:
+def trigger_for(desk: Desk, work: Work, order: Order, told: list[AgentLimits]) -> Trigger:
     """Why this handoff is made: what the person says, with what the limits say beside it."""
-    known = limits.of_agents(desk)
-    standing = status.stand(desk, work, known)
+    standing = status.stand(desk, work, told)
     request = order.reason or ("to come back" if order.to == BACK else f"to go on in {order.to}")
     usage = standing.usage
     model = standing.transcript.model if standing.transcript else ""

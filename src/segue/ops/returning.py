@@ -15,7 +15,7 @@ from segue.delivery import Mode, Way
 from segue.errors import AgentError, BadInput, NotFound, Refused
 from segue.facts.tracker import derive
 from segue.model import Ending, Entry, Fact, Handoff, Source, Tier, Transcript
-from segue.ops import arrival, found, planning, records, redaction, refresh, transcripts
+from segue.ops import arrival, found, limits, planning, records, redaction, refresh, transcripts
 from segue.ops import briefs as making
 from segue.ops.briefs import Made, Secrets, Wish
 from segue.ops.desk import Desk
@@ -97,9 +97,10 @@ def plan(desk: Desk, order: Order) -> Plan:
     where = None
     with contextlib.suppress(NotFound):
         where = transcripts.find(desk, out.delivery.transcript).transcript
+    told = limits.of_agents(desk)
     if not order.anyway:
         refuse_busy(desk, out, where)
-        planning.refuse_at_limit(desk, agent, home.model)
+        planning.refuse_at_limit(told, agent, home.model)
     source = Source(agent=records.keeper_of(desk, out), path=out.delivery.path, part=out.delivery.part)
     entries: list[Entry] = []
     with contextlib.suppress(AgentError):  # it is gone: then only the folder tells what was done
@@ -133,7 +134,7 @@ def plan(desk: Desk, order: Order) -> Plan:
         find_drift=lambda: planning.drift_of(desk, facts, where, Path(planning.folder_of(desk, home))),
         vendor=agent.vendor,
         is_allowed=True,
-        trigger=planning.trigger_for(desk, work, order),
+        trigger=planning.trigger_for(desk, work, order, told),
         folder=planning.folder_of(desk, home),
         resumes=out.transcript,
         returns=out.id,
