@@ -11,7 +11,9 @@ from pathlib import Path
 import pytest
 from inline_snapshot import snapshot
 
+import segue
 from segue.agents.starting import Launch
+from segue.errors import SegueError
 from segue.model import HandoffState
 from tests.conftest import CommandLine
 from tests.world import Conversation
@@ -380,3 +382,22 @@ def test_what_is_still_at_work_is_not_taken_back(worked: CommandLine) -> None:
         assert refused.code == 5 and "still at work" in refused.err
         running.kill()
     assert worked("undo").code == 0
+
+
+def test_from_python_it_is_prepared_executed_and_validated(
+    worked: CommandLine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in worked.env.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.chdir(worked.cwd)
+    handoff = segue.prepare(segue.session(), to="demo", preserve="minimal", reason="it knows rounding")
+    assert handoff.state is HandoffState.PREPARED and handoff.package.context
+    report = segue.validate(segue.execute(handoff))
+    assert report.is_proved and report.handoff.state is HandoffState.VALIDATED
+    assert [one.id for one in segue.handoff_history()] == [handoff.id]
+    with pytest.raises(SegueError, match="no level 'all'"):
+        segue.prepare(to="demo", preserve="all")
+    path = segue.save_handoff(current_task="round", next_steps=["each line"])
+    assert json.loads(Path(path).read_text())["current_task"] == "round"
+    loaded = segue.load_handoff()
+    assert loaded and [one["handoff_id"] for one in segue.list_handoffs()] == [loaded["handoff_id"]]
