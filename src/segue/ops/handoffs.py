@@ -1,4 +1,4 @@
-"""Handing work over: prepare, execute, validate. The only place that knows the order of the steps.
+"""Handing work over: prepare, execute, validate. The order of the steps; `trips` takes those from the claim to the end.
 
 plan -> store (prepared) -> the person agrees -> the worktree is claimed -> the conversation is written where the
 target finds it -> store (delivered) -> the target runs -> what it holds is read back -> store (acknowledged)

@@ -1,4 +1,5 @@
-"""What a handoff would be: who gets what, in which way, for how many tokens. Nothing is written or started here."""
+"""What a handoff would be: who gets what, in which way, for how many tokens. Nothing is sent here, and nothing started
+but a program that has changed, to be asked its version."""
 
 from __future__ import annotations
 
