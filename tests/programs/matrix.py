@@ -29,7 +29,12 @@ REPLIES = (
     "Next I will fix the rounding in sum.py: canary-next-42.",
 )
 SECRET = "ghp_" + "Zq7Rk2Vb9Xw4Tn6Lm1Pd8Sf3Hc5Jg0Ya2Ue9"
-OTHER_MODEL = {"claude": "claude:opus", "codex": "codex:gpt-5.6-terra", "gemini": "gemini:gemini-2.5-flash"}
+OTHER_MODEL = {
+    "claude": "claude:opus",
+    "codex": "codex:gpt-5.6-terra",
+    "gemini": "gemini:gemini-2.5-flash",
+    "opencode": "opencode:local/m2",
+}
 """Of the same agent, another model: work is not handed to where it is."""
 
 

@@ -31,7 +31,10 @@ class OpenCode(Program):
                 "local": {
                     "npm": "@ai-sdk/openai-compatible",
                     "options": {"baseURL": f"{url}/v1", "apiKey": "dummy"},
-                    "models": {"m1": {"limit": {"context": 128_000, "output": 8_000}, "tool_call": True}},
+                    "models": {
+                        name: {"limit": {"context": 128_000, "output": 8_000}, "tool_call": True}
+                        for name in ("m1", "m2")
+                    },
                 }
             },
         }

@@ -27,7 +27,7 @@ CELLS = [
     for target in KINDS
     for way in ("native", "prompt")
     if source != target
-] + [(name, name, "resume") for name in ("claude", "codex", "gemini")]
+] + [(name, name, "resume") for name in KINDS]
 
 
 @pytest.fixture(scope="module")
