@@ -13,8 +13,12 @@ from inline_snapshot import snapshot
 
 import segue
 from segue.agents.starting import Launch
-from segue.errors import SegueError
+from segue.conversation import Conversation as Conversation_
+from segue.conversation import Speaker, Turn
+from segue.errors import SecretsLeft, SegueError
 from segue.model import HandoffState
+from segue.ops import delivering, records
+from segue.ops.desk import open_desk
 from tests.conftest import CommandLine
 from tests.world import Conversation
 
@@ -401,3 +405,15 @@ def test_from_python_it_is_prepared_executed_and_validated(
     assert json.loads(Path(path).read_text())["current_task"] == "round"
     loaded = segue.load_handoff()
     assert loaded and [one["handoff_id"] for one in segue.list_handoffs()] == [loaded["handoff_id"]]
+
+
+def test_a_conversation_in_which_a_secret_is_left_is_not_written(worked: CommandLine) -> None:
+    install(worked, "codex")
+    worked("handoff", "prepare", "--to", "codex")
+    desk = open_desk(env=worked.env, cwd=worked.cwd)
+    (handoff,) = records.listed(desk, 1)
+    said = Conversation_(turns=(Turn(speaker=Speaker.PERSON, text=f"Use {SECRET}"),))
+    with pytest.raises(SecretsLeft):
+        delivering.write(desk, handoff, said, "00000000-0000-4000-8000-000000000000", worked.folder / "logs")
+    assert not list(worked.folder.glob(".codex/**/*.jsonl"))
+    desk.close()

@@ -7,9 +7,9 @@ of them holds for every vendor: the first turn is the person's, each call has it
 no id is there twice, nothing is empty, everything is UTF-8. Thoughts stay behind: no other vendor reads them.
 """
 
-from segue.carry.cleaning import cleaned
+from segue.carry.cleaning import cleaned, text_of
 from segue.carry.fitting import fit, shortened, weight
 from segue.carry.tail import Kept, Tail
 from segue.carry.turning import Turns
 
-__all__ = ["Kept", "Tail", "Turns", "cleaned", "fit", "shortened", "weight"]
+__all__ = ["Kept", "Tail", "Turns", "cleaned", "fit", "shortened", "text_of", "weight"]

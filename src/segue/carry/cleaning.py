@@ -15,7 +15,7 @@ import msgspec
 from segue import fence
 from segue.carry.pieces import fit_name
 from segue.carry.turning import arguments_of, changed
-from segue.conversation import Turn
+from segue.conversation import Conversation, Turn
 
 ESCAPED = re.compile(r"\\u00[01]|\\[bfr]")
 """The same in JSON."""
@@ -33,6 +33,16 @@ def cleaned(turns: Sequence[Turn], clean: Callable[[str], str]) -> tuple[Turn, .
     texts = [text for turn in turns for text in _texts(turn)]
     found = iter(_clean_all([visible(text) for text in texts], clean))
     return tuple(_with_texts(turn, found) for turn in turns)
+
+
+def text_of(conversation: Conversation) -> str:
+    """All that a conversation says, for a last look: each text apart from the next."""
+    texts = (
+        conversation.title,
+        conversation.branch,
+        *(text for turn in conversation.turns for text in _texts(turn)),
+    )
+    return f"\n{APART}\n".join(texts)
 
 
 def _texts(turn: Turn) -> Iterator[str]:

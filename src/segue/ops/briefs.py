@@ -5,6 +5,7 @@ transcript -> tracker (warm) -> facts -> secrets out -> pack -> a second look fo
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -162,6 +163,14 @@ def _same(fact: Fact) -> tuple[str, str]:
     if fact.kind in ("instruction", "constraint", "correction"):
         return "words", " ".join(fact.value.split())
     return fact.kind, fact.subject
+
+
+def long_enough(budgets: Sequence[int | None], make: Callable[[int | None], Made]) -> Made:
+    """The brief within the first of these budgets that holds what must not be lost."""
+    for budget in budgets[:-1]:
+        with contextlib.suppress(BadInput):
+            return make(budget)
+    return make(budgets[-1])
 
 
 def refuse_impossible(wish: Wish) -> None:

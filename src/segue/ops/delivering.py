@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from segue import agents, prompt
+from segue import agents, carry, prompt
 from segue.agents.starting import Launch, Written
 from segue.conversation import Conversation
 from segue.delivery import Mode
 from segue.errors import AgentError, AgentFailed
 from segue.model import Handoff, Receipt
-from segue.ops import children, planning, records
+from segue.ops import children, planning, records, redaction
 from segue.ops.desk import Desk
 
 
@@ -22,6 +22,7 @@ def write(desk: Desk, handoff: Handoff, conversation: Conversation, id: str, log
         raise AgentError(agent=agents.get(name).title, what="Segue cannot write transcripts for it")
     program = planning.target_of(desk, handoff.target)[2]
     project = Path(handoff.delivery.project)
+    redaction.assure_clean(carry.text_of(conversation), desk.settings.redact_allow)
     written = writer.write(conversation, id, project, program, desk.env)
     if written.admit:
         run(desk, Launch(argv=written.admit), project, logs / "admitted", agents.get(name).title)

@@ -3,7 +3,6 @@ but a program that has changed, to be asked its version."""
 
 from __future__ import annotations
 
-import contextlib
 import functools
 from collections.abc import Callable
 from pathlib import Path
@@ -15,7 +14,7 @@ from segue import agents, budget, carry, drift, places, prices, prompt, redact, 
 from segue.agents import belongings
 from segue.conversation import Conversation
 from segue.delivery import Mode, Way
-from segue.errors import AtLimit, BadInput, NotFound, NotInstalled, Refused
+from segue.errors import AtLimit, NotFound, NotInstalled, Refused
 from segue.model import (
     Agent,
     Fact,
@@ -242,12 +241,12 @@ def made_for(
 ) -> Made:
     """The brief. Where the person named no budget, it is as long as what must not be lost."""
     budgets = [wish.budget] if asked or wish.budget is None else [wish.budget, window // 8, window // 2]
-    for budget_ in budgets[:-1]:
-        with contextlib.suppress(BadInput):
-            return briefs.of_known(
-                desk, known, msgspec.structs.replace(wish, budget=budget_), earlier=earlier
-            )
-    return briefs.of_known(desk, known, msgspec.structs.replace(wish, budget=budgets[-1]), earlier=earlier)
+    return briefs.long_enough(
+        budgets,
+        lambda most: briefs.of_known(
+            desk, known, msgspec.structs.replace(wish, budget=most), earlier=earlier
+        ),
+    )
 
 
 def facts_before(desk: Desk, work: Work, source: Transcript) -> tuple[Fact, ...]:
@@ -329,7 +328,7 @@ def carried(
     desk: Desk, known: Warm, tier: Tier, counter: Counter, window: int, source: Transcript
 ) -> tuple[Conversation, int, int]:
     """The conversation that goes along, how many of its turns do not, and how many secrets were in it."""
-    room = window // 2 - briefs.BUDGET
+    room = max(window // (2 if tier is Tier.FULL else 4) - briefs.BUDGET, window // 8)
     key, allow = redaction.key(desk), desk.settings.redact_allow
     is_allowed = allowing.judge(allow)
     secrets = {one: kind for one, kind in known.tracker.heat.secrets.items() if not is_allowed(one)}

@@ -12,12 +12,12 @@ from pathlib import Path
 from segue import agents, briefs, clock
 from segue.conversation import Conversation
 from segue.delivery import Mode, Way
-from segue.errors import AgentError, BadInput, NotFound, Refused
+from segue.errors import AgentError, NotFound, Refused
 from segue.facts.tracker import derive
 from segue.model import Ending, Entry, Fact, Handoff, Source, Tier, Transcript
 from segue.ops import arrival, found, limits, planning, records, redaction, refresh, transcripts
 from segue.ops import briefs as making
-from segue.ops.briefs import Made, Secrets, Wish
+from segue.ops.briefs import Secrets, Wish
 from segue.ops.desk import Desk
 from segue.ops.found import Work
 from segue.ops.handoffs import UNFINISHED, Handed, alone, execute, prepare
@@ -27,7 +27,6 @@ from segue.ops.trips import May, Tell
 from segue.ops.warm import Meaning
 
 BUDGET = 4000
-UNCHECKED = "what the agent in between says it did (nothing of it has been checked)"
 
 
 def come_back(desk: Desk, order: Order, *, may: May, tell: Tell) -> Handed:
@@ -59,16 +58,6 @@ def away(desk: Desk, work: Work) -> Handoff:
     )
 
 
-def _made(
-    facts: tuple[Fact, ...], about: briefs.About, agent: str, secrets: Secrets, budgets: tuple[int, ...]
-) -> Made:
-    """The brief, as long as what must not be lost."""
-    for budget in budgets[:-1]:
-        with contextlib.suppress(BadInput):
-            return making.of_facts(facts, about, Wish(Tier.SELECTIVE, budget, agent, in_haste=True), secrets)
-    return making.of_facts(facts, about, Wish(Tier.SELECTIVE, budgets[-1], agent, in_haste=True), secrets)
-
-
 def refuse_busy(desk: Desk, out: Handoff, where: Transcript | None) -> None:
     """Two must not work in one folder: some agents go on after they were left in the middle of a turn."""
     is_open = out.delivery is not None and out.delivery.mode is Mode.OPEN
@@ -81,6 +70,17 @@ def refuse_busy(desk: Desk, out: Handoff, where: Transcript | None) -> None:
             what=f"{title} seems to be at work still: its last turn has not ended.",
             next="segue back, once it has ended or you have stopped it; --anyway comes back all the same",
         )
+
+
+def facts_since(desk: Desk, out: Handoff) -> tuple[Fact, ...]:
+    """What was done and said where the work was handed to; nothing where that is gone, and only the folder tells."""
+    if out.delivery is None:
+        return ()
+    source = Source(agent=records.keeper_of(desk, out), path=out.delivery.path, part=out.delivery.part)
+    entries: list[Entry] = []
+    with contextlib.suppress(AgentError):
+        entries = list(arrival.since(source, out.id))
+    return derive(entries, Meaning(source.agent))
 
 
 def plan(desk: Desk, order: Order) -> Plan:
@@ -101,16 +101,17 @@ def plan(desk: Desk, order: Order) -> Plan:
     if not order.anyway:
         refuse_busy(desk, out, where)
         planning.refuse_at_limit(told, agent, home.model)
-    source = Source(agent=records.keeper_of(desk, out), path=out.delivery.path, part=out.delivery.part)
-    entries: list[Entry] = []
-    with contextlib.suppress(AgentError):  # it is gone: then only the folder tells what was done
-        entries = list(arrival.since(source, out.id))
-    facts = derive(entries, Meaning(source.agent))
+    facts = facts_since(desk, out)
     secrets = Secrets(redaction.key(desk), desk.settings.redact_allow)
     title = agents.get(records.agent_of(out.target)).title
     about = briefs.About(title=work.session.title, source=f"Back from {title}: what happened since you left.")
     window = planning.window_of(desk, agent, home.model)
-    made = _made(facts, about, agent.name, secrets, (BUDGET, window // 8, window // 2))
+    made = making.long_enough(
+        (BUDGET, window // 8, window // 2),
+        lambda budget: making.of_facts(
+            facts, about, Wish(Tier.SELECTIVE, budget, agent.name, in_haste=True), secrets
+        ),
+    )
     count = made.brief.tokens + (home.context_tokens or 0)
     return Plan(
         order=order,
