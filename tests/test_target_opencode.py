@@ -125,7 +125,7 @@ def test_a_headless_start_reads_the_prompt_from_stdin_as_it_stands() -> None:
         launch = opencode.command(start(prompt=prompt, resume=ID, model="local/m1"), {})
         assert launch.stdin == prompt
         assert launch.argv == (
-            *("/bin/opencode", "run", "--format", "json"),
+            *("/bin/opencode", "run", "--format", "json", "--print-logs", "--log-level", "ERROR"),
             *("--session", ID, "--model", "local/m1"),
         )
 

@@ -23,10 +23,12 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from segue.agents.belongings import Belongings
-    from segue.agents.hooking import Hooks
+    from segue.agents.fitting import Piece
+    from segue.agents.hooking import Manner
     from segue.agents.starting import Launch, Start, Written
     from segue.carry import Kept
     from segue.conversation import Conversation
+    from segue.stop import Output, Stop
 
 AGENT = Agent(
     name="claude",
@@ -138,11 +140,18 @@ def limits_of_event(record: dict[str, Any], at: Moment | None) -> tuple[Limit, .
     return limits.limits_of_event(record, at)
 
 
-def hooks() -> Hooks:
-    """How it is asked before it changes a file."""
-    from segue.agents.claude import guarding  # lazy: as above
+def hooks() -> Manner:
+    """What it tells its hooks, and how it is answered."""
+    from segue.agents.claude import fittings  # lazy: as above
 
-    return guarding
+    return fittings.MANNER
+
+
+def pieces() -> tuple[Piece, ...]:
+    """What is set up in it."""
+    from segue.agents.claude import fittings  # lazy: as above
+
+    return fittings.pieces()
 
 
 # What was too long for it
@@ -228,3 +237,28 @@ def kept(entry: Entry) -> Kept | None:
     from segue.agents.claude import keeping  # lazy: reading needs none of it
 
     return keeping.kept(entry)
+
+
+# How a run of it stopped
+
+
+def stop_of(output: Output, now: Moment) -> Stop | None:
+    from segue.agents.claude import stopping  # lazy: as above
+
+    return stopping.stop_of(output, now)
+
+
+def reports_of(stdout: str, now: Moment) -> tuple[Limit, ...]:
+    from segue.agents.claude import stopping  # lazy: as above
+
+    return stopping.reports_of(stdout, now)
+
+
+CLIENTS = ("claude-code",)
+"""What it calls itself to a tool server."""
+
+
+def tool_server() -> Piece:
+    from segue.agents.claude import serving  # lazy: reading needs none of it
+
+    return serving.PIECE

@@ -25,9 +25,13 @@ from segue.model import Agent, Entry, Mark, Source
 
 if TYPE_CHECKING:
     from segue.agents.belongings import Belongings
+    from segue.agents.fitting import Piece
+    from segue.agents.hooking import Manner
     from segue.agents.starting import Launch, Start, Written
     from segue.carry import Kept
+    from segue.clock import Moment
     from segue.conversation import Conversation
+    from segue.stop import Output, Stop
 
 AGENT = Agent(
     name="codex",
@@ -119,3 +123,34 @@ def kept(entry: Entry) -> Kept | None:
     from segue.agents.codex import keeping  # lazy: reading needs none of it
 
     return keeping.kept(entry)
+
+
+def stop_of(output: Output, now: Moment) -> Stop | None:
+    """How a headless run stopped; None where what it printed tells of no trouble."""
+    from segue.agents.codex import stopping  # lazy: reading needs none of it
+
+    return stopping.stop_of(output, now)
+
+
+CLIENTS = ("codex-mcp-client",)
+"""What it calls itself to a tool server."""
+
+
+def tool_server() -> Piece:
+    from segue.agents.codex import serving  # lazy: reading needs none of it
+
+    return serving.PIECE
+
+
+def hooks() -> Manner:
+    """What it tells its hooks, and how it is answered."""
+    from segue.agents.codex import fittings  # lazy: reading needs none of it
+
+    return fittings.MANNER
+
+
+def pieces() -> tuple[Piece, ...]:
+    """What is set up in it."""
+    from segue.agents.codex import fittings  # lazy: as above
+
+    return fittings.pieces()

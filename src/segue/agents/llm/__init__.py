@@ -18,7 +18,9 @@ from segue.model import Agent, Mark, Source
 if TYPE_CHECKING:
     from segue.agents.reading import Reading
     from segue.agents.starting import Launch, Start, Written
+    from segue.clock import Moment
     from segue.conversation import Conversation
+    from segue.stop import Output, Stop
 
 AGENT = Agent(
     name="llm", title="llm", vendor="llm", program="", tested="0.36", families=(), context_window=32_768
@@ -116,7 +118,21 @@ def discard(source: Source, program: str, env: Mapping[str, str]) -> None:
     target.discard(source, env)
 
 
-# Rewriting
+def stop_of(output: Output, now: Moment) -> Stop | None:
+    """How a headless run stopped; None where what it printed tells of no trouble."""
+    from segue.agents.llm import stopping  # lazy: as said above
+
+    return stopping.stop_of(output, now)
+
+
+# Asking and rewriting
+
+
+def ask(model: str, prompt: str, seconds: float | None = None) -> str:
+    """What a model answers. Raises TimeoutError where it takes too long, and AgentError where it fails."""
+    from segue.agents.llm import rewriting  # lazy: as above
+
+    return rewriting.ask(model, prompt, seconds)
 
 
 def get(model: str) -> Any:

@@ -16,6 +16,8 @@ from segue.model import Agent
 
 if TYPE_CHECKING:
     from segue.agents.starting import Launch, Start
+    from segue.clock import Moment
+    from segue.stop import Output, Stop
 
 AGENT = Agent(name="ollama", title="Ollama", vendor="local", program="ollama", context_window=32_768)
 
@@ -144,6 +146,15 @@ def _point_claude(start: Start, env: Mapping[str, str]) -> Pointed:
 
 
 _POINTED = {"codex": _point_codex, "opencode": _point_opencode, "claude": _point_claude}
+
+
+def stop_of(output: Output, now: Moment) -> Stop | None:
+    """How a run stopped, in the words of the program that carried it: no two of them print alike."""
+    from segue import agents  # lazy: as above
+    from segue.stop import Why
+
+    told = [stop for name in CARRIERS if (stop := agents.offers(name, "stop_of")(output, now))]
+    return next((stop for stop in told if stop.why is not Why.CRASHED), told[0] if told else None)
 
 
 # Where it is

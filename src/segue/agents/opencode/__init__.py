@@ -26,8 +26,11 @@ from segue.model import Agent, Entry, Mark, Source
 
 if TYPE_CHECKING:
     from segue.agents.belongings import Belongings
+    from segue.agents.fitting import Piece
     from segue.agents.starting import Launch, Start, Written
+    from segue.clock import Moment
     from segue.conversation import Conversation
+    from segue.stop import Output, Stop
 
 AGENT = Agent(
     name="opencode", title="OpenCode", vendor="opencode", program="opencode", tested="1.18.33", oldest="1.18"
@@ -109,3 +112,20 @@ def belongings(env: Mapping[str, str], project: Path) -> Belongings:
     from segue.agents.opencode import surroundings  # lazy: as above
 
     return surroundings.belongings(env, project)
+
+
+def stop_of(output: Output, now: Moment) -> Stop | None:
+    """How a headless run stopped; None where what it printed tells of no trouble."""
+    from segue.agents.opencode import stopping  # lazy: reading needs none of it
+
+    return stopping.stop_of(output, now)
+
+
+CLIENTS = ("opencode",)
+"""What it calls itself to a tool server."""
+
+
+def tool_server() -> Piece:
+    from segue.agents.opencode import serving  # lazy: reading needs none of it
+
+    return serving.PIECE

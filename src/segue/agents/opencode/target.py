@@ -34,6 +34,8 @@ FOLDER = "segue"
 LONGEST_TITLE = 60
 UNTIMED = 946_684_800_000
 """For a conversation in which nothing tells the time: the year 2000, in milliseconds."""
+LOG = ("--print-logs", "--log-level", "ERROR")
+"""While it tries again it says nothing anywhere else; see `stopping`."""
 NOBODY = {"providerID": "unknown", "modelID": "unknown"}
 NOTHING_USED = {"input": 0, "output": 0, "reasoning": 0, "cache": {"read": 0, "write": 0}}
 UNATTENDED = {"question": "deny", "plan_enter": "deny", "plan_exit": "deny"}
@@ -62,7 +64,7 @@ def command(start: Start, env: Mapping[str, str]) -> Launch:
         small = ("--mini",) if start.resume and start.prompt else ()
         prompt = (f"--prompt={_plain(start.prompt)}",) if start.prompt else ()
         return Launch(argv=(start.program, *small, *options, *prompt), env=settings)
-    argv = (start.program, "run", "--format", "json", *options)
+    argv = (start.program, "run", "--format", "json", *LOG, *options)
     # It works where PWD says, not where it was started.
     return Launch(argv=argv, stdin=start.prompt, env={"PWD": str(start.project.resolve()), **settings})
 
