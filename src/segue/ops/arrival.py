@@ -22,6 +22,7 @@ class Sought(Struct, frozen=True):
     agent: str
     """The agent whose transcript it will be."""
     handoff: str
+    """Empty where it is no handoff: then it is the text alone that tells."""
     project: Path
     since: int
     """Transcripts that were last changed before this moment (in nanoseconds) are not looked at."""
@@ -92,11 +93,10 @@ def _is_named(source: Source, sought: Sought) -> bool:
 
 def _read(source: Source, sought: Sought, conversation: Conversation) -> Arrival:
     reading = agents.reader(source.agent).read(source)
-    mark = prompt.marker(sought.handoff)
     before: set[str] = set()
     held, reply, ending = "", "", Ending.OPEN
     for entry in reading:
-        if entry.kind is EntryKind.PROMPT and entry.text.lstrip().startswith(mark):
+        if entry.kind is EntryKind.PROMPT and _is_it(entry.text, sought):
             held, reply, ending = entry.text, "", Ending.OPEN
         elif not held:
             before.add(_plain(entry.text))
@@ -116,6 +116,12 @@ def _read(source: Source, sought: Sought, conversation: Conversation) -> Arrival
         ending=ending,
         reply=reply,
     )
+
+
+def _is_it(text: str, sought: Sought) -> bool:
+    if sought.handoff:
+        return text.lstrip().startswith(prompt.marker(sought.handoff))
+    return _plain(text) == _plain(sought.text)
 
 
 def _plain(text: str) -> str:

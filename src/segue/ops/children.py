@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 import signal
 import subprocess
@@ -10,6 +11,7 @@ import termios
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
+from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +21,7 @@ from segue import disk
 from segue.agents.starting import Launch
 from segue.delivery import Mode
 from segue.errors import SegueError
+from segue.stop import Output
 
 LOOK_SECONDS = 0.2
 """How often a look is taken at what the program does."""
@@ -26,8 +29,10 @@ PATIENCE_SECONDS = 900.0
 """A headless program that has shown no sign of life for so long is given up: some never end by themselves."""
 ERRAND_SECONDS = 120.0
 GRACE_SECONDS = 5.0
-TAIL = 4000
+TAIL = 1 << 16
+SAID = 4000
 PID = "pid"
+BOOT = Path("/proc/sys/kernel/random/boot_id")
 LARGEST_LOG = 1 << 20
 TERMINAL = 0
 PLAIN = (
@@ -37,13 +42,39 @@ PLAIN = (
 """What makes a terminal plain again: the usual keyboard, screen and colours, a cursor, and nothing reported."""
 
 
-class Ended(Struct, frozen=True):
+class End(StrEnum):
+    """Who ended a program."""
+
+    ITSELF = "itself"
+    GIVEN_UP = "given up"
+    """Segue, because it showed no sign of life."""
+    ENOUGH = "enough"
+    """Segue, because it was told to."""
+
+
+class Ended(Struct, frozen=True, kw_only=True):
     """How a program ended. Its exit code alone says little: what it recorded counts."""
 
-    exit_code: int
-    said: str = ""
-    """The end of what it printed to standard error, or else to standard output."""
-    is_given_up: bool = False
+    output: Output
+    by: End = End.ITSELF
+
+    @property
+    def exit_code(self) -> int | None:
+        """None where another process had started it."""
+        return self.output.exit_code
+
+    @property
+    def is_given_up(self) -> bool:
+        return self.by is End.GIVEN_UP
+
+    @property
+    def said(self) -> str:
+        """The end of what it printed to standard error, or else to standard output."""
+        return (self.output.stderr.strip() or self.output.stdout.strip())[-SAID:]
+
+
+def never() -> bool:
+    return False
 
 
 def run(
@@ -55,9 +86,10 @@ def run(
     logs: Path,
     look: Callable[[], object],
     patience: float = PATIENCE_SECONDS,
+    enough: Callable[[], bool] = never,
 ) -> Ended:
     """Start a program and wait for its end. `look` is called again and again while it runs; what it returns changes
-    for as long as the program gets on."""
+    for as long as the program gets on. When `enough` says so, it is ended."""
     disk.make_private_folder(logs)
     with undisturbed(mode), _terminal_kept(mode), _streams(launch, mode, logs) as streams:
         child = subprocess.Popen(
@@ -66,17 +98,36 @@ def run(
             env={**env, **launch.env},
             start_new_session=mode is Mode.HEADLESS,
             # In the child, before the program begins: whoever dies when, what runs can be found.
-            preexec_fn=lambda: _sign(logs / PID),
+            preexec_fn=lambda: sign(logs),
             **streams,
         )
         try:
-            is_given_up = _wait(child, look, patience if mode is Mode.HEADLESS else None, logs)
+            by = _attend(
+                _is_ended(child),
+                lambda: _end(child, mode),
+                look,
+                patience if mode is Mode.HEADLESS else None,
+                enough,
+                logs,
+            )
         except BaseException:
             _end(child, mode)
             raise
-    said = _tail(logs) if mode is Mode.HEADLESS else ""
+    if mode is Mode.HEADLESS and child.returncode < 0:
+        _sweep(child.pid)
+    output = output_of(logs, child.returncode) if mode is Mode.HEADLESS else _silent(child.returncode)
     _cut(logs)
-    return Ended(child.returncode, said, is_given_up)
+    return Ended(output=output, by=by)
+
+
+def _sweep(pid: int) -> None:
+    """End what a program that died has left running: nobody is there any more to look after it."""
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(pid, signal.SIGKILL)
+
+
+def _silent(exit_code: int) -> Output:
+    return Output(exit_code=exit_code, stdout="", stderr="")
 
 
 def _cut(logs: Path) -> None:
@@ -87,18 +138,30 @@ def _cut(logs: Path) -> None:
                 os.truncate(logs / name, LARGEST_LOG)
 
 
-def _wait(
-    child: subprocess.Popen[bytes], look: Callable[[], object], patience: float | None, logs: Path
-) -> bool:
-    """Whether the child had to be given up."""
+def _is_ended(child: subprocess.Popen[bytes]) -> Callable[[], bool]:
+    def is_ended() -> bool:
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            child.wait(LOOK_SECONDS)
+            return True
+        return False
+
+    return is_ended
+
+
+def _attend(
+    is_ended: Callable[[], bool],
+    end: Callable[[], None],
+    look: Callable[[], object],
+    patience: float | None,
+    enough: Callable[[], bool],
+    logs: Path,
+) -> End:
+    """Stay with a program until it ends, or has to be ended."""
     seen: object = None
     found: object = None
     can_look = True
     alive = time.monotonic()
-    while True:
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            child.wait(LOOK_SECONDS)
-            return False
+    while not is_ended():
         if can_look:
             try:
                 found = look()
@@ -108,31 +171,65 @@ def _wait(
         if now != seen:
             seen, alive = now, time.monotonic()
         elif patience is not None and time.monotonic() - alive > patience:
-            _end(child, Mode.HEADLESS)
-            return True
+            end()
+            return End.GIVEN_UP
+        if enough():
+            end()
+            return End.ENOUGH
+    return End.ITSELF
 
 
-def _sign(path: Path) -> None:
+def sign(logs: Path) -> None:
+    """Leave word in a folder of which process this is."""
     pid = os.getpid()
-    fd = disk.open_private(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+    fd = disk.open_private(logs / PID, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
     disk.write_all(fd, f"{pid} {_started(pid)}".encode())
     os.close(fd)
 
 
 def is_running(logs: Path) -> bool:
     """Whether the program that was started here last is still running, whoever started it."""
+    return _running(logs) is not None
+
+
+def _running(logs: Path) -> int | None:
+    """The number of the process that was started here last, while it runs."""
     try:
-        pid, _, started = disk.read_file(logs / PID, 100).decode().partition(" ")
-        return bool(started) and _started(int(pid)) == started
+        pid, _, started = disk.read_file(logs / PID, 200).decode().partition(" ")
+        return int(pid) if started and _started(int(pid)) == started else None
     except (OSError, ValueError):
+        return None
+
+
+def wait(
+    logs: Path,
+    look: Callable[[], object],
+    patience: float | None = None,
+    enough: Callable[[], bool] = never,
+) -> Ended:
+    """Wait for a program that another process started, headless."""
+
+    def is_ended() -> bool:
+        if not is_running(logs):
+            return True
+        time.sleep(LOOK_SECONDS)
         return False
 
+    by = _attend(is_ended, lambda: end(logs), look, patience, enough, logs)
+    return Ended(output=output_of(logs, None), by=by)
 
-def wait(logs: Path, look: Callable[[], object]) -> None:
-    """Wait for a program that another process started."""
-    while is_running(logs):
-        look()
-        time.sleep(LOOK_SECONDS)
+
+def end(logs: Path) -> None:
+    """End a headless program that another process started, with all that it started."""
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        pid = _running(logs)
+        if pid is None:
+            return
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(pid, number)
+        gone = time.monotonic() + GRACE_SECONDS
+        while is_running(logs) and time.monotonic() < gone:
+            time.sleep(LOOK_SECONDS / 4)
 
 
 def _started(pid: int) -> str:
@@ -142,7 +239,16 @@ def _started(pid: int) -> str:
     except OSError:
         return _started_elsewhere(pid)
     fields = stat.rpartition(")")[2].split()
-    return "" if fields[0] == "Z" else fields[19]
+    return "" if fields[0] == "Z" else f"{fields[19]} {_boot()}"
+
+
+@functools.cache
+def _boot() -> str:
+    """What tells this start of the machine from the others: times are counted from it."""
+    try:
+        return BOOT.read_text().strip()
+    except OSError:
+        return ""
 
 
 def _started_elsewhere(pid: int) -> str:
@@ -190,12 +296,16 @@ def _sizes(logs: Path) -> tuple[int, ...]:
     return tuple(found)
 
 
-def _tail(logs: Path) -> str:
-    for name in reversed(OUTPUTS):
-        with contextlib.suppress(OSError), disk.open_file(logs / name) as file:
-            file.seek(max(0, (logs / name).stat().st_size - TAIL))
-            if text := file.read().decode(errors="replace").strip():
-                return text
+def output_of(logs: Path, exit_code: int | None) -> Output:
+    """The end of what a program printed."""
+    stdout, stderr = (_tail(logs / name) for name in OUTPUTS)
+    return Output(exit_code=exit_code, stdout=stdout, stderr=stderr)
+
+
+def _tail(path: Path) -> str:
+    with contextlib.suppress(OSError), disk.open_file(path) as file:
+        file.seek(max(0, path.stat().st_size - TAIL))
+        return file.read().decode(errors="replace")
     return ""
 
 

@@ -257,19 +257,24 @@ def execute(
     trip = Trip(desk, handoff, tell)
     if mode is not None:
         trip.use(mode)
-    if handoff.state is HandoffState.PREPARED:
+    travel(trip, may=may, prove=prove)
+    found = trip.end()
+    return Handed(trip.handoff, found, trip.proof)
+
+
+def travel(trip: Trip, *, may: May, prove: bool = False) -> None:
+    """Take a handoff from where it is to the end of its target's run."""
+    if trip.handoff.state is HandoffState.PREPARED:
         trip.refuse_unasked(may)
         trip.deliver(prove)
     elif trip.is_running():
-        tell(f"{trip.title} is still at it.")
+        trip.tell(f"{trip.title} is still at it.")
         trip.wait()
-    elif handoff.state is HandoffState.DELIVERED and not trip.look().has_handoff:
-        tell(f"{trip.title} was started before and never got it: once more.")
+    elif trip.handoff.state is HandoffState.DELIVERED and not trip.look().has_handoff:
+        trip.tell(f"{trip.title} was started before and never got it: once more.")
         trip.deliver(prove)
     else:
         trip.go_on()
-    found = trip.end()
-    return Handed(trip.handoff, found, trip.proof)
 
 
 class Report(Struct, frozen=True):

@@ -76,6 +76,12 @@ class Order(Struct, frozen=True, kw_only=True):
     prove: bool = False
     anyway: bool = False
     """Whether to try a target that has told that it is at its limit."""
+    anew: bool = False
+    """Whether the agent that has the work may be the one that it goes to."""
+    into: str = ""
+    """A transcript of the target's own that has the context already, and is to be gone on with."""
+    trigger: Trigger | None = None
+    """Why it is made, where no person asks for it."""
 
 
 class Plan(Struct, frozen=True, kw_only=True, dict=True):
@@ -182,7 +188,8 @@ def plan(desk: Desk, order: Order, work: Work | None = None) -> Plan:
     work = work or work_here(desk, order.session)
     source = source_of(work)
     address, agent, program = target_of(desk, order.to)
-    refuse_same(source, address, agent)
+    if not order.anew:
+        refuse_same(source, address, agent)
     if check := agents.offers(agent.name, "check_model"):
         check(address.model, desk.env)
     told = limits.of_agents(desk)
@@ -232,7 +239,7 @@ def plan(desk: Desk, order: Order, work: Work | None = None) -> Plan:
         is_allowed=consent.is_given(desk, folder, vendor, consent.vendor_before(source)),
         trigger=trigger_for(desk, work, order, told),
         folder=folder,
-        resumes=source.id if way is Way.RESUME else "",
+        resumes=(order.into or source.id) if way is Way.RESUME else "",
     )
 
 
@@ -294,6 +301,8 @@ def _limit_in_words(limit: Limit) -> str:
 
 def way_for(order: Order, source: Transcript, agent: Agent, tier: Tier, window: int) -> tuple[Way, str]:
     """The best way there is, and why it is no better one."""
+    if order.into:
+        return Way.RESUME, ""
     if order.way is Way.PROMPT:
         return Way.PROMPT, "asked for"
     if tier not in PASSES_CONVERSATION:
@@ -401,6 +410,8 @@ def _usual_model(desk: Desk, agent: str) -> str:
 
 def trigger_for(desk: Desk, work: Work, order: Order, told: list[AgentLimits]) -> Trigger:
     """Why this handoff is made: what the person says, with what the limits say beside it."""
+    if order.trigger is not None:
+        return order.trigger
     standing = status.stand(desk, work, told)
     request = order.reason or ("to come back" if order.to == BACK else f"to go on in {order.to}")
     usage = standing.usage

@@ -1,12 +1,13 @@
 """Coming back: the agent that the work came from goes on with its own transcript, and is told what happened meanwhile.
 
 It is told no more than that: what it knew when it left, it still knows. What the agent in between says it did is
-listed as said, until it is checked.
+checked first; what nothing bears out is listed as such, with the evidence.
 """
 
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Sequence
 from pathlib import Path
 
 from segue import agents, briefs, clock
@@ -15,7 +16,7 @@ from segue.delivery import Mode, Way
 from segue.errors import AgentError, NotFound, Refused
 from segue.facts.tracker import derive
 from segue.model import Ending, Entry, Fact, Handoff, Source, Tier, Transcript
-from segue.ops import arrival, found, limits, planning, records, redaction, refresh, transcripts
+from segue.ops import arrival, found, limits, planning, records, redaction, refresh, transcripts, verifying
 from segue.ops import briefs as making
 from segue.ops.briefs import Secrets, Wish
 from segue.ops.desk import Desk
@@ -34,8 +35,17 @@ def come_back(desk: Desk, order: Order, *, may: May, tell: Tell) -> Handed:
     work = planning.work_here(desk, order.session)
     with alone(desk, work.session.id, "where it came from"):
         begun = _unfinished(desk, work)
-        handoff = begun or prepare(desk, plan(desk, order))
+        handoff = begun or prepared(desk, order)
         return execute(desk, handoff, may=may, tell=tell, mode=order.mode)
+
+
+def prepared(desk: Desk, order: Order, out: Handoff | None = None) -> Handoff:
+    """The return, and beside the handoff that it ends how much of what was asserted there nothing bears out."""
+    planned = plan(desk, order, out)
+    handoff = prepare(desk, planned)
+    unsupported = sum(line.fact.kind == "assertion" for line in planned.made.receipt.lines)
+    verifying.remember(desk, planned.returns, unsupported)
+    return handoff
 
 
 def _unfinished(desk: Desk, work: Work) -> Handoff | None:
@@ -48,7 +58,7 @@ def _unfinished(desk: Desk, work: Work) -> Handoff | None:
 def away(desk: Desk, work: Work) -> Handoff:
     """The handoff that took the work of a session to where it is now."""
     handoffs = desk.shared.handoffs_of(work.session.id) if work.is_kept else []
-    returned = {handoff.returns for handoff in handoffs if handoff.returns and found.is_taken(handoff)}
+    returned = _returned(handoffs)
     for handoff in sorted(handoffs, key=lambda one: one.created_at, reverse=True):
         if found.is_taken(handoff) and not handoff.returns and handoff.id not in returned:
             return handoff
@@ -56,6 +66,25 @@ def away(desk: Desk, work: Work) -> Handoff:
         what="This folder's work has not been handed to another agent: there is nowhere to come back from.",
         next="segue to AGENT hands it over",
     )
+
+
+def _returned(handoffs: Sequence[Handoff]) -> set[str]:
+    """The handoffs that the work has come back from: all from the one that was returned from to the return."""
+    known = {handoff.id: handoff for handoff in handoffs}
+    spans = [
+        (known[one.returns].created_at, one.created_at)
+        for one in handoffs
+        if one.returns in known and found.is_taken(one)
+    ]
+    return {one.id for one in handoffs for start, end in spans if start <= one.created_at <= end}
+
+
+def _hops(desk: Desk, work: Work, out: Handoff) -> list[Handoff]:
+    """The handoffs that took the work on from a handoff to where it is now, that one first."""
+    handoffs = desk.shared.handoffs_of(work.session.id) if work.is_kept else []
+    later = [one for one in handoffs if one.created_at > out.created_at]
+    taken = [one for one in later if found.is_taken(one) and not one.returns]
+    return [out, *sorted(taken, key=lambda one: one.created_at)]
 
 
 def refuse_busy(desk: Desk, out: Handoff, where: Transcript | None) -> None:
@@ -83,11 +112,27 @@ def facts_since(desk: Desk, out: Handoff) -> tuple[Fact, ...]:
     return derive(entries, Meaning(source.agent))
 
 
-def plan(desk: Desk, order: Order) -> Plan:
-    """What coming back would be."""
+def _unsupported_since(desk: Desk, out: Handoff) -> tuple[Fact, ...]:
+    """What was asserted there and the world contradicts, each with its evidence."""
+    if out.delivery is None or not out.delivery.path:
+        return ()
+    return verifying.facts_for_brief(verifying.verify(desk, since=out.id))
+
+
+def _facts_of(desk: Desk, hops: Sequence[Handoff]) -> tuple[Fact, ...]:
+    """What was done and said wherever the work has been, and what of that nothing bears out."""
+    facts: tuple[Fact, ...] = ()
+    for hop in hops:
+        facts = making.joined(facts, (*facts_since(desk, hop), *_unsupported_since(desk, hop)))
+    return facts
+
+
+def plan(desk: Desk, order: Order, out: Handoff | None = None) -> Plan:
+    """What coming back would be: from where the work is now, or from all that came after a handoff."""
     refresh.refresh(desk, [Pass.ENTRIES])
     work = planning.work_here(desk, order.session)
-    out = away(desk, work)
+    out = out or away(desk, work)
+    hops = _hops(desk, work, out)
     if out.delivery is None:
         raise NotFound(noun="delivery of handoff", name=out.id, next="segue handoff list")
     home = transcripts.find(desk, out.transcript).transcript
@@ -96,14 +141,15 @@ def plan(desk: Desk, order: Order) -> Plan:
     address, agent, program = planning.target_of(desk, out.source)
     where = None
     with contextlib.suppress(NotFound):
-        where = transcripts.find(desk, out.delivery.transcript).transcript
+        last = hops[-1].delivery or out.delivery
+        where = transcripts.find(desk, last.transcript).transcript
     told = limits.of_agents(desk)
     if not order.anyway:
         refuse_busy(desk, out, where)
         planning.refuse_at_limit(told, agent, home.model)
-    facts = facts_since(desk, out)
+    facts = _facts_of(desk, hops)
     secrets = Secrets(redaction.key(desk), desk.settings.redact_allow)
-    title = agents.get(records.agent_of(out.target)).title
+    title = " and ".join(dict.fromkeys(agents.get(records.agent_of(hop.target)).title for hop in hops))
     about = briefs.About(title=work.session.title, source=f"Back from {title}: what happened since you left.")
     window = planning.window_of(desk, agent, home.model)
     made = making.long_enough(

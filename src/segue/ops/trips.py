@@ -71,6 +71,9 @@ class Trip:
         self.proof: proving.Proof | None = None
         self.ended: Ended | None = None
         self.since = 0
+        self.patience = children.PATIENCE_SECONDS
+        self.enough: Callable[[], bool] = children.never
+        """Whether the target is to be ended, for whoever attends the trip."""
 
     @property
     def delivery(self) -> Delivery:
@@ -232,6 +235,8 @@ class Trip:
                 env=env,
                 logs=self.folder,
                 look=self.watch,
+                patience=self.patience,
+                enough=self.enough,
             )
         except KeyboardInterrupt:
             self.tell(f"Stopped. {self.again} goes on; segue undo takes it back.")
@@ -261,7 +266,8 @@ class Trip:
         return children.is_running(self.folder)
 
     def wait(self) -> None:
-        children.wait(self.folder, self.watch)
+        patience = self.patience if self.delivery.mode is Mode.HEADLESS else None
+        self.ended = children.wait(self.folder, self.watch, patience, self.enough)
 
     def watch(self) -> object:
         """What is done while the target runs: see what it got, and pack the rest. Whatever goes wrong with that, the
@@ -363,7 +369,8 @@ class Trip:
         if self.ended.is_given_up:
             return "it showed no sign of life and was given up"
         said = redaction.redact(self.desk, self.ended.said.rpartition("\n")[2][:300]).text
-        return f"exit code {self.ended.exit_code}" + (f": {said}" if said else "")
+        code = self.ended.exit_code
+        return (f"exit code {code}" if code is not None else "it is gone") + (f": {said}" if said else "")
 
     def fail(self) -> None:
         self.step(Event.FAIL)

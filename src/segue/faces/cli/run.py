@@ -1,0 +1,335 @@
+"""`segue run`: a task under supervision, from agent to agent."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import signal
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+from segue import clock
+from segue.errors import BadInput, Declined
+from segue.faces import render
+from segue.faces.cli.frame import Frame, answers
+from segue.ops import running
+from segue.ops import runs as ops
+from segue.ops.runs import Shown, Wish
+from segue.runs import UNFINISHED, Caps, Run, RunState
+
+UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
+EXIT_CODES = {RunState.DONE: 0, RunState.STOPPED: 5, RunState.CAPPED: 5, RunState.FAILED: 6}
+MARKS = {RunState.DONE: "ok", RunState.FAILED: "problem"}
+
+
+class Length(click.ParamType[float]):
+    """A length of time: 90s, 30m, 8h, 2d."""
+
+    name = "TIME"
+
+    def convert(self, value: Any, param: click.Parameter | None, context: click.Context | None) -> float:
+        if isinstance(value, float):
+            return value
+        parts = re.findall(r"(\d+(?:\.\d+)?)([smhd])", str(value))
+        if not parts or "".join(number + unit for number, unit in parts) != str(value):
+            self.fail(f"'{value}' is no length of time: 90s, 30m, 8h or 2d is one")
+        return sum(float(number) * UNITS[unit] for number, unit in parts)
+
+
+class Share(click.ParamType[int]):
+    """A whole percentage."""
+
+    name = "PERCENT"
+
+    def convert(self, value: Any, param: click.Parameter | None, context: click.Context | None) -> int:
+        text = str(value).rstrip("%")
+        if not text.isdecimal() or not 1 <= int(text) <= 100:
+            self.fail(f"'{value}' is no percentage from 1% to 100%")
+        return int(text)
+
+
+class RunGroup(click.Group):
+    """Whatever is not the name of a command is a task."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        first = next((arg for arg in args if not arg.startswith("-")), None)
+        if args and args[0] not in ("--help", "-h") and first not in self.commands:
+            args = ["start", *args]
+        return super().parse_args(ctx, args)
+
+
+def caps_of(
+    max_usd: float | None, max_tokens: int | None, max_time: float | None, week: int | None
+) -> dict[str, Any]:
+    """The caps that were named."""
+    named = {"usd": max_usd, "tokens": max_tokens, "seconds": max_time, "week": week}
+    return {name: value for name, value in named.items() if value is not None}
+
+
+def _caps(function: Callable[..., Any]) -> Callable[..., Any]:
+    for option in (
+        click.option(
+            "--week", type=Share(), help="Leave an agent at this share of its week (setting run.week: 60%)."
+        ),
+        click.option("--max-time", type=Length(), help="Stop after so long, waiting included: 90m, 8h."),
+        click.option(
+            "--max-tokens", type=click.IntRange(min=1), metavar="N", help="Stop after so many tokens."
+        ),
+        click.option(
+            "--max-usd",
+            type=click.FloatRange(min=0, min_open=True),
+            metavar="USD",
+            help="Stop after so much money.",
+        ),
+    ):
+        function = option(function)
+    return function
+
+
+def screen(shown: Shown | list[Shown]) -> str:
+    if isinstance(shown, list):
+        if not shown:
+            return 'No runs. segue run "TASK" --chain AGENT,AGENT begins one.'
+        return "\n\n".join(one_screen(one) for one in shown)
+    return one_screen(shown)
+
+
+def one_screen(shown: Shown) -> str:
+    run = shown.run
+    head = f"{render.mark(MARKS.get(run.state, 'note'))} Run {run.id}: {state_in_words(shown)}"
+    rows = [
+        ("Task", render.short(" ".join(run.task.split()), 90)),
+        ("Chain", " > ".join(run.chain) + (", then back" if run.returns else "")),
+        ("Used", used(run)),
+    ]
+    for number, leg in enumerate(run.legs, 1):
+        how = "at work" if leg.ended_at is None else "done"
+        if leg.stop is not None:
+            how = f"{leg.stop.why.value}" + (f": {leg.stop.said}" if leg.stop.said else "")
+        when = _local(leg.started_at)
+        rows.append(("Legs" if number == 1 else "", f"{when}  {leg.target}  {render.short(how, 80)}"))
+    rows.append(("Log", shown.log))
+    lines = [head, render.table(rows, indent="  ")]
+    if run.state is RunState.DONE and run.leg and run.leg.reply:
+        lines += ["", render.clean(run.leg.reply.strip()), ""]
+    lines.append(f"  {next_step(shown)}")
+    return "\n".join(lines)
+
+
+def state_in_words(shown: Shown) -> str:
+    run = shown.run
+    why = f" ({run.why})" if run.why else ""
+    if run.state in UNFINISHED and not shown.is_attended:
+        at_work = "; its agent is still at work" if shown.is_agent_at_work else ""
+        return f"left, nobody supervises it{at_work}"
+    if run.state is RunState.WAITING and run.until:
+        return f"waiting until {_local(run.until)}{why}"
+    return f"{run.state.value}{why}"
+
+
+def used(run: Run) -> str:
+    spent, caps = run.spent, run.caps
+    money = f"${spent.usd:.2f}" + (f" of ${caps.usd:.2f}" if caps.usd is not None else "")
+    tokens = f"{spent.tokens:,}" + (f" of {caps.tokens:,}" if caps.tokens is not None else "") + " tokens"
+    time = render.minutes(spent.seconds / 60)
+    time += f" of {render.minutes(caps.seconds / 60)}" if caps.seconds is not None else ""
+    unpriced = f"; no price is known of {', '.join(spent.unpriced)}" if spent.unpriced else ""
+    return f"{tokens}, {money}, {time}; leaves an agent at {caps.week} % of its week{unpriced}"
+
+
+def next_step(shown: Shown) -> str:
+    run = shown.run
+    if run.state in UNFINISHED and shown.is_attended:
+        return f"segue run attach {run.id} reads along · segue run stop {run.id} ends it"
+    if run.state is RunState.DONE:
+        return (
+            "segue handoff list shows its handoffs"
+            if len(run.legs) > 1
+            else "segue transcripts lists what was said"
+        )
+    return f"segue run resume {run.id} goes on"
+
+
+def _local(moment: str) -> str:
+    return clock.parse(moment).astimezone().strftime("%Y-%m-%d %H:%M")
+
+
+def exit_code(shown: Shown | list[Shown]) -> int:
+    if isinstance(shown, list):
+        return exit_code(shown[0]) if len(shown) == 1 else 0
+    return EXIT_CODES.get(shown.run.state, 0)
+
+
+@click.group(cls=RunGroup, invoke_without_command=False)
+def run() -> None:
+    """Work on a task unattended: from agent to agent along a chain, on at a limit, back at the reset.
+
+    segue run "TASK" --chain AGENT,AGENT:MODEL starts one; the rest is for those that there are.
+    """
+
+
+@run.command("start", short_help="Begin a run: the same as segue run TASK.")
+@click.argument("task")
+@click.option(
+    "--chain",
+    metavar="AGENT,AGENT",
+    help="Who may have it, the preferred one first: AGENT, AGENT:MODEL or a model (setting run.chain).",
+)
+@click.option(
+    "--return",
+    "returns",
+    is_flag=True,
+    help="Give the preferred agent the last word: its limit is waited for, and the work checked.",
+)
+@_caps
+@click.option("--patience", type=Length(), default="15m", help="How long an agent may show no sign of life.")
+@click.option("--prewarm", is_flag=True, help="Give the next agent the context before the switch.")
+@click.option(
+    "--pass",
+    "passed",
+    multiple=True,
+    metavar="AGENT=ARGUMENT",
+    help="An option for an agent's own program, such as its permissions; may be repeated.",
+)
+@click.option("--background", is_flag=True, help="Do not wait: segue run attach reads along.")
+@click.option("--yes", "-y", is_flag=True, help="Let the context go to all vendors of the chain.")
+@answers(screen, exit_code)
+def start(
+    frame: Frame,
+    task: str,
+    chain: str | None,
+    returns: bool,
+    max_usd: float | None,
+    max_tokens: int | None,
+    max_time: float | None,
+    week: int | None,
+    patience: float,
+    prewarm: bool,
+    passed: tuple[str, ...],
+    background: bool,
+    yes: bool,
+) -> Shown:
+    """Work on a task unattended. Whoever of the chain has it is supervised; at a limit, an overload, a full context, a
+    crash or a hang the next one goes on in the same folder.
+
+    What an agent may do without being asked is what you set in its own settings, or say with --pass."""
+    settings = frame.desk.settings
+    named = tuple(part.strip() for part in chain.split(",") if part.strip()) if chain is not None else None
+    wish = Wish(
+        task=task,
+        chain=settings.run_chain if named is None else named,
+        caps=Caps(**{"week": settings.run_week, **caps_of(max_usd, max_tokens, max_time, week)}),
+        returns=returns,
+        prewarm=prewarm or settings.run_prewarm,
+        patience=patience,
+        arguments=tuple(_argument(text) for text in passed),
+    )
+    begun = ops.begin(frame.desk, wish, asking(frame, yes))
+    if begun.legs:
+        frame.say(f"Going on with run {begun.id}, which was begun with the same words.")
+    return _go(frame, begun, background)
+
+
+def _argument(text: str) -> tuple[str, str]:
+    agent, mark, argument = text.partition("=")
+    if not mark:
+        raise BadInput(what=f"'{text}' names no option.", next="segue run ... --pass AGENT=--option")
+    return agent.strip(), argument
+
+
+def asking(frame: Frame, yes: bool) -> ops.MayGo:
+    """How the person is asked, before anything starts."""
+
+    def may(vendor: str, target: str) -> bool:
+        if yes:
+            return True
+        if not sys.stdin.isatty():
+            return False
+        frame.say(
+            f"At a limit the work would go on in {target}: this project's context goes to {vendor} then."
+        )
+        if not click.confirm("May it?", default=False, err=True):
+            raise Declined(agent="nobody yet")
+        return True
+
+    return may
+
+
+def _go(frame: Frame, begun: Run, background: bool) -> Shown:
+    if background:
+        ops.in_background(frame.desk, begun)
+    else:
+        with contextlib.suppress(ValueError):  # not the main thread
+            signal.signal(signal.SIGHUP, signal.SIG_IGN)  # the work goes on when the terminal is closed
+        frame.say(f"Run {begun.id}. Ctrl-C stops it; segue run resume goes on.")
+        ops.supervise(frame.desk, begun, telling(frame))
+    return ops.shown(frame.desk, running.load(frame.desk, begun.id))
+
+
+def telling(frame: Frame) -> Callable[[str], None]:
+    return lambda text: frame.say("\n".join(render.clean(line) for line in text.splitlines()))
+
+
+@run.command()
+@click.argument("id", required=False)
+@click.option("--all", "everywhere", is_flag=True, help="The runs of all folders.")
+@answers(screen)
+def status(frame: Frame, id: str | None, everywhere: bool) -> list[Shown]:
+    """How the runs of this folder stand, or the one with this id."""
+    found = [running.find(frame.desk, id)] if id else running.listed(frame.desk, everywhere=everywhere)
+    return [ops.shown(frame.desk, one) for one in found]
+
+
+@run.command()
+@click.argument("id", required=False)
+@answers(screen, exit_code)
+def attach(frame: Frame, id: str | None) -> Shown:
+    """Read along what a run does, until it ends. Ctrl-C leaves it alone."""
+    known = running.find(frame.desk, id)
+    last = ops.follow(frame.desk, known, telling(frame))
+    return ops.shown(frame.desk, last)
+
+
+@run.command()
+@click.argument("id", required=False)
+@answers(screen)
+def stop(frame: Frame, id: str | None) -> Shown:
+    """End a run, and the agent that is at work for it. What was done stays, and it can be resumed."""
+    return ops.shown(frame.desk, ops.stop(frame.desk, running.find(frame.desk, id)))
+
+
+@run.command()
+@click.argument("id", required=False)
+@click.option("--all", "every", is_flag=True, help="All that nobody supervises, in the background.")
+@click.option("--background", is_flag=True, help="Do not wait.")
+@_caps
+@answers(screen, exit_code)
+def resume(
+    frame: Frame,
+    id: str | None,
+    every: bool,
+    background: bool,
+    max_usd: float | None,
+    max_tokens: int | None,
+    max_time: float | None,
+    week: int | None,
+) -> list[Shown]:
+    """Go on with a run that was stopped or left, also after a restart of the machine; with other caps, if you like."""
+    desk = frame.desk
+    due = ops.to_take_up(desk) if every else [running.find(desk, id)]
+    caps = caps_of(max_usd, max_tokens, max_time, week)
+    return [_go(frame, ops.take_up(desk, one, caps), background or every) for one in due]
+
+
+@run.command(hidden=True)
+@click.argument("id")
+@answers(screen, exit_code)
+def attend(frame: Frame, id: str) -> Shown:
+    """What runs in the background."""
+    return _go(frame, running.load(frame.desk, id), False)
+
+
+COMMANDS = {"run": run}

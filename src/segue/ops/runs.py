@@ -1,0 +1,277 @@
+"""Runs: begin one, take one up that was left, stop one. What happens in between is in `supervising`."""
+
+from __future__ import annotations
+
+import contextlib
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping
+
+import msgspec
+from msgspec import Struct
+
+from segue import disk, places
+from segue.errors import BadInput, NoConsent, NotInstalled, Refused
+from segue.ops import children, consent, leases, legs, models, planning, running
+from segue.ops.desk import Desk
+from segue.ops.supervising import Supervisor, Tell
+from segue.runs import UNFINISHED, Caps, Leg, Run, RunState
+from segue.stop import Why
+
+LONGEST_TASK = 100_000
+LAST_LINES = 8
+START_SECONDS = 15.0
+
+
+class Wish(Struct, frozen=True, kw_only=True):
+    """What the person asks for."""
+
+    task: str
+    chain: tuple[str, ...]
+    caps: Caps = Caps()
+    returns: bool = False
+    prewarm: bool = False
+    patience: float = children.PATIENCE_SECONDS
+    arguments: tuple[tuple[str, str], ...] = ()
+
+
+class Shown(Struct, frozen=True, kw_only=True):
+    """A run as it stands, for people."""
+
+    run: Run
+    is_attended: bool
+    """Whether a process supervises it now."""
+    is_agent_at_work: bool
+    log: str
+    lines: tuple[str, ...]
+    """The last of its log."""
+
+
+MayGo = Callable[[str, str], bool]
+"""Asks the person whether a project's context may go to a vendor: the vendor, and the agent."""
+
+
+def begin(desk: Desk, wish: Wish, may: MayGo) -> Run:
+    """A new run on record, or the one of this folder that was begun with the same words. Nothing has started yet."""
+    task = wish.task.strip()
+    if not task:
+        raise BadInput(what="There is no task.", next='segue run "TASK" --chain AGENT,AGENT')
+    if len(task) > LONGEST_TASK:
+        raise BadInput(
+            what=f"The task is longer than {LONGEST_TASK:,} characters.",
+            next="put it into a file of the project, and name that file in the task",
+        )
+    chain = _chain(desk, wish.chain)
+    _check_arguments(wish.arguments, chain)
+    project = places.as_text(desk.project)
+    if known := running.unfinished_here(desk, project):
+        if (known.task, known.chain) == (task, chain):
+            return known
+        raise Refused(
+            what=f"Run {known.id} is not finished in this folder ({known.state.value}): one at a time.",
+            next=f"segue run resume {known.id} goes on with it, segue run stop {known.id} ends it",
+        )
+    if held := leases.holder(desk, desk.project):
+        raise Refused(
+            what=f"{held.holder} holds this worktree (handoff {held.handoff}).",
+            next=f"{held.back} ends that",
+        )
+    _settle_consent(desk, chain, project, may)
+    now = desk.clock()
+    return running.save(
+        desk,
+        Run(
+            id=desk.new_id("r"),
+            task=task,
+            chain=chain,
+            project=project,
+            created_at=now,
+            updated_at=now,
+            caps=wish.caps,
+            returns=wish.returns,
+            prewarm=wish.prewarm,
+            patience=wish.patience,
+            arguments=wish.arguments,
+        ),
+    )
+
+
+def _chain(desk: Desk, names: tuple[str, ...]) -> tuple[str, ...]:
+    if not names:
+        raise BadInput(
+            what="The chain is empty: nobody is named who could do the task.",
+            next='segue run "TASK" --chain AGENT,AGENT:MODEL; segue config set run.chain keeps one',
+        )
+    chain = tuple(str(models.resolve(desk, name)) for name in names)
+    if twice := [name for name in chain if chain.count(name) > 1]:
+        raise BadInput(
+            what=f"{twice[0]} is in the chain twice.",
+            next='segue run "TASK" --chain with every agent, or model of an agent, once',
+        )
+    missing: list[NotInstalled] = []
+    for target in chain:
+        try:
+            planning.target_of(desk, target)
+        except NotInstalled as error:
+            missing.append(error)
+    if len(missing) == len(chain):
+        raise missing[0]
+    return chain
+
+
+def _check_arguments(arguments: tuple[tuple[str, str], ...], chain: tuple[str, ...]) -> None:
+    named = {target.partition(":")[0] for target in chain}
+    for agent, argument in arguments:
+        if agent not in named or not argument.startswith("-"):
+            raise BadInput(
+                what=f"'{agent}={argument}' is no option for an agent of the chain.",
+                next="segue run ... --pass AGENT=--option",
+            )
+
+
+def _settle_consent(desk: Desk, chain: tuple[str, ...], project: str, may: MayGo) -> None:
+    """What may go where is settled before anything starts: later nobody is there to be asked. The first agent is the
+    one that the person gives the task to."""
+    given = consent.vendor_of(desk, chain[0])
+    for target in chain[1:]:
+        vendor = consent.vendor_of(desk, target)
+        if consent.is_given(desk, project, vendor, given):
+            continue
+        if not may(vendor, target):
+            raise NoConsent(vendor=vendor, target=target)
+        consent.give(desk, project, vendor)
+
+
+def supervise(desk: Desk, run: Run, tell: Tell) -> Run:
+    """Stay with a run to its end. Interrupted, it is stopped, and can be taken up again."""
+    with running.attended(desk, run):
+        run = running.load(desk, run.id)
+        if run.state not in UNFINISHED:
+            return run
+        supervisor = Supervisor(desk, run, tell)
+        try:
+            return supervisor.work()
+        except KeyboardInterrupt:
+            supervisor.keep(state=RunState.STOPPED, why="you interrupted it")
+            supervisor.tell(f"Stopped. segue run resume {run.id} goes on.")
+            raise
+
+
+def take_up(desk: Desk, run: Run, caps: Mapping[str, object]) -> Run:
+    """Let a run that was left, or has ended before its work did, go on: with other caps, if some are named."""
+    if run.state is RunState.DONE:
+        raise Refused(
+            what=f"Run {run.id} is done: there is nothing left to do.", next=f"segue run status {run.id}"
+        )
+    with running.attended(desk, run):
+        running.forget_stop(desk, run.id)
+        return running.save(
+            desk,
+            msgspec.structs.replace(
+                run,
+                state=RunState.WORKING,
+                why="",
+                until=None,
+                caps=msgspec.structs.replace(run.caps, **caps),
+                legs=(*run.legs[:-1], *(_reopened(leg) for leg in run.legs[-1:])),
+                taken_up_at=desk.clock(),
+            ),
+        )
+
+
+def _reopened(leg: Leg) -> Leg:
+    """A leg that the same agent goes on with. One that must wait for a limit, or whose context is full, is over."""
+    stop = leg.stop
+    if stop is None or stop.why is Why.CONTEXT:
+        return leg
+    if stop.why is Why.LIMIT and stop.limit is not None and stop.limit.resets_at:
+        return leg
+    return msgspec.structs.replace(leg, stop=None, ended_at=None, tries=0)
+
+
+def stop(desk: Desk, run: Run) -> Run:
+    """End a run, and the agent that is at work for it. The work so far is kept."""
+    if run.state not in UNFINISHED:
+        raise Refused(what=f"Run {run.id} is {run.state.value} already.", next=f"segue run status {run.id}")
+    running.ask_to_stop(desk, run.id)
+    deadline = time.monotonic() + 2 * children.GRACE_SECONDS + START_SECONDS
+    while running.is_attended(desk, run.id) and time.monotonic() < deadline:
+        time.sleep(children.LOOK_SECONDS)
+    with running.attended(desk, run):
+        run = running.load(desk, run.id)
+        if run.state not in UNFINISHED:
+            return run
+        if run.leg is not None:  # its supervisor is gone; what it started need not be
+            children.end(legs.logs_of(desk, run, run.leg))
+        running.forget_stop(desk, run.id)
+        running.log(desk, run.id, "The run is stopped: you stopped it.")
+        return running.save(
+            desk, msgspec.structs.replace(run, state=RunState.STOPPED, why="you stopped it", until=None)
+        )
+
+
+def in_background(desk: Desk, run: Run) -> None:
+    """Start a supervisor that outlives this process and its terminal."""
+    folder = running.folder(desk, run.id)
+    disk.make_private_folder(folder)
+    with (folder / "supervisor.log").open("ab") as log:
+        subprocess.Popen(
+            [sys.executable, "-m", "segue", "run", "attend", run.id],
+            cwd=run.project,
+            env=dict(desk.env),
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            start_new_session=True,
+        )
+    deadline = time.monotonic() + START_SECONDS
+    while not running.is_attended(desk, run.id):
+        if running.load(desk, run.id).state not in UNFINISHED:
+            return
+        if time.monotonic() > deadline:
+            raise Refused(
+                what=f"The supervisor of run {run.id} did not start.",
+                next=f"segue run resume {run.id} supervises it here; {folder / 'supervisor.log'} tells more",
+            )
+        time.sleep(NAP_SECONDS)
+
+
+NAP_SECONDS = 0.05
+
+
+def shown(desk: Desk, run: Run) -> Shown:
+    path = running.folder(desk, run.id) / running.LOG
+    return Shown(
+        run=run,
+        is_attended=running.is_attended(desk, run.id),
+        is_agent_at_work=run.leg is not None and children.is_running(legs.logs_of(desk, run, run.leg)),
+        log=str(path),
+        lines=tuple(running.log_of(desk, run.id).splitlines()[-LAST_LINES:]),
+    )
+
+
+def to_take_up(desk: Desk) -> list[Run]:
+    """Every run that nobody supervises and that has not come to its end: after a restart of the machine, all."""
+    return [
+        run
+        for run in running.listed(desk, everywhere=True)
+        if run.state in UNFINISHED and not running.is_attended(desk, run.id)
+    ]
+
+
+def follow(desk: Desk, run: Run, show: Callable[[str], None]) -> Run:
+    """Show the log from where it is now, for as long as the run is supervised."""
+    seen = 0
+    while True:
+        is_on = running.is_attended(desk, run.id)
+        text = running.log_of(desk, run.id)
+        if len(text) > seen:
+            show(text[seen:].rstrip("\n"))
+            seen = len(text)
+        if not is_on:
+            return running.load(desk, run.id)
+        with contextlib.suppress(KeyboardInterrupt):
+            time.sleep(children.LOOK_SECONDS)
+            continue
+        return running.load(desk, run.id)

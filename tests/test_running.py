@@ -1,0 +1,289 @@
+"""Runs on a made-up machine: its screens, what it refuses, and what it leaves when something goes wrong.
+
+The agents are stand-ins that keep transcripts as Claude Code and Codex do; what the real ones do is tested in
+tests/programs/test_run.py.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import re
+import sys
+from pathlib import Path
+
+import pytest
+from inline_snapshot import snapshot
+
+from segue import disk
+from segue.ops import children, running
+from tests.conftest import CommandLine
+
+AGENT = """\
+#!{python}
+import json, os, pathlib, re, sys, time, uuid
+
+NAME, PLAN = {name!r}, pathlib.Path({plan!r})
+steps = PLAN.read_text().splitlines() if PLAN.exists() else []
+step = steps[0] if steps else "done"
+PLAN.write_text("\\n".join(steps[1:]))
+said = sys.stdin.read() or sys.argv[-1]
+options = dict(arg[2:].split("=", 1) for arg in sys.argv if arg.startswith("--") and "=" in arg)
+id = options.get("resume") or options.get("session-id") or str(uuid.uuid4())
+folder = re.sub("[^A-Za-z0-9]", "-", os.path.realpath(os.getcwd()))
+path = pathlib.Path(os.environ["HOME"], ".claude/projects", folder, id + ".jsonl")
+path.parent.mkdir(parents=True, exist_ok=True)
+last = [json.loads(line)["uuid"] for line in path.read_text().splitlines()][-1:] if path.exists() else []
+
+def write(kind, message, **more):
+    time.sleep(0.002)
+    stamp = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime()) + ".%03dZ" % (time.time() % 1 * 1000)
+    record = dict(type=kind, message=message, uuid=str(uuid.uuid4()), parentUuid=last[-1] if last else None,
+                  timestamp=stamp, sessionId=id, cwd=os.getcwd(), version="2.1.325", **more)
+    last.append(record["uuid"])
+    with path.open("a") as file:
+        file.write(json.dumps(record) + "\\n")
+
+def reply(text, **more):
+    usage = dict(input_tokens=1000, output_tokens=10)
+    message = dict(id="msg_" + uuid.uuid4().hex, role="assistant", model="claude-opus-4-5", stop_reason="end_turn",
+                   content=[dict(type="text", text=text)], usage=usage)
+    write("assistant", message, **more)
+    print(json.dumps(dict(type="assistant", message=message, **more)), flush=True)
+
+if step != "deaf":
+    write("user", dict(role="user", content=said))
+if step.startswith("done"):
+    reply(step[5:] or "It is done.")
+    print(json.dumps(dict(type="result", subtype="success", is_error=False, result="It is done.")))
+elif step == "overloaded":
+    reply("API Error: 529 Overloaded", isApiErrorMessage=True, error="server_error")
+    print(json.dumps(dict(type="result", subtype="success", is_error=True, api_error_status=529,
+                          result="API Error: 529 Overloaded")))
+    sys.exit(1)
+elif step == "silent":
+    time.sleep(60)
+else:
+    sys.exit(3)
+"""
+
+
+class Agents:
+    """Stand-ins on the PATH, and what each of them does next."""
+
+    def __init__(self, cli: CommandLine) -> None:
+        self.cli = cli
+        (cli.folder / "bin").mkdir(exist_ok=True)
+        self.add("claude")
+
+    def add(self, name: str) -> None:
+        path = self.cli.folder / "bin" / name
+        path.write_text(AGENT.format(python=sys.executable, name=name, plan=str(self.plan_of(name))))
+        path.chmod(0o755)
+
+    def plan_of(self, name: str) -> Path:
+        return self.cli.folder / f"{name}.plan"
+
+    def do(self, *steps: str) -> None:
+        self.plan_of("claude").write_text("\n".join(steps))
+
+
+@pytest.fixture
+def agents(cli: CommandLine) -> Agents:
+    return Agents(cli)
+
+
+def plain(text: str, cli: CommandLine) -> str:
+    """A screen without what differs from run to run."""
+    text = text.replace(str(cli.folder), "/ada")
+    text = re.sub(r"\d{4}-\d\d-\d\d \d\d:\d\d", "2026-11-16 09:30", text)
+    return re.sub(r"\$\d+\.\d\d", "$0.00", text)
+
+
+RUN = ("run", "Mend the totals", "--chain", "claude")
+
+
+def test_a_run_to_its_end_and_how_it_is_shown(cli: CommandLine, agents: Agents) -> None:
+    agents.do("done The totals are right now.")
+    result = cli(*RUN)
+    assert result.code == 0, result
+    assert plain(result.out, cli) == snapshot("""\
+✓ Run r-000000000001: done
+  Task   Mend the totals
+  Chain  claude
+  Used   1,010 tokens, $0.00, 0 min; leaves an agent at 60 % of its week
+  Legs   2026-11-16 09:30  claude  done
+  Log    /ada/home/data/supervised/r-000000000001/log.txt
+
+The totals are right now.
+
+  segue transcripts lists what was said
+""")
+    assert plain(result.err, cli) == snapshot("""\
+Run r-000000000001. Ctrl-C stops it; segue run resume goes on.
+Claude Code has the task.
+Claude Code says it is done:
+The totals are right now.
+The run is done.
+""")
+    shown = cli("run", "status")
+    assert shown.code == 0 and shown.out == result.out
+
+
+def test_a_crash_is_tried_again_and_then_told(cli: CommandLine, agents: Agents) -> None:
+    agents.do("crash", "done It is done.")
+    assert cli(*RUN).code == 0
+    agents.do("crash", "crash", "crash")
+    result = cli("run", "Another task", "--chain", "claude")
+    assert result.code == 6
+    assert plain(result.out, cli) == snapshot("""\
+✗ Run r-000000000002: failed (claude: it crashed 3 times)
+  Task   Another task
+  Chain  claude
+  Used   0 tokens, $0.00, 1 min; leaves an agent at 60 % of its week
+  Legs   2026-11-16 09:30  claude  crashed: exit code 3
+  Log    /ada/home/data/supervised/r-000000000002/log.txt
+  segue run resume r-000000000002 goes on
+""")
+
+
+def test_an_overloaded_vendor_is_waited_for(cli: CommandLine, agents: Agents) -> None:
+    agents.do("overloaded", "done It is done.")
+    result = cli(*RUN)
+    assert result.code == 0, result
+    assert "Waiting until" in result.err and "overloaded" in result.err
+
+
+def test_what_shows_no_sign_of_life_is_given_up(cli: CommandLine, agents: Agents) -> None:
+    agents.do("silent", "silent", "silent")
+    result = cli(*RUN, "--patience", "1s", "--json")
+    assert result.code == 6
+    assert "hung 3 times" in json.loads(result.out)["run"]["why"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "said"),
+    [
+        (["run", "Mend it"], 2, "The chain is empty"),
+        (["run", "Mend it", "--chain", ", ,"], 2, "The chain is empty"),
+        (["run", "", "--chain", "claude"], 2, "There is no task"),
+        (["run", "Mend it", "--chain", "claude,claude"], 2, "twice"),
+        (["run", "Mend it", "--chain", "nobody"], 1, "nobody"),
+        (["run", "Mend it", "--chain", "claude:"], 2, "names no model"),
+        (["run", "Mend it", "--chain", "gemini"], 6, "not installed"),
+        (["run", "Mend it", "--chain", "claude", "--max-time", "soon"], 2, "length of time"),
+        (["run", "Mend it", "--chain", "claude", "--max-usd", "-1"], 2, "max-usd"),
+        (["run", "Mend it", "--chain", "claude", "--week", "0%"], 2, "percentage"),
+        (["run", "Mend it", "--chain", "claude", "--pass", "codex=--yolo"], 2, "no option for an agent"),
+        (["run", "Mend it", "--chain", "claude", "--pass", "claude=word"], 2, "no option for an agent"),
+        (["run", "Mend it", "--chain", "claude", "--pass", "claude"], 2, "names no option"),
+        (["run", "status", "r-9"], 1, "no run 'r-9'"),
+        (["run", "status", "../../etc"], 1, "no run"),
+        (["run", "stop"], 1, "no run in"),
+        (["run", "resume"], 1, "no run in"),
+        (["run", "attach"], 1, "no run in"),
+    ],
+)
+def test_what_cannot_be_is_refused_with_what_to_do(
+    cli: CommandLine, agents: Agents, arguments: list[str], code: int, said: str
+) -> None:
+    result = cli(*arguments)
+    assert (result.code, said in result.err) == (code, True), result
+    assert "segue" in result.err.rpartition("\n")[0]
+    assert not (cli.home / "data" / running.FOLDER).exists(), "nothing was begun"
+
+
+def test_without_a_terminal_nothing_is_begun_that_would_need_to_ask(cli: CommandLine, agents: Agents) -> None:
+    agents.add("codex")
+    result = cli("run", "Mend it", "--chain", "claude,codex")
+    assert result.code == 5 and "--yes" in result.err
+    assert not (cli.home / "data" / running.FOLDER).exists()
+
+
+def test_the_chain_of_the_settings_is_taken_where_none_is_named(cli: CommandLine, agents: Agents) -> None:
+    assert cli("config", "set", "run.chain", "claude").code == 0
+    result = cli("run", "Mend it", "--json")
+    assert result.code == 0 and json.loads(result.out)["run"]["chain"] == ["claude"]
+
+
+def test_one_run_at_a_time_in_a_folder_and_the_same_words_go_on(
+    cli: CommandLine, agents: Agents, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun = left_behind(cli, agents, monkeypatch)
+    other = cli("run", "Something else", "--chain", "claude")
+    assert other.code == 5 and f"segue run stop {begun}" in other.err
+    shown = cli("run", "status")
+    assert "left, nobody supervises it" in shown.out and f"segue run resume {begun}" in shown.out
+    agents.do("done")
+    again = cli(*RUN, "--json")
+    assert again.code == 0 and json.loads(again.out)["run"]["id"] == begun
+    assert "begun with the same words" in again.err
+
+
+def left_behind(cli: CommandLine, agents: Agents, monkeypatch: pytest.MonkeyPatch) -> str:
+    """A run whose supervisor died while the agent was at work: as a kill leaves it."""
+    agents.do("silent")
+
+    def die(*_arguments: object, **_more: object) -> None:
+        raise RuntimeError("killed")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(children, "run", die)
+        assert cli(*RUN).code == 70
+    [shown] = json.loads(cli("run", "status", "--json").out)
+    assert shown["run"]["state"] == "working"
+    found: str = shown["run"]["id"]
+    return found
+
+
+def test_what_nobody_supervises_can_be_stopped(
+    cli: CommandLine, agents: Agents, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun = left_behind(cli, agents, monkeypatch)
+    stopped = cli("run", "stop", begun, "--json")
+    assert stopped.code == 0 and json.loads(stopped.out)["run"]["state"] == "stopped"
+    assert cli("run", "stop", begun).code == 5
+    agents.do("done")
+    assert cli("run", "resume", begun[:6]).code == 0
+    assert cli("run", "resume", begun).code == 5
+
+
+def test_a_full_disk_in_the_middle_is_told_and_nothing_is_lost(
+    cli: CommandLine, agents: Agents, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The disk is full from the nth time on that the run is put on record."""
+    write = disk.write_file
+    written, number = 0, 0
+
+    def full(path: Path, data: bytes, **more: bool) -> None:
+        nonlocal written
+        written += path.name == running.FILE
+        if written >= number and path.name == running.FILE:
+            raise OSError(errno.ENOSPC, "No space left on device", str(path))
+        write(path, data, **more)
+
+    for number in range(1, 12):
+        written = 0
+        agents.do("done")
+        task = ("run", f"Task {number}", "--chain", "claude", "--json")
+        with monkeypatch.context() as patched:
+            patched.setattr(disk, "write_file", full)
+            result = cli(*task)
+        if result.code == 0:
+            break
+        assert result.code == 4 and "no room left" in result.err, result
+        again = cli(*task)
+        assert again.code == 0, (number, again)
+        replies = [leg["reply"] for leg in json.loads(again.out)["run"]["legs"]]
+        assert replies == ["It is done."], "it was done once"
+    assert number > 4
+
+
+def test_a_record_that_cannot_be_read_stops_nobody(cli: CommandLine, agents: Agents) -> None:
+    agents.do("done")
+    cli(*RUN)
+    [path] = (cli.home / "data" / running.FOLDER).glob(f"*/{running.FILE}")
+    path.write_text("{")
+    assert cli("run", "status").out.startswith("No runs.")
+    agents.do("done")
+    assert cli("run", "Another", "--chain", "claude").code == 0
