@@ -1,0 +1,24 @@
+"""Segue's tool server in OpenCode's settings, which may be either of two files, with comments. It gives up on a server
+after five seconds unless told otherwise."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from segue.agents import json_text, serving
+from segue.agents.fitting import Settings
+
+FILES = ("opencode.jsonc", "opencode.json")
+
+
+def file(env: Settings) -> Path:
+    folder = Path(env.get("XDG_CONFIG_HOME") or f"{env.get('HOME') or '/'}/.config", "opencode")
+    return next((folder / name for name in FILES if (folder / name).is_file()), folder / FILES[-1])
+
+
+def entry(words: list[str]) -> dict[str, Any]:
+    return {"type": "local", "command": words, "enabled": True, "timeout": serving.SECONDS * 1000}
+
+
+PIECE = serving.json_piece(file, "mcp", entry, parse=json_text.parse_with_comments)

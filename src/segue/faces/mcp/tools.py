@@ -1,0 +1,220 @@
+"""The tools, as a model sees them: a name, what it is good for, and what it takes."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+import click
+from mcp.server.mcpserver import Context
+from mcp_types import CallToolResult, ToolAnnotations
+from pydantic import Field
+
+from segue.faces import render
+from segue.faces.cli import handoff as handoff_screens
+from segue.faces.cli import home, pack
+from segue.faces.cli import session as session_screens
+from segue.faces.mcp.server import Server
+from segue.model import Fate, Handoff, Preserve, Tier
+from segue.ops import telling
+from segue.ops.briefs import Made
+
+Asked = Context[Any, Any]
+Project = Annotated[
+    str, Field(description="A folder inside the one that is open; leave it out for that one itself.")
+]
+Limit = Annotated[int, Field(ge=1, le=50, description="How many, at most.")]
+Level = Literal["full", "selective", "filtered", "minimal", "metadata"]
+Kept = Literal["", "minimal", "standard", "complete"]
+READS = ToolAnnotations(
+    read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False
+)
+PREPARES = ToolAnnotations(
+    read_only_hint=False, destructive_hint=False, idempotent_hint=False, open_world_hint=False
+)
+
+
+def add_tools(server: Server) -> None:
+    add_standing(server)
+    add_brief(server)
+    add_records(server)
+    add_doing(server)
+
+
+def add_standing(server: Server) -> None:
+    """How things stand, and what was worked on."""
+
+    @server.tool(title="Limits and status", annotations=READS)
+    async def status(context: Asked, project: Project = "") -> CallToolResult:
+        """How much every coding agent on this machine has left of its limits, how full this folder's session is, and
+        whether the work should be handed to another agent now."""
+        return await server.answer(
+            context,
+            project,
+            telling.overview,
+            lambda overview: click.unstyle(home.screen(overview)),
+            lambda overview: {"overview": overview},
+        )
+
+    @server.tool(title="Sessions of this folder", annotations=READS)
+    async def sessions(context: Asked, project: Project = "", limit: Limit = 20) -> CallToolResult:
+        """The pieces of work in this folder, whichever agents they were done with, the last active first."""
+        return await server.answer(
+            context,
+            project,
+            lambda desk, caller: telling.listed(desk, caller, limit),
+            lambda works: click.unstyle(session_screens.list_screen(works)),
+            lambda works: {"sessions": works},
+        )
+
+    @server.tool(title="One session", annotations=READS)
+    async def session(
+        context: Asked,
+        id: Annotated[
+            str, Field(description="Its id or the start of it; this folder's own if left out.")
+        ] = "",
+        project: Project = "",
+    ) -> CallToolResult:
+        """One session of this folder: its transcripts, by which agents, and its handoffs."""
+        return await server.answer(
+            context,
+            project,
+            lambda desk, caller: telling.session(desk, caller, id),
+            lambda info: click.unstyle(session_screens.info_screen(info)),
+            lambda info: {"session": info},
+        )
+
+
+def add_brief(server: Server) -> None:
+    """What is needed to go on."""
+
+    @server.tool(title="Brief", annotations=READS)
+    async def brief(
+        context: Asked,
+        of: Annotated[
+            str,
+            Field(
+                description="A session, transcript or handoff of this folder, by its id; left out, the last transcript."
+            ),
+        ] = "",
+        tier: Annotated[
+            Level, Field(description="How much may be passed, from all to figures.")
+        ] = "selective",
+        budget: Annotated[
+            int, Field(ge=0, le=20_000, description="At most so many tokens; 0 for the usual.")
+        ] = 0,
+        project: Project = "",
+    ) -> CallToolResult:
+        """What an agent needs to know to go on with this folder's work: the instructions and constraints of the
+        person word for word, files, commands and tests with their last state, decisions, open tasks. Left
+        to itself it tells of the last conversation here, which may be this one: to go on with work that another agent
+        began, find its session with `sessions` first."""
+        return await server.answer(
+            context,
+            project,
+            lambda desk, caller: telling.brief(desk, caller, of, Tier(tier.upper()), budget),
+            lambda made: made.text,
+            None,  # the words of others stand in fences only in the text
+        )
+
+
+def counts(made: Made) -> dict[str, int]:
+    return {fate.value: made.receipt.count(fate) for fate in Fate}
+
+
+def add_records(server: Server) -> None:
+    """What was handed over."""
+
+    @server.tool(title="Receipt", annotations=READS)
+    async def receipt(
+        context: Asked,
+        handoff: Annotated[str, Field(description="The handoff's id; the last one's if left out.")] = "",
+        project: Project = "",
+    ) -> CallToolResult:
+        """What a handoff of this folder passed to the next agent, what it did not, and why, fact by fact."""
+        return await server.answer(
+            context,
+            project,
+            lambda desk, caller: telling.receipt(desk, caller, handoff),
+            lambda made: click.unstyle(pack.show_screen(made)),
+            lambda made: {"id": made.id, "facts": counts(made), "receipt": made.receipt},
+        )
+
+    @server.tool(title="Handoffs of this folder", annotations=READS)
+    async def history(context: Asked, project: Project = "", limit: Limit = 10) -> CallToolResult:
+        """The last handoffs of this folder: from which agent to which, why, and how they went."""
+        return await server.answer(
+            context,
+            project,
+            lambda desk, caller: telling.history(desk, caller, limit),
+            lambda found: click.unstyle(handoff_screens.history_screen(found)),
+            lambda found: {"handoffs": found},
+        )
+
+    @server.tool(title="One handoff", annotations=READS)
+    async def handoff(
+        context: Asked,
+        id: Annotated[str, Field(description="Its id or the start of it; the last one if left out.")] = "",
+        project: Project = "",
+    ) -> CallToolResult:
+        """One handoff of this folder: where it stands, how it went, what was not passed."""
+        return await server.answer(
+            context,
+            project,
+            lambda desk, caller: telling.handoff(desk, caller, id),
+            lambda found: click.unstyle(handoff_screens.show_screen(found)),
+            lambda found: {"handoff": found},
+        )
+
+
+To = Annotated[str, Field(description="Who is to go on with the work: an agent, or agent:model.")]
+Why = Annotated[str, Field(description="Why, for the record.")]
+Preserved = Annotated[Kept, Field(description="How much is carried; what the settings say if left out.")]
+
+
+def add_doing(server: Server) -> None:
+    """What is listed only where the person allows it."""
+    server.rights |= {"prepare_handoff": "prepare", "offer_handoff": "offer"}
+
+    @server.tool(title="Prepare a handoff", annotations=PREPARES)
+    async def prepare_handoff(
+        context: Asked, to: To, reason: Why = "", preserve: Preserved = "", project: Project = ""
+    ) -> CallToolResult:
+        """Package this folder's work for another agent. Nothing is started and nothing leaves this machine: the
+        person does that with the command that is told in return."""
+        return await server.answer(
+            context,
+            project,
+            lambda desk, caller: telling.prepare(desk, caller, to, reason, kept(preserve)),
+            prepared,
+            lambda found: {"handoff": found},
+        )
+
+    @server.tool(title="Offer a handoff", annotations=PREPARES)
+    async def offer_handoff(
+        context: Asked, to: To, reason: Why = "", preserve: Preserved = "", project: Project = ""
+    ) -> CallToolResult:
+        """Package this folder's work for another agent and leave it waiting: that agent is told of it when the person
+        next starts it in this folder. Nothing is started."""
+        return await server.answer(
+            context,
+            project,
+            lambda desk, caller: telling.offer(desk, caller, to, reason, kept(preserve)),
+            offered,
+            lambda found: {"handoff": found},
+        )
+
+
+def kept(preserve: Kept) -> Preserve | None:
+    return Preserve(preserve) if preserve else None
+
+
+def prepared(handoff: Handoff) -> str:
+    """What the person is to be told: only they can start the next agent."""
+    return (
+        f"Handoff {handoff.id} to {render.clean(handoff.target)} is prepared; nothing was started. "
+        f"Tell the person to run: segue handoff execute {handoff.id} --open"
+    )
+
+
+def offered(handoff: Handoff) -> str:
+    return f"{prepared(handoff)}, or to start that agent in this folder: where Segue's hooks are set up, it is told."
