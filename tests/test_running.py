@@ -9,7 +9,9 @@ from __future__ import annotations
 import errno
 import json
 import re
+import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -53,6 +55,14 @@ def reply(text, **more):
 
 if step != "deaf":
     write("user", dict(role="user", content=said))
+if step.startswith("fill "):
+    with open(step[5:], "wb", buffering=0) as filler:
+        try:
+            while True:
+                filler.write(b"x" * 4096)
+        except OSError:
+            pass
+    step = "done"
 if step.startswith("done"):
     reply(step[5:] or "It is done.")
     print(json.dumps(dict(type="result", subtype="success", is_error=False, result="It is done.")))
@@ -277,6 +287,30 @@ def test_a_full_disk_in_the_middle_is_told_and_nothing_is_lost(
         replies = [leg["reply"] for leg in json.loads(again.out)["run"]["legs"]]
         assert replies == ["It is done."], "it was done once"
     assert number > 4
+
+
+@pytest.fixture
+def small_disk(cli: CommandLine) -> Iterator[Path]:
+    cli.home.mkdir(exist_ok=True)
+    options = "size=4m,mode=0700"
+    subprocess.run(["mount", "-t", "tmpfs", "-o", options, "tmpfs", str(cli.home)], check=True)
+    yield cli.home
+    subprocess.run(["umount", "-l", str(cli.home)], check=True)
+
+
+@pytest.mark.needs_root
+def test_a_disk_that_the_agent_fills_is_told_and_the_work_is_taken_up_where_it_is(
+    cli: CommandLine, small_disk: Path, agents: Agents
+) -> None:
+    filler = small_disk / "filler"
+    agents.do(f"fill {filler}")
+    result = cli(*RUN)
+    assert result.code == 4 and "no room left" in result.err and "free some space" in result.err, result
+    filler.unlink()
+    agents.do("done It was done a second time.")
+    again = cli(*RUN, "--json")
+    assert again.code == 0, again
+    assert [leg["reply"] for leg in json.loads(again.out)["run"]["legs"]] == ["It is done."]
 
 
 def test_a_record_that_cannot_be_read_stops_nobody(cli: CommandLine, agents: Agents) -> None:
