@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from segue.agents import claude
 from segue.agents.claude.answers import told_quickly
-from segue.agents.claude.figures import told_plainly, told_since
+from segue.agents.claude.figures import CHUNK, PARENT, told_in, told_plainly, told_since
 from segue.agents.reading import INTERRUPT, found_from
 from segue.agents.scanning import Scan, scan
 from segue.ledger import row_of
@@ -515,6 +515,56 @@ def test_every_way_to_read_finds_the_same_spends(tmp_path: Path, records: list[R
     assert claude.rows(found_from(found)) == (rows, quick.mark.offset, quick.mark.before, True)
     told = [told_since(found_from(found), 0, "", tell) for tell in (told_plainly, told_quickly)]
     assert list(told[0][0]) == list(told[1][0]) and told[0][1:] == told[1][1:]
+
+
+USUAL = ["parentUuid", "isSidechain", "sessionId", "cwd", "version", "gitBranch"]
+"""What records begin with, in the order of the program."""
+
+
+def as_written(record: Record, number: int, is_odd: bool = False) -> Record:
+    """A record as the program writes it, after one with a full id; or with something else before all that."""
+    later = ["message", "requestId", "type"] if record["type"] == "assistant" else ["type", "data", "message"]
+    keys = [key for key in dict.fromkeys([*USUAL, *later, *record]) if key in record]
+    before = {"a": {"parentUuid": number}} if is_odd else {}
+    written = {**before, **{key: record[key] for key in keys}, "parentUuid": f"{number:036}"}
+    if record["type"] == "assistant":
+        message = record["message"]
+        first = {"model": message["model"], "id": message["id"], "type": "message"}
+        written["message"] = {**first, **message}
+    return written
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(records=st.lists(st.tuples(spending(), st.integers(0, 5)), max_size=20))
+def test_lines_that_begin_alike_tell_what_each_would_tell_alone(
+    tmp_path: Path, records: list[tuple[Record, int]]
+) -> None:
+    lines = [as_written(record, number, is_odd=odd == 0) for number, (record, odd) in enumerate(records)]
+    alone: dict[str, Any] = {}
+    for told in filter(None, map(told_in, lines)):
+        alone[told[0]] = told
+    together, *_ = told_since(found_from(write(tmp_path, lines)), 0, "", told_quickly)
+    assert {told[0]: told for told in together} == alone
+
+
+def test_a_line_is_not_passed_over_for_what_is_said_inside_of_it(tmp_path: Path) -> None:
+    typed = msgspec.json.encode(as_written(user("go"), 1))
+    spent = assistant(call(), message={"usage": {"input_tokens": 7}}, requestId="req_1")
+    head = typed[PARENT:].partition(b',"message"')[0]
+    inside = b'{"of":{"x":"' + b"x" * (PARENT - 13) + b'"' + head + b"}," + msgspec.json.encode(spent)[1:]
+    assert inside[PARENT:].startswith(head) and msgspec.json.decode(inside)["of"]["type"] == "user"
+    path = tmp_path / "a.jsonl"
+    path.write_bytes(typed + b"\n" + inside + b"\n")
+    assert [spend.tokens.input for spend in claude.spends(source(path)).spends] == [7]
+
+
+def test_many_files_of_any_length_are_read_into_one_block(tmp_path: Path) -> None:
+    for number, length in enumerate([10, 3 * CHUNK, 0, CHUNK, 1, CHUNK - 1]):
+        spent = assistant(call(said="x" * length), message={"usage": {"input_tokens": 1 + number}})
+        path = tmp_path / f"{number}.jsonl"
+        path.write_bytes(msgspec.json.encode(user("y" * length)) + b"\n" + msgspec.json.encode(spent))
+        told, offset, _, _ = told_since(found_from(source(path)), 0, "")
+        assert [one[3] for one in told] == [1 + number] and offset == path.stat().st_size
 
 
 ODD = [

@@ -5,8 +5,11 @@ from __future__ import annotations
 import os
 import signal
 import threading
+import time
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from segue.ops import sharing
 
@@ -21,6 +24,33 @@ def test_what_comes_back_is_in_order() -> None:
     jobs = list(range(200))
     weights = [1 + number % 7 for number in jobs]
     assert list(sharing.shared_out(double, jobs, weights, 3)) == [double(number) for number in jobs]
+
+
+def who(number: int) -> bytes:
+    if number == 0:
+        time.sleep(0.5)
+    return str(os.getpid()).encode()
+
+
+def test_who_is_held_up_does_little_and_the_others_do_the_rest() -> None:
+    done = list(sharing.shared_out(who, list(range(100)), [1] * 100, 2))
+    assert len(set(done)) == 2
+    assert done.count(done[0]) < 10
+
+
+@given(st.lists(st.integers(0, 1 << 30), max_size=3000))
+def test_every_job_is_in_one_share_and_all_shares_fit_into_the_smallest_pipe(weights: list[int]) -> None:
+    shares = sharing._shares(weights)
+    assert [number for share in shares for number in range(*share)] == list(range(len(weights)))
+    assert len(shares) * sharing.SHARE.size <= 4096
+
+
+def test_where_no_process_is_to_be_had_all_is_done_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse() -> int:
+        raise BlockingIOError
+
+    monkeypatch.setattr(os, "fork", refuse)
+    assert set(sharing.shared_out(who, [1, 2, 3], [1] * 3, 4)) == {str(PARENT).encode()}
 
 
 def die_at_fifty(number: int) -> bytes:

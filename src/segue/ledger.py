@@ -34,7 +34,6 @@ Ledger = tuple[bytes, bytes, list[Bucket]]
 """The hashes of the answers that count, eight bytes each; every answer, counted or not; sums of those that count."""
 EMPTY: Ledger = (b"", b"", [])
 
-HASH = struct.Struct(">q")
 HEAD = struct.Struct("<cI")
 """What stands before a column: how its numbers are packed, and how many bytes they are."""
 
@@ -44,6 +43,16 @@ def size_in(size_class: int) -> int:
     return CLASSES[size_class - 1] + 1 if size_class > 0 else 0
 
 
+def class_of(size: int) -> int:
+    """The class of a question's size."""
+    return bisect_left(CLASSES, size)
+
+
+def hashes(keys: Sequence[str]) -> tuple[int, ...]:
+    """What answers are known by here."""
+    return struct.unpack(f">{len(keys)}q", b"".join([short_hash(key.encode()) for key in keys]))
+
+
 def ledger_of(spends: Iterable[Spend]) -> Ledger:
     return pack([row_of(spend) for spend in spends])
 
@@ -51,24 +60,12 @@ def ledger_of(spends: Iterable[Spend]) -> Ledger:
 def row_of(spend: Spend) -> Row:
     tokens = spend.tokens
     second = int(clock.parse(spend.at).timestamp()) if spend.at else 0
+    size_class = class_of(tokens.input + tokens.cache_read + tokens.cache_write)
     counts = (tokens.input, tokens.output, tokens.cache_read, tokens.cache_write, tokens.cache_write_long)
-    return row(spend.key, second, spend.model, *counts, spend.cost_usd)
-
-
-def row(
-    key: str,
-    second: int,
-    model: str,
-    input: int,
-    output: int,
-    read: int,
-    write: int,
-    long: int,
-    cost: float | None = None,
-) -> Row:
-    size_class = bisect_left(CLASSES, input + read + write) if cost is None else TOLD
-    (hash,) = HASH.unpack(short_hash(key.encode()))
-    return hash, second, model, size_class, input, output, read, write, long, cost or 0.0
+    (hash,) = hashes([spend.key])
+    if spend.cost_usd is None:
+        return hash, second, spend.model, size_class, *counts, 0.0
+    return hash, second, spend.model, TOLD, *counts, spend.cost_usd
 
 
 def pack(rows: list[Row], counts: Callable[[int], bool] | None = None) -> Ledger:

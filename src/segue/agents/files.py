@@ -65,29 +65,40 @@ def witness(file: BinaryIO, offset: int) -> str:
     return short_hash(seen).hex()
 
 
+LEAD = 2048
+"""Where lines begin in a block: half a page into it. The system keeps files in whole pages, and to copy what is at the
+beginning of one to just after the beginning of another takes a processor several times as long as to anywhere else."""
+_spare: list[bytearray] = []
+"""Blocks that nobody reads into any more: making one for every file takes a good part of what reading it does."""
+
+
 def blocks(file: BinaryIO, offset: int, size: int) -> Iterator[tuple[bytearray, int]]:
-    """A file of lines from an offset on, in pieces: a buffer, always the same, and how much of it is whole lines; a
-    negative number is passed over. What comes last has no end: 0, and the buffer is no longer than it."""
+    """A file of lines from an offset on, in blocks, of which one is filled again and again; with each how much of it,
+    from LEAD on, is whole lines. A negative number is passed over. What comes last has no end: 0, and the block is no
+    longer than it."""
     file.seek(offset)
-    left = os.fstat(file.fileno()).st_size - offset
-    buffer = bytearray(min(size, max(left, 1)))
-    kept = 0
-    while got := file.readinto(memoryview(buffer)[kept:]):  # type: ignore[attr-defined]
-        filled = kept + got
-        end = buffer.rfind(b"\n", kept, filled) + 1
-        if end:
-            yield buffer, end
-            buffer[: filled - end] = buffer[end:filled]
-        kept = filled - end
-        if kept > LONGEST_LINE:
+    try:
+        block = _spare.pop()
+    except IndexError:
+        block = bytearray(LEAD + size)
+    end = LEAD
+    while got := file.readinto(memoryview(block)[end:]):  # type: ignore[attr-defined]
+        filled = end + got
+        whole = block.rfind(b"\n", end, filled) + 1
+        if whole:
+            yield block, whole - LEAD
+            block[LEAD : LEAD + filled - whole] = block[whole:filled]
+        end = LEAD + filled - whole if whole else filled
+        if end - LEAD > LONGEST_LINE:
             # No record is as long: what there is of it is passed over, up to its end.
-            yield buffer, -(kept + _to_line_end(file, size))
-            kept = 0
-        if kept == len(buffer):
-            buffer.extend(bytes(size))
-    if kept:
-        del buffer[kept:]
-        yield buffer, 0
+            yield block, -(end - LEAD + _to_line_end(file, size))
+            end = LEAD
+        if end == len(block):
+            block.extend(bytes(size))
+    if end > LEAD:
+        yield block[:end], 0
+    if len(block) == LEAD + size:
+        _spare.append(block)
 
 
 def _to_line_end(file: BinaryIO, size: int) -> int:

@@ -122,9 +122,6 @@ def count(desk: Desk, jobs: list[Job], told: Callable[[int], None]) -> list[str]
     when something is read: to make a new one takes time, in which others are reading already."""
     problems: list[str] = []
     weights = [*map(bytes_of, jobs)]
-    if sum(weights) >= SHARE_FROM:
-        for name in {source[0] for source, _ in jobs}:
-            agents.reader(name)  # all of it is loaded here, so that not each process has to
     results = run(work, jobs, weights, told)
     batches = batched(zip(jobs, results, strict=True), BATCH)
     for first in batches:

@@ -1,7 +1,8 @@
-"""Work shared out to several processes, each a copy of this one that sends back what it found and is gone.
+"""Work shared out to several processes: this one, and copies of it that send back what they found and are gone.
 
-Not Python's own pool: to load and start it takes a good part of the time that a scan takes altogether. What a
-process that dies did not send is done here, so nothing is lost with it.
+Not Python's own pool: to load and start it takes a good part of the time that a scan takes altogether. Whoever has
+nothing to do takes what comes next; this process does so while it waits. What a process that dies did not send is
+done here, so nothing is lost with it.
 """
 
 from __future__ import annotations
@@ -10,19 +11,29 @@ import contextlib
 import fcntl
 import gc
 import os
+import select
 import signal
+import struct
 import sys
 from collections.abc import Callable, Iterator, Sequence
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # not asked of typing: that takes long to load
-    from typing import BinaryIO, NoReturn, TypeVar
+    from typing import NoReturn, TypeVar
 
     J = TypeVar("J")
 
-LENGTH = 4
+HEAD = struct.Struct("=II")
+"""What stands before a result: the number of its job, and how long it is."""
+SHARE = struct.Struct("=II")
+"""Jobs that are taken together: the number of the first, and of the one after the last."""
+SHARES = 480
+"""Into how many the work is divided: few enough for all to wait in the smallest pipe there is, and so many that at the
+end nobody waits long for the others."""
 ROOM = 1 << 20
 """How far a process may be ahead of who reads what it sends."""
+PIECE = 1 << 16
+"""How much is taken of that at once."""
 MOST = 8
 
 
@@ -38,67 +49,124 @@ def processes_for(jobs: int) -> int:
 def shared_out(
     work: Callable[[J], bytes], jobs: Sequence[J], weights: Sequence[int], processes: int
 ) -> Iterator[bytes]:
-    """What `work` makes of each job, in order. Each job goes to whoever has the least to do so far."""
-    piles: list[list[J]] = [[] for _ in range(processes)]
-    loads = [0] * processes
-    whose = []
-    for job, weight in zip(jobs, weights, strict=True):
-        least = loads.index(min(loads))
-        loads[least] += weight
-        piles[least].append(job)
-        whose.append(least)
-    started: list[tuple[int, BinaryIO]] = []
+    """What `work` makes of each job, in order."""
+    shares = _waiting(_shares(weights))
+    helpers: list[_Helper] = []
+    done: dict[int, bytes] = {}
     try:
         with contextlib.suppress(OSError):  # no more processes to be had: the rest is done here
-            for pile in piles:
-                started.append(_start(work, pile))  # noqa: PERF401 - those before a failure are kept
-        for job, owner in zip(jobs, whose, strict=True):
-            packed = _next(started[owner][1]) if owner < len(started) else None
-            yield work(job) if packed is None else packed
+            while len(helpers) < processes - 1:
+                helpers.append(_Helper(work, jobs, shares))
+        talking = [*helpers]
+        for number, job in enumerate(jobs):
+            while number not in done:
+                if _receive(talking, done, 0) and number in done:
+                    break
+                mine = _taken(shares)
+                done.update((each, work(jobs[each])) for each in mine)
+                if not mine and not _receive(talking, done, None):
+                    done[number] = work(job)
+            yield done.pop(number)
     finally:
-        for pid, pipe in started:
-            pipe.close()
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
-            with contextlib.suppress(ChildProcessError):
-                os.waitpid(pid, 0)
+        os.close(shares)
+        for helper in helpers:
+            helper.end()
 
 
-def _start(work: Callable[[J], bytes], jobs: Sequence[J]) -> tuple[int, BinaryIO]:
+def _shares(weights: Sequence[int]) -> list[tuple[int, int]]:
+    """Jobs that follow each other, in shares that are about as heavy."""
+    enough = max(1.0, sum(weights) / SHARES)
+    shares: list[tuple[int, int]] = []
+    first, load = 0, 0
+    for number, weight in enumerate(weights):
+        load += weight
+        if load >= enough:
+            shares.append((first, number + 1))
+            first, load = number + 1, 0
+    if first < len(weights):
+        shares.append((first, len(weights)))
+    return shares
+
+
+def _waiting(shares: Sequence[tuple[int, int]]) -> int:
+    """A pipe that all take their shares from, and that ends with the last of them."""
     ours, theirs = os.pipe()
-    try:
-        pid = os.fork()
-    except OSError:
-        os.close(ours)
-        os.close(theirs)
-        raise
-    if pid == 0:
-        os.close(ours)
-        _do(work, jobs, theirs)
+    os.write(theirs, b"".join([SHARE.pack(*share) for share in shares]))
     os.close(theirs)
-    with contextlib.suppress(OSError, AttributeError):
-        fcntl.fcntl(ours, fcntl.F_SETPIPE_SZ, ROOM)
-    return pid, os.fdopen(ours, "rb")
+    return ours
 
 
-def _do(work: Callable[[J], bytes], jobs: Sequence[J], pipe: int) -> NoReturn:
+def _taken(shares: int) -> range:
+    """The share that is next; empty where all are taken."""
+    taken = os.read(shares, SHARE.size)
+    return range(*SHARE.unpack(taken)) if taken else range(0)
+
+
+class _Helper:
+    """A copy of this process, and what it sent so far."""
+
+    def __init__(self, work: Callable[[J], bytes], jobs: Sequence[J], shares: int) -> None:
+        self._pipe, theirs = os.pipe()
+        self._sent = bytearray()
+        try:
+            self._pid = os.fork()
+        except OSError:
+            os.close(self._pipe)
+            os.close(theirs)
+            raise
+        if self._pid == 0:
+            os.close(self._pipe)
+            _help(work, jobs, shares, theirs)
+        os.close(theirs)
+        with contextlib.suppress(OSError, AttributeError):
+            fcntl.fcntl(self._pipe, fcntl.F_SETPIPE_SZ, ROOM)
+
+    def fileno(self) -> int:
+        return self._pipe
+
+    def receive(self, done: dict[int, bytes]) -> bool:
+        """Take what was sent; false where its process is gone."""
+        sent = os.read(self._pipe, PIECE)
+        self._sent += sent
+        at = 0
+        while at + HEAD.size <= len(self._sent):
+            number, size = HEAD.unpack_from(self._sent, at)
+            end = at + HEAD.size + size
+            if end > len(self._sent):
+                break
+            done[number] = bytes(self._sent[at + HEAD.size : end])
+            at = end
+        del self._sent[:at]
+        return bool(sent)
+
+    def end(self) -> None:
+        os.close(self._pipe)
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(self._pid, signal.SIGKILL)
+        with contextlib.suppress(ChildProcessError):
+            os.waitpid(self._pid, 0)
+
+
+def _receive(talking: list[_Helper], done: dict[int, bytes], patience: float | None) -> bool:
+    """Take what was sent, or wait for it as long as patience lasts; false where nothing is to come any more."""
+    if not talking:
+        return False
+    for helper in select.select(talking, [], [], patience)[0]:
+        if not helper.receive(done):
+            talking.remove(helper)
+    return True
+
+
+def _help(work: Callable[[J], bytes], jobs: Sequence[J], shares: int, pipe: int) -> NoReturn:
     try:
         gc.disable()  # what is read is sent and forgotten
         with os.fdopen(pipe, "wb") as file:
-            for job in jobs:
-                packed = work(job)
-                file.write(len(packed).to_bytes(LENGTH, "big"))
-                file.write(packed)
+            while mine := _taken(shares):
+                for number in mine:
+                    packed = work(jobs[number])
+                    file.write(HEAD.pack(number, len(packed)))
+                    file.write(packed)
+                file.flush()
     finally:
         # Nothing of the process that this is a copy of may be closed or written here.
         os._exit(0)
-
-
-def _next(pipe: BinaryIO) -> bytes | None:
-    """What is sent next; None where its process is gone."""
-    length = pipe.read(LENGTH)
-    if len(length) < LENGTH:
-        return None
-    size = int.from_bytes(length, "big")
-    packed = pipe.read(size)
-    return packed if len(packed) == size else None

@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import functools
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection
 
 from segue.agents import files
 from segue.agents.loose import count_of, dict_of, second_of, text_of
-from segue.ledger import row
+from segue.ledger import class_of, hashes
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # not asked of typing: that takes long to load
@@ -23,14 +23,15 @@ if TYPE_CHECKING:  # not asked of typing: that takes long to load
     from segue.agents.files import Found
     from segue.ledger import Row
 
-CHUNK = 1 << 17
+CHUNK = 1 << 18
 """Little enough to stay close to the processor while it is searched."""
 MUCH = 2 << 20
 """From this many bytes on it pays to load what takes lines apart quickly."""
 FIGURES = b'"input_tokens":'
 """In every line with figures, whatever else is in it."""
 ID = b'"id":"msg_'
-ID_LENGTH = 48
+ID_LENGTH = 38
+"""How much of what follows tells answers apart."""
 KIND = b'"type":"'
 ANSWER = (b"assis", b"messa")
 """How the kind of a record with an answer begins, or the kind of its message where that comes first."""
@@ -39,6 +40,12 @@ WITHOUT = (b'user"', b'progress","data":{"message":{"type":"user"')
 sub-agent: most of a transcript, and without figures."""
 HEAD = 700
 """How much of a line is looked at for its kind."""
+PARENT = len('{"parentUuid":"01234567-89ab-cdef-0123-456789abcdef"')
+"""How long it is what a record mostly begins with: this differs from line to line."""
+ENOUGH = 24
+"""How much from its kind on tells a line apart from those without figures."""
+NO_FIGURES = -1
+"""In place of where a line names its answer: nowhere, and there is nothing in it."""
 SYNTHETIC = "<synthetic>"
 """The model that Claude Code names where it speaks itself."""
 
@@ -52,29 +59,30 @@ def rows(found: Found, offset: int = 0, before: str = "") -> tuple[list[Row], in
     was read anew."""
     told, offset, before, is_anew = told_since(found, offset, before)
     rows = [
-        row(key, second_of(at), model, input, output, read, written, long)
-        for key, at, model, input, output, read, written, long in told
+        (key, second_of(at), model, class_of(input + read + written), input, output, read, written, long, 0.0)
+        for key, (_, at, model, input, output, read, written, long) in zip(
+            hashes([one[0] for one in told]), told, strict=True
+        )
     ]
     return rows, offset, before, is_anew
 
 
 def told_since(
     found: Found, offset: int, before: str, tell: Tell | None = None
-) -> tuple[Iterable[Told], int, str, bool]:
+) -> tuple[Collection[Told], int, str, bool]:
     """The same as it is told. `tell` takes a line apart."""
     agent, path, _part, size, _stamp = found
-    told: dict[str, Told] = {}
     with files.open_file(agent, path, buffering=0) as file:
         if offset and files.witness(file, offset) != before:
             offset = 0
         is_anew = not offset
-        tell = tell or _teller(size - offset)
-        for block, end in files.blocks(file, offset, CHUNK):
-            if not end and _is_whole(bytes(block)):
-                end = len(block)
-            offset += abs(end)
-            _add(told, block, end, tell)
-        return told.values(), offset, files.witness(file, offset), is_anew
+        lines = _Lines(tell or _teller(size - offset))
+        for block, whole in files.blocks(file, offset, CHUNK):
+            if not whole and _is_whole(bytes(block[files.LEAD :])):
+                whole = len(block) - files.LEAD
+            offset += abs(whole)
+            lines.add(block, files.LEAD + whole)
+        return lines.told.values(), offset, files.witness(file, offset), is_anew
 
 
 _so_far = 0
@@ -91,55 +99,109 @@ def _teller(size: int) -> Tell:
     return told_quickly
 
 
-def _add(found: dict[str, Told], block: bytearray, size: int, tell: Tell) -> None:
-    """What the lines of a block tell. Those in a row that name the same answer are looked at together."""
-    find, startswith = block.find, block.startswith
-    start, before = 0, None
-    run: list[tuple[int, int, bool]] = []
-    while start < size:
-        end = find(b"\n", start, size)
-        if end < 0:
-            end = size
-        kind = find(KIND, start, start + HEAD) + len(KIND)
-        is_answer = kind < end and startswith(ANSWER, kind)
-        if is_answer:
-            near = kind - ID_LENGTH - len(ID)
-            named = find(ID, near if near > start else start, end)
-        elif kind < end and startswith(WITHOUT, kind) and find(b"{", start + 1, kind) < 0:
+class _Lines:
+    """The lines of a transcript as they come, and what they tell.
+
+    What a record begins with hardly changes as long as a session goes on, but for the record before it, which it
+    names. So most lines are known for what they are by how others began that were looked at."""
+
+    def __init__(self, tell: Tell) -> None:
+        self.told: dict[str, Told] = {}
+        self._tell = tell
+        self._answer: tuple[bytes, ...] = ()
+        """How an answer began, up to its id."""
+        self._begun: dict[bytes, bytes] = {}
+        self._without: tuple[bytes, ...] = ()
+        """How lines began that have no figures, up to what tells that: of each kind one."""
+        self._other: tuple[bytes, ...] = ()
+        """How a line began that had to be searched."""
+        self._tail = 0
+        """How far from the end of a line it named its request."""
+
+    def add(self, block: bytearray, size: int) -> None:
+        """Look at a block of lines. Those in a row that name the same answer are looked at together."""
+        find, startswith = block.find, block.startswith
+        start, before = files.LEAD, None
+        run: list[tuple[int, int, bool]] = []
+        while start < size:
+            end = find(b"\n", start, size)
+            if end < 0:
+                end = size
+            same = start + PARENT
+            is_answer = startswith(self._answer, same)
+            if is_answer:
+                named = same + len(self._answer[0])
+            elif startswith(self._without, same) and find(b"{", start + 1, same) < 0:
+                start = end + 1
+                continue
+            elif startswith(self._other, same):
+                named = _named(block, start, end)
+            else:
+                named, is_answer = self._look_at(block, start, end)
+            if named != NO_FIGURES:
+                id = block[named : named + ID_LENGTH] if named else None
+                if run and (id is None or id != before):
+                    self._add_run(block, run)
+                    run = []
+                run.append((start, end, is_answer))
+                before = id
             start = end + 1
-            continue
-        elif find(FIGURES, start, end) >= 0:
-            named = find(ID, start, end)
-        else:
-            start = end + 1
-            continue
-        id = block[named : named + ID_LENGTH] if named >= 0 else None
-        if run and (id is None or id != before):
-            _add_run(found, block, run, tell)
-            run = []
-        run.append((start, end, is_answer))
-        before = id
-        start = end + 1
-    if run:
-        _add_run(found, block, run, tell)
+        if run:
+            self._add_run(block, run)
+
+    def _look_at(self, block: bytearray, start: int, end: int) -> tuple[int, bool]:
+        """Where a line names its answer, and whether it is the answer itself. How it begins is kept."""
+        same = start + PARENT
+        kind = block.find(KIND, start, start + HEAD) + len(KIND)
+        if kind < end and block.startswith(ANSWER, kind):
+            named = block.find(ID, max(start, kind - ID_LENGTH - 2 * len(ID)), end) + len(ID)
+            if same < named < start + HEAD:
+                self._answer = (bytes(block[same:named]),)
+            return (named if named >= len(ID) else 0), True
+        if kind < end and block.startswith(WITHOUT, kind) and block.find(b"{", start + 1, kind) < 0:
+            if same < kind:
+                told = next(each for each in WITHOUT if block.startswith(each, kind))
+                self._begun[told] = bytes(block[same : kind + len(told)])
+                self._without = (*self._begun.values(),)
+            return NO_FIGURES, False
+        if same < kind < end - ENOUGH:
+            self._other = (bytes(block[same : kind + ENOUGH]),)
+        return _named(block, start, end), False
+
+    def _add_run(self, block: bytearray, run: list[tuple[int, int, bool]]) -> None:
+        """What lines tell that name the same answer: mostly the last tells all. One before it is looked at where the
+        last tells nothing, or is of another request; and so is a sub-agent's report, which may hold an answer's
+        figures again beside its own."""
+        told: dict[str, Told] = {}
+        request = b""
+        while run:
+            start, end, is_answer = run.pop()
+            if request and is_answer and self._names(request, block, start, end):
+                continue
+            one = self._tell(block[start:end])
+            if one:
+                told.setdefault(one[0], one)
+                if run and is_answer:
+                    request = one[0].rpartition(":")[2].encode()
+        self.told.update(told)
+
+    def _names(self, request: bytes, block: bytearray, start: int, end: int) -> bool:
+        """Whether a line names a request: mostly as far from its end as others do."""
+        usual = end - self._tail
+        if usual > start and block.startswith(request, usual, end):
+            return True
+        at = block.rfind(request, start, end)
+        if at >= 0:
+            self._tail = end - at
+        return at >= 0
 
 
-def _add_run(found: dict[str, Told], block: bytearray, run: list[tuple[int, int, bool]], tell: Tell) -> None:
-    """What lines tell that name the same answer: mostly the last tells all. One before it is looked at where the last
-    tells nothing, or is of another request; and so is a sub-agent's report, which may hold an answer's figures
-    again beside its own."""
-    told: dict[str, Told] = {}
-    request = b""
-    while run:
-        start, end, is_answer = run.pop()
-        if request and is_answer and block.rfind(request, start, end) >= 0:
-            continue
-        one = tell(block[start:end])
-        if one:
-            told.setdefault(one[0], one)
-            if run and is_answer:
-                request = one[0].rpartition(":")[2].encode()
-    found.update(told)
+def _named(block: bytearray, start: int, end: int) -> int:
+    """Where a line with figures names an answer; 0 where it names none."""
+    if block.find(FIGURES, start, end) < 0:
+        return NO_FIGURES
+    at = block.find(ID, start, end)
+    return at + len(ID) if at >= 0 else 0
 
 
 def told_plainly(line: bytearray) -> Told | None:
