@@ -34,6 +34,7 @@ TITLES = {
     "error": "Errors still open",
     "decision": "Decided",
     "todo": "Open tasks",
+    "assertion": "What the agent asserts, and nothing bears out",
     "talk": "What the agent said before, in order",
     "reply": "The agent's last words",
     "pending": "Not finished",

@@ -71,6 +71,13 @@ def look(folder: Path, facts: Sequence[Fact], env: Mapping[str, str] | None = No
     return msgspec.structs.replace(state, files=_seen(root, folder, wanted))
 
 
+def git_at(root: Path, env: Mapping[str, str]) -> _Git | None:
+    """A way to ask git about a worktree; None where it is none, git is missing, or would run the repository's own
+    programs."""
+    git = _open(root, env) if _is_repository(root) else None
+    return _without_filters(git) if git else None
+
+
 def _is_repository(root: Path) -> bool:
     return places.is_there(root / ".git")
 

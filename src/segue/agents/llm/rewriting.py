@@ -42,6 +42,14 @@ def rewriter(model: str, key: bytes, seconds: float | None = None) -> Callable[[
     return ask
 
 
+def ask(model: str, prompt: str, seconds: float | None = None) -> str:
+    """What a model answers to a prompt, without what it thinks aloud."""
+    chosen = get(model)
+    limit = SECONDS if seconds is None else seconds
+    answer = _within(limit, lambda stop: _answer(chosen, prompt, MOST * len(prompt) + SPARE, stop))
+    return THOUGHTS.sub("", answer).strip()
+
+
 def _answer(chosen: Any, prompt: str, most: int, stop: threading.Event) -> str:
     parts: list[str] = []
     length = 0

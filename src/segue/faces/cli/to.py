@@ -92,7 +92,8 @@ def handed_screen(handed: Handed) -> str:
             lines.append("  What it did not know was said to it once more.")
     if handoff.returns:
         out = handoffs.title_of(handoff.source)
-        lines.append(f"  It was told what {out} says it did meanwhile; nothing of that was checked.")
+        lines.append(f"  It was told what {out} says it did meanwhile, and what of that nothing bears out.")
+        lines.append(f"  segue verify --since {handoff.returns} shows what was checked, and how.")
     else:
         lines.append(
             f"  segue show {handoff.id} tells what was passed · segue back returns to "

@@ -1,0 +1,61 @@
+"""What the agent in between asserts is checked on the way back, with the real programs: what it says and did not do
+reaches the agent that takes over again, with the evidence; what it did is not accused."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from . import matrix
+from .household import Household, saying
+from .model_server import Reply
+
+TITLE = "What the agent asserts, and nothing bears out"
+SAID = (
+    "Done. I created `real_notes.md` with the findings.\n\n"
+    "I also created `src/retry_policy.py` and added a `backoff_with_jitter()` helper to `README.md`.\n\n"
+    "All 42 tests pass."
+)
+
+
+@pytest.fixture
+def household(tmp_path: Path, programs: dict[str, Path]) -> Iterator[Household]:
+    with Household(tmp_path) as one:
+        yield one
+
+
+def test_what_the_agent_in_between_made_up_is_told_with_evidence_and_what_it_did_is_not(
+    household: Household,
+) -> None:
+    project = household.project("p")
+    codex = household.programs["codex"]
+    household.work("claude", project, matrix.PROMPT, [Reply("I will look at it.")])
+    away = household.segue(
+        *("to", "codex", "--headless", "--yes", "--json"),
+        cwd=project,
+        script=[codex.write_file(project / "real_notes.md", "# Findings\n"), Reply(SAID)],
+    )
+    assert away.exit_code == 0, away.report
+    assert (project / "real_notes.md").exists()
+
+    checked = household.segue("verify", "--json", cwd=project)
+    assert checked.exit_code == 11, checked.report
+    subjects = {one["assertion"]["subject"] for one in checked.data["unsupported"]}
+    assert subjects == {"src/retry_policy.py", "backoff_with_jitter", "README.md", ""}, checked.report
+
+    back = household.segue("back", "--headless", "--json", cwd=project, script=saying("I know."))
+    assert back.exit_code == 0, back.report
+    told = back.requests[0].text
+    _, _, section = told.rpartition(TITLE)
+    accused = section.partition("## ")[0]
+    assert "src/retry_policy.py" in accused and "there is no such file" in accused
+    assert "backoff_with_jitter" in accused and "README.md" in accused
+    assert "All 42 tests pass" in accused and "no test was run" in accused
+    assert "created: real_notes.md" not in accused, "what was done is not accused"
+    fence = told.rindex("<<<data", 0, told.rindex(TITLE))
+    assert "data>>>" not in told[fence : told.rindex(TITLE)], "another model's words stand inside the fence"
+
+    listed = household.segue("handoff", "list", "--json", cwd=project)
+    assert "4 of the target's assertions were unsupported" in listed.stdout, listed.report

@@ -1,0 +1,356 @@
+"""Assertions against a real worktree and a real transcript: what is called unsupported, and what is not."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from inline_snapshot import snapshot
+
+import segue
+from segue import assertions
+from segue.assertions import Record, Verdict
+from segue.ops import testruns
+from segue.ops.world import RealWorld
+from tests.conftest import CommandLine
+from tests.machine import call
+from tests.world import Conversation
+
+ID = "6f0c1a52-3d0e-4b7f-9a55-0d5a9f3f9b10"
+LONG_AGO = 1_700_000_000
+GIT = {
+    "GIT_CONFIG_GLOBAL": "/dev/null",
+    "GIT_CONFIG_NOSYSTEM": "1",
+    "PATH": os.environ.get("PATH", os.defpath),
+}
+
+
+def git(folder: Path, *arguments: str, at: int = LONG_AGO) -> str:
+    moment = f"@{at} +0000"
+    env = {**GIT, "GIT_AUTHOR_DATE": moment, "GIT_COMMITTER_DATE": moment, "HOME": str(folder)}
+    command = ["git", "-c", "user.name=a", "-c", "user.email=a@example.org", *arguments]
+    return subprocess.run(command, cwd=folder, env=env, check=True, capture_output=True, text=True).stdout
+
+
+@pytest.fixture
+def project(cli: CommandLine) -> Path:
+    """A repository that was last touched long ago; git is on PATH."""
+    folder = cli.cwd
+    (folder / "src").mkdir()
+    (folder / "src" / "client.py").write_text("def fetch_all():\n    return []\n")
+    (folder / "src" / "server.py").write_text("class Server:\n    pass\n")
+    (folder / "README.md").write_text("# Shop\n")
+    git(folder, "init", "-q", "-b", "main")
+    git(folder, "add", "-A")
+    git(folder, "commit", "-q", "-m", "Begin")
+    for path in folder.rglob("*"):
+        if ".git" not in path.parts:
+            os.utime(path, (LONG_AGO, LONG_AGO))
+    cli.env["PATH"] = GIT["PATH"]
+    return folder
+
+
+def talk(cli: CommandLine) -> Conversation:
+    conversation = Conversation(cli.folder, cli.cwd, ID)
+    conversation.prompt("Make it retry.")
+    return conversation
+
+
+def verdicts(cli: CommandLine, *arguments: str, code: int | None = None) -> dict[str, str]:
+    result = cli("verify", "--json", *arguments)
+    if code is not None:
+        assert result.code == code, result.err or result.out
+    data = json.loads(result.out)
+    return {
+        f"{one['assertion']['kind']}: {one['assertion']['subject']}": one["verdict"]
+        for one in data["checked"]
+    }
+
+
+# Files
+
+
+def test_a_file_that_was_written_is_supported_and_one_that_was_not_is_unsupported(
+    cli: CommandLine, project: Path
+) -> None:
+    conversation = talk(cli)
+    (project / "src" / "retry.py").write_text("def retry():\n    pass\n")
+    written = {"file_path": str(project / "src" / "retry.py"), "content": "def retry():\n    pass\n"}
+    call(conversation, "t1", "Write", written, "done", 0)
+    conversation.reply(
+        "I created `src/retry.py` and updated `src/client.py`. I also created `docs/retry.md`."
+    )
+    assert verdicts(cli, code=11) == snapshot(
+        {
+            "file created: src/retry.py": "supported",
+            "file changed: src/client.py": "unsupported",
+            "file created: docs/retry.md": "unsupported",
+        }
+    )
+
+
+def test_what_a_command_changed_without_naming_it_is_seen_in_the_repository(
+    cli: CommandLine, project: Path
+) -> None:
+    conversation = talk(cli)
+    (project / "src" / "client.py").write_text("def fetch_all():\n    return [1]\n")
+    call(conversation, "t1", "Bash", {"command": "./codemod --all"}, "2 files", 0)
+    conversation.reply("I updated `client.py`.")
+    assert verdicts(cli, code=0) == {"file changed: client.py": "supported"}
+
+
+def test_what_was_changed_and_committed_since_is_supported(cli: CommandLine, project: Path) -> None:
+    conversation = talk(cli)
+    (project / "src" / "client.py").write_text("x = 1\n")
+    os.utime(project / "src" / "client.py", (LONG_AGO, LONG_AGO))
+    git(project, "commit", "-q", "-a", "-m", "Retry", at=1_900_000_000)
+    sha = git(project, "rev-parse", "--short", "HEAD").strip()
+    conversation.reply(f"I updated `src/client.py`. Committed as `{sha}`. Also committed as `0123abc4d`.")
+    assert verdicts(cli) == {
+        "file changed: src/client.py": "supported",
+        f"commit made: {sha}": "supported",
+        "commit made: 0123abc4d": "unsupported",
+    }
+
+
+def test_a_file_that_is_said_to_be_deleted_and_is_there_is_unsupported(
+    cli: CommandLine, project: Path
+) -> None:
+    conversation = talk(cli)
+    (project / "README.md").unlink()
+    conversation.reply("Deleted `README.md`. Removed `src/server.py`.")
+    assert verdicts(cli) == {
+        "file deleted: README.md": "supported",
+        "file deleted: src/server.py": "unsupported",
+    }
+
+
+def test_nothing_outside_of_the_worktree_is_opened_or_accused(
+    cli: CommandLine, project: Path, tmp_path: Path
+) -> None:
+    secret = tmp_path / "outside.py"
+    secret.write_text("def hidden_thing():\n    pass\n")
+    (project / "src" / "link.py").symlink_to(secret)
+    conversation = talk(cli)
+    conversation.reply(
+        "I created `/elsewhere/x.py` and `~/notes.md`. Added `hidden_thing()` to `src/link.py`."
+    )
+    found = verdicts(cli)
+    assert found["file created: /elsewhere/x.py"] == "unknown"
+    assert found["file created: ~/notes.md"] == "unknown"
+    assert found["symbol added: hidden_thing"] == "unsupported"
+
+
+# Symbols
+
+
+def test_an_invented_symbol_is_unsupported_and_a_librarys_is_not_accused(
+    cli: CommandLine, project: Path
+) -> None:
+    conversation = talk(cli)
+    conversation.reply(
+        "The `fetch_all()` function in `src/client.py` does it with `asyncio.gather`.\n\n"
+        "The `drain_quorum()` function in `src/client.py` is new. `Server` is defined in `src/client.py`."
+    )
+    found = verdicts(cli, code=11)
+    assert found["symbol exists: fetch_all"] == "supported"
+    assert found["symbol exists: drain_quorum"] == "unsupported"
+    assert not any("gather" in key for key in found)
+
+
+# Tests and commands
+
+
+def test_all_tests_pass_is_held_against_the_last_run(cli: CommandLine, project: Path) -> None:
+    conversation = talk(cli)
+    call(
+        conversation,
+        "t1",
+        "Bash",
+        {"command": "pytest -q"},
+        "FAILED test_x.py::test_y\n1 failed, 3 passed in 1s",
+        1,
+    )
+    conversation.reply("All tests pass.")
+    result = cli("verify")
+    assert result.code == 11
+    assert "told 3 passed, 1 failed" in result.out
+    call(conversation, "t2", "Bash", {"command": "pytest -q"}, "4 passed in 1.0s", 0)
+    conversation.reply("All 4 tests pass.")
+    assert verdicts(cli, code=0) == {"tests pass: ": "supported"}
+    conversation.reply("All 57 tests pass.")
+    assert verdicts(cli, code=11) == {"tests pass: ": "unsupported"}
+
+
+def test_commands_outputs_and_checks_that_never_were_are_unsupported(cli: CommandLine, project: Path) -> None:
+    conversation = talk(cli)
+    call(conversation, "t1", "Bash", {"command": "cd src && npm run build 2>&1 | tail -3"}, "built in 3s", 0)
+    conversation.reply(
+        "`npm run build` passes and it printed `built in 3s`. I ran `npm run deploy` successfully."
+    )
+    conversation.reply("It printed `deployed 14 pods`. Lint is clean.")
+    assert verdicts(cli) == snapshot(
+        {
+            "command succeeded: npm run build": "supported",
+            "command succeeded: npm run deploy": "unsupported",
+            "output: built in 3s": "supported",
+            "output: deployed 14 pods": "unsupported",
+            "check passes: lint": "unknown",
+        }
+    )
+
+
+def test_the_projects_tests_are_run_only_when_the_person_named_a_command(
+    cli: CommandLine, project: Path
+) -> None:
+    (project / "pytest.ini").write_text("[pytest]\n")
+    conversation = talk(cli)
+    conversation.reply("All tests pass.")
+    refused = cli("verify", "--tests")
+    assert refused.code == 2 and "verify.test_command 'pytest'" in refused.err
+    script = project / "run_tests.py"
+    script.write_text("print('3 failed, 4 passed in 0.1s')\nraise SystemExit(1)\n")
+    assert cli("config", "set", "verify.test_command", f"{sys.executable} run_tests.py").code == 0
+    found = cli("verify", "--tests")
+    assert found.code == 11 and "4 passed, 3 failed" in found.out
+    script.write_text("print('7 passed in 0.1s')\n")
+    assert verdicts(cli, "--tests", code=0) == {"tests pass: ": "supported"}
+    assert verdicts(cli, code=11) == {"tests pass: ": "unsupported"}, "not run unless it is asked for"
+
+
+def test_a_strangers_project_cannot_name_the_test_command(cli: CommandLine, project: Path) -> None:
+    (project / ".segue.toml").write_text('[verify]\ntest_command = ["touch", "evil"]\nrun_tests = true\n')
+    conversation = talk(cli)
+    conversation.reply("All tests pass.")
+    assert cli("verify").code == 11
+    assert cli("verify", "--tests").code == 2
+    assert not (project / "evil").exists()
+
+
+def test_a_test_run_that_does_not_end_is_ended(tmp_path: Path) -> None:
+    run = testruns.run(
+        [sys.executable, "-c", "import time; time.sleep(60)"], tmp_path, os.environ, seconds=0.5
+    )
+    assert run.status is None and "longer than" in run.summary
+
+
+def test_a_command_that_is_not_there_is_told(tmp_path: Path) -> None:
+    assert testruns.run(["no-such-program"], tmp_path, os.environ).status is None
+
+
+# The screen
+
+
+def test_the_screen(cli: CommandLine, project: Path) -> None:
+    conversation = talk(cli)
+    conversation.reply("I updated `src/client.py`. The logic lives in `src/server.py`. All 42 tests pass.")
+    assert cli("verify").out == snapshot("""\
+What is asserted in transcript 6f0c1a52-3d0e-4b7f-9a55-0d5a9f3f9b10
+
+✗ file changed: src/client.py
+    said: "I updated `src/client.py`."
+    it is as it was: neither the repository nor the transcript shows a change of it
+✗ tests pass
+    said: "All 42 tests pass."
+    no test was run
+✓ path exists: src/server.py
+
+Rigorous       100%, 3 of 3 assertions could be checked
+Accurate       33%, 1 of 3 checked hold
+Interpretable  2 assertions unsupported, each with its evidence
+Transparent    Segue looked at the transcript, the files and the repository
+""")
+
+
+def test_nothing_asserted(cli: CommandLine, project: Path) -> None:
+    talk(cli).reply("What would you like?")
+    result = cli("verify")
+    assert result.code == 0
+    assert result.out == snapshot("""\
+What is asserted in transcript 6f0c1a52-3d0e-4b7f-9a55-0d5a9f3f9b10
+
+Nothing is asserted there that could be checked.
+
+Rigorous       0 of 0 assertions could be checked
+Accurate       0 of 0 checked hold
+Interpretable  none is unsupported
+Transparent    Segue looked at the transcript, the files and the repository
+""")
+
+
+def test_secrets_in_what_is_quoted_are_not_shown(cli: CommandLine, project: Path) -> None:
+    secret = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"[:36]
+    talk(cli).reply(f"I created `docs/x.md` with {secret}. It printed `{secret}`.")
+    for arguments in ((), ("--json",)):
+        assert secret not in cli("verify", *arguments).out
+
+
+def test_the_same_in_python(cli: CommandLine, project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    talk(cli).reply("I updated `src/client.py`.")
+    for name in ("SEGUE_HOME", "HOME"):
+        monkeypatch.setenv(name, cli.env[name])
+    found = segue.verify(project=project)
+    assert [one.assertion.subject for one in found.unsupported] == ["src/client.py"]
+    assert found.rait.accurate.share == 0.0
+
+
+# Without git
+
+
+def test_without_a_repository_the_files_times_tell(tmp_path: Path) -> None:
+    (tmp_path / "old.py").write_text("x = 1\n")
+    os.utime(tmp_path / "old.py", (LONG_AGO, LONG_AGO))
+    (tmp_path / "new.py").write_text("y = 1\n")
+    world = RealWorld(tmp_path, Record(), "2025-01-01T00:00:00.000000Z", None, {})
+    said = assertions.in_reply("I updated `old.py` and `new.py`.")
+    assert [one.verdict for one in assertions.judge(said, world)] == [Verdict.UNSUPPORTED, Verdict.SUPPORTED]
+
+
+# A second opinion
+
+
+@pytest.fixture
+def scripted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
+    """A model of the llm library that answers 'I doubt it.'; what it was asked is in the list."""
+    import llm
+    from llm.plugins import pm
+
+    monkeypatch.setenv("LLM_USER_PATH", str(tmp_path / "llm"))
+    monkeypatch.setenv("LLM_LOAD_PLUGINS", "")
+    (tmp_path / "llm").mkdir()
+    asked: list[str] = []
+
+    class Scripted(llm.Model):
+        model_id = "scripted"
+        can_stream = True
+
+        def execute(self, prompt: Any, stream: bool, response: Any, conversation: Any) -> Iterator[str]:
+            asked.append(prompt.prompt)
+            yield "I doubt it."
+
+    class Plugin:
+        @llm.hookimpl
+        def register_models(self, register: Callable[..., None]) -> None:
+            register(Scripted())
+
+    plugin = Plugin()
+    pm.register(plugin, name="scripted-opinion")
+    yield asked
+    pm.unregister(name="scripted-opinion")
+
+
+def test_an_opinion_stands_beside_the_findings_and_changes_none(
+    cli: CommandLine, project: Path, scripted: list[str]
+) -> None:
+    talk(cli).reply("I updated `src/client.py`.")
+    plain = json.loads(cli("verify", "--json").out)
+    asked = json.loads(cli("verify", "--json", "--opinion", "scripted").out)
+    assert asked["opinion"]["text"] == "I doubt it."
+    assert asked["checked"] == plain["checked"]
+    assert "<<<data" in scripted[0] and "src/client.py" in scripted[0]
