@@ -75,17 +75,22 @@ ARGUMENTS = {
     ("save",): ["--task", "mend it"],
     ("init",): ["--yes"],
     ("handoff", "init"): ["--yes"],
+    ("run", "start"): ["Mend it", "--chain", ","],
 }
 
 
-FOR_AGENTS = {("statusline",)}
-"""What an agent calls and shows: one line of text, whatever happens."""
+FOR_AGENTS = {("statusline",), ("mcp",)}
+"""What an agent calls: one line of text whatever happens, and a protocol of its own."""
 NOTHING_THERE: dict[tuple[str, ...], int] = {
     ("handoff", "validate"): 1,
     ("handoff", "show"): 1,
     ("handoff", "cancel"): 1,
     ("back",): 5,
     ("load",): 1,
+    ("run", "start"): 2,
+    ("run", "attach"): 1,
+    ("run", "resume"): 1,
+    ("run", "stop"): 1,
 }
 """Commands that have nothing to speak of here: their error is JSON too."""
 
@@ -127,7 +132,7 @@ def test_a_group_alone_shows_what_it_can_do(cli: CommandLine, group: str) -> Non
 
 
 def test_help_for_what_is_not_there_yet_says_so(cli: CommandLine) -> None:
-    for arguments in (["help", "run"], ["run", "--help"], ["run", "a task"]):
+    for arguments in (["help", "give"], ["give", "--help"], ["give", "ada"]):
         result = cli(*arguments)
         assert result.code == 2 and "not in this version yet" in result.err
 

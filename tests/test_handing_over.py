@@ -17,7 +17,7 @@ from segue.conversation import Conversation as Conversation_
 from segue.conversation import Speaker, Turn
 from segue.errors import SecretsLeft, SegueError
 from segue.model import HandoffState
-from segue.ops import delivering, records
+from segue.ops import children, delivering, records
 from segue.ops.desk import open_desk
 from tests.conftest import CommandLine
 from tests.world import Conversation
@@ -378,10 +378,8 @@ def test_what_is_still_at_work_is_not_taken_back(worked: CommandLine) -> None:
     assert worked(*DEMO).code == 0
     (handoff,) = json.loads(worked("handoff", "list", "--json").out)
     runs = worked.home / "data" / "runs" / handoff["id"]
-    with subprocess.Popen(["sleep", "60"]) as running:
-        runs.mkdir()
-        started = Path(f"/proc/{running.pid}/stat").read_text().rpartition(")")[2].split()[19]
-        (runs / "pid").write_text(f"{running.pid} {started}")
+    runs.mkdir()
+    with subprocess.Popen(["sleep", "60"], preexec_fn=lambda: children.sign(runs)) as running:
         refused = worked("undo")
         assert refused.code == 5 and "still at work" in refused.err
         running.kill()

@@ -53,12 +53,15 @@ VALUES = {
         "protocol",
         "redact",
         "rewrite",
+        "runs",
         "schemas",
         "seal",
         "settings",
         "shapes",
         "spool",
+        "stop",
     ),
+    *("quick_json", "waiting", "warning"),
     *("probes", "replies", "task", "text", "tiers", "tokens"),
 }
 MAY_IMPORT = {

@@ -14,7 +14,7 @@ def test_the_first_screen(cli: CommandLine) -> None:
     assert cli("help").out == snapshot("""\
 segue            what each agent has left, and what this folder was doing
 segue to AGENT   continue this work in another agent
-segue back       return to the agent you came from, with what happened meanwhile
+segue back       return to the agent you came from; the work done meanwhile is checked first
 segue run TASK   work unattended; move on at a limit, return at the reset
 segue give WHO   hand this work, code included, to a colleague
 segue take       accept what was handed to you
@@ -36,10 +36,17 @@ Start here
 
 Hand over
   segue to                continue this work in another agent
-  segue back              return to the agent you came from, with what happened meanwhile
+  segue back              return to the agent you came from; the work done meanwhile is checked first
+  segue run               work unattended; move on at a limit, return at the reset
+  segue run start         begin a run: the same as segue run TASK
+  segue run status        how the runs of this folder stand, or the one with this id
+  segue run attach        read along what a run does, until it ends
+  segue run stop          end a run, and the agent that is at work for it
+  segue run resume        go on with a run that was stopped or left
+  segue verify            check what an agent says it did; the exit code tells
   segue handoff           step by step: prepare, execute, validate; models, settings
   segue handoff status    show every agent's limits, this folder's session, and what to do next
-  segue handoff init      set up the agents on this machine: a hook in their settings that keeps them off a worktree that another agent holds
+  segue handoff init      set up the agents on this machine: hooks and a status line
   segue handoff prepare   package the context for another agent
   segue handoff execute   start the target with what was prepared: the one with this ID, the last one, or a new one with --to
   segue handoff validate  look at what the target holds, in its own records; exit code 1 if that proves nothing
@@ -53,7 +60,8 @@ Hand over
   segue save              save the state of this work as a JSON file
   segue load              what was saved last, or under an id
   segue list              everything that was saved
-  segue init              let agents refuse edits while another one has the work
+  segue init              set up agents: hooks and a status line, or --undo
+  segue mcp               Segue's tools for agents, over MCP
 
 Limits and usage
   segue status      what `segue` alone shows: limits, this folder, what to do
@@ -109,7 +117,6 @@ Keeping it well
   segue backup restore  make the store what it was: NAME is from the list, a file, or 'latest'
 
 Not in this version yet
-  segue run       work unattended; move on at a limit
   segue subagent  helpers for parts of a task
   segue consult   ask another model a question
   segue delegate  give a part of the work to another model
@@ -250,8 +257,14 @@ handoff.models       (none)    default
 limits.recommend     75%       default
 limits.urgent        90%       default
 limits.models.opus   80%       user file /ada/home/settings.toml:2
+run.chain            (none)    default
+run.week             60%       default
+run.prewarm          false     default
 vendors.allowed      (none)    default
 redact.allow         (none)    default
+mcp.allow            (none)    default
+verify.test_command  (none)    default
+verify.run_tests     false     default
 store.url            (none)    default
 store.busy_seconds   30        default
 user.name            ada       environment SEGUE_USER_NAME

@@ -66,11 +66,17 @@ NARROWER = [
     ("handoff.preserve", "complete", "minimal"),
     ("vendors.allowed", ["a", "b"], ["a"]),
     ("redact.allow", ["a", "b"], ["a"]),
+    ("mcp.allow", ["prepare", "offer"], ["prepare"]),
     ("handoff.models", ["opus", "sonnet"], ["opus"]),
+    ("verify.run_tests", True, False),
+    ("run.chain", ["opus", "sonnet"], ["opus"]),
+    ("run.week", 60, 40),
+    ("run.prewarm", True, False),
 ]
 NEVER = [
     ("store.url", "", "postgresql://evil/x"),
     ("user.name", "ada", "eve"),
+    ("verify.test_command", ["pytest", "-q"], ["sh", "evil.sh"]),
     ("store.busy_seconds", 30, 1),
     ("limits.recommend", 75, 50),
     ("limits.urgent", 90, 80),

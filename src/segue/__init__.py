@@ -13,12 +13,14 @@ __all__ = [
     "list_handoffs",
     "load_handoff",
     "prepare",
+    "run",
     "save_handoff",
     "session",
     "should_handoff",
     "transcript_facts",
     "usage_report",
     "validate",
+    "verify",
 ]
 
 __version__ = "0.4.0"
@@ -37,12 +39,14 @@ if TYPE_CHECKING:
         list_handoffs,
         load_handoff,
         prepare,
+        run,
         save_handoff,
         session,
         should_handoff,
         transcript_facts,
         usage_report,
         validate,
+        verify,
     )
 
 

@@ -2,7 +2,8 @@
 
     SegueError
     ├── BadInput            2  what was typed does not fit
-    │   └── NotBuiltYet
+    │   ├── NotBuiltYet
+    │   └── ExtraMissing
     ├── NotFound            1  there is no such thing
     ├── NoReason            1  nothing to hand over for
     ├── CannotPrint         1  it was done, but could not be shown
@@ -36,6 +37,7 @@
     │   ├── LeaseLost
     │   ├── SecretsLeft
     │   ├── NoConsent
+    │   ├── NotTold
     │   ├── Declined
     │   ├── AtLimit
     │   ├── Underway
@@ -89,6 +91,12 @@ class NotBuiltYet(BadInput):
     """'{command}' is not in this version yet: {summary}."""
 
     hint = "segue demo shows what there is; segue help --all lists it"
+
+
+class ExtraMissing(BadInput):
+    """'{command}' needs {library}, which is not installed beside Segue."""
+
+    hint = "pip install 'segue[{extra}]' installs it; in a checkout: uv tool install '.[{extra}]'"
 
 
 class NoReason(SegueError):
@@ -303,6 +311,15 @@ class NoConsent(Refused):
     """Nothing of this project has gone to {vendor} yet, and nobody is there to be asked."""
 
     hint = "segue to {target} --dry-run shows what would go; --yes lets it go"
+
+
+class NotTold(Refused):
+    """{caller} may not read this: nothing of this work has gone to {vendor} yet, and nobody is there to be asked."""
+
+    hint = (
+        "segue to {target} asks the person and lets it go there; "
+        "segue config set vendors.allowed {allowed} allows that vendor everywhere"
+    )
 
 
 class Declined(Refused):

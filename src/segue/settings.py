@@ -32,8 +32,14 @@ class Settings(Struct, frozen=True, kw_only=True):
     limits_recommend: int = 75
     limits_urgent: int = 90
     limits_models: dict[str, int] = {}
+    run_chain: tuple[str, ...] = ()
+    run_week: int = 60
+    run_prewarm: bool = False
     vendors_allowed: tuple[str, ...] = ()
     redact_allow: tuple[str, ...] = ()
+    mcp_allow: tuple[str, ...] = ()
+    verify_test_command: tuple[str, ...] = ()
+    verify_run_tests: bool = False
     store_url: str = ""
     store_busy_seconds: int = 30
     user_name: str = ""
@@ -97,6 +103,27 @@ def _read_names(value: Any) -> tuple[str, ...]:
     raise ValueError
 
 
+TOOLS = ("prepare", "offer")
+"""What an agent may be let do by itself, beyond asking."""
+
+
+def _read_tools(value: Any) -> tuple[str, ...]:
+    found = _read_names(value)
+    if set(found) <= set(TOOLS):
+        return found
+    raise ValueError
+
+
+def _read_argv(value: Any) -> tuple[str, ...]:
+    if isinstance(value, str):
+        import shlex  # lazy: few name a command
+
+        value = shlex.split(value)
+    if isinstance(value, list | tuple) and all(isinstance(part, str) and "\0" not in part for part in value):
+        return tuple(value)
+    raise ValueError
+
+
 def _read_text(value: Any) -> str:
     if isinstance(value, str) and value.isprintable():
         return value
@@ -128,7 +155,9 @@ FLAG = Kind("true or false", _read_flag)
 PERCENT = Kind("a whole percentage from 1% to 100%", _read_percent)
 SECONDS = Kind("a whole number of seconds from 1 to 3600", _read_seconds)
 NAMES = Kind("a list of names", _read_names)
+ALLOWED_TOOLS = Kind(f"a list of {' and '.join(TOOLS)}, or nothing", _read_tools)
 TEXT = Kind("a line of text", _read_text)
+ARGV = Kind("a command: its program and arguments, run without a shell", _read_argv)
 STORE = Kind(
     "postgresql://..., or nothing for the store in your own folder",
     _read_store,
@@ -166,6 +195,11 @@ SETTINGS = (
     Setting("limits.urgent", PERCENT, "from this share of a limit on it is urgent", _never),
     Setting("limits.models", PERCENT, "the share for one model, as limits.models.NAME", _never),
     Setting(
+        "run.chain", NAMES, "the agents of a `segue run` that names none, the preferred one first", _fewer
+    ),
+    Setting("run.week", PERCENT, "from this share of its week on a run leaves an agent alone", _lower),
+    Setting("run.prewarm", FLAG, "give the next agent the context before the switch; costs tokens", _lower),
+    Setting(
         "vendors.allowed",
         NAMES,
         "vendors that context may go to without asking",
@@ -177,6 +211,9 @@ SETTINGS = (
         "what is no secret: a text, a pattern with *, or a /regular expression/",
         _fewer,
     ),
+    Setting("mcp.allow", ALLOWED_TOOLS, "what an agent may do through `segue mcp` beyond reading", _fewer),
+    Setting("verify.test_command", ARGV, "what runs the project's tests, for `segue verify --tests`", _never),
+    Setting("verify.run_tests", FLAG, "run it on every return and `segue verify`", _lower),
     Setting("store.url", STORE, "where the shared store is", _never),
     Setting("store.busy_seconds", SECONDS, "how long to wait for a busy store", _never),
     Setting("user.name", TEXT, "your name in the log; your login name if empty", _never),

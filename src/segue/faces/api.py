@@ -8,7 +8,7 @@ from __future__ import annotations
 import functools
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
@@ -17,13 +17,15 @@ from segue import tiers
 from segue.delivery import Mode
 from segue.errors import BadInput
 from segue.model import Fact, Handoff, Preserve, Session, Transcript, Usage
-from segue.ops import briefs, handoffs, saved, sessions, status, tasks, transcripts, usage
+from segue.ops import briefs, handoffs, runs, saved, sessions, status, tasks, transcripts, usage, verifying
 from segue.ops.briefs import Made, Wish
 from segue.ops.desk import Desk, open_desk
 from segue.ops.planning import Order
 from segue.ops.transcripts import Wanted
 from segue.ops.usage import By, Report
+from segue.ops.verifying import Verification
 from segue.rewrite import Rewriter
+from segue.runs import Caps, Run
 from segue.task import TaskContext
 
 P = ParamSpec("P")
@@ -155,6 +157,41 @@ def validate(handoff: Handoff | str) -> handoffs.Report:
         return handoffs.validate(desk, _id(handoff))
 
 
+def run(
+    task: str,
+    chain: Sequence[str],
+    *,
+    returns: bool = False,
+    usd: float | None = None,
+    tokens: int | None = None,
+    seconds: float | None = None,
+    yes: bool = False,
+    project: str | Path | None = None,
+) -> Run:
+    """Work on a task headless, from agent to agent along a chain, until it is done or nobody can go on: `state` tells.
+    With `returns` the first agent has the last word. The caps are in money, tokens and seconds; `yes` lets the context
+    go to every vendor of the chain."""
+    with _desk(project) as desk:
+        caps = Caps(usd=usd, tokens=tokens, seconds=seconds, week=desk.settings.run_week)
+        wish = runs.Wish(task=task, chain=tuple(chain), caps=caps, returns=returns)
+        begun = runs.begin(desk, wish, lambda _vendor, _target: yes)
+        return runs.supervise(desk, begun, _to_nobody)
+
+
+def verify(
+    session: Session | str | None = None,
+    *,
+    run_tests: bool | None = None,
+    opinion: str = "",
+    project: str | Path | None = None,
+) -> Verification:
+    """Check what the agent that has a session's work asserts, since it was handed over: `unsupported` is what the
+    world contradicts, each with its evidence. `run_tests` runs the command of the setting verify.test_command."""
+    with _desk(project or (session.project if isinstance(session, Session) else None)) as desk:
+        id = session.id if isinstance(session, Session) else session
+        return verifying.verify(desk, id, run_tests=run_tests, opinion=opinion)
+
+
 def handoff_history(limit: int = 10) -> list[Handoff]:
     """The last handoffs, the newest first; each with its event: what set it off, what it kept, how it went."""
     with _desk(None) as desk:
@@ -238,10 +275,12 @@ __all__ = [
     "list_handoffs",
     "load_handoff",
     "prepare",
+    "run",
     "save_handoff",
     "session",
     "should_handoff",
     "transcript_facts",
     "usage_report",
     "validate",
+    "verify",
 ]

@@ -217,7 +217,7 @@ def in_background(desk: Desk, run: Run) -> None:
     disk.make_private_folder(folder)
     with (folder / "supervisor.log").open("ab") as log:
         subprocess.Popen(
-            [sys.executable, "-m", "segue", "run", "attend", run.id],
+            [sys.executable, "-m", "segue", "run", "resume", run.id],
             cwd=run.project,
             env=dict(desk.env),
             stdin=subprocess.DEVNULL,

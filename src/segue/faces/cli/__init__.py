@@ -18,7 +18,7 @@ from segue.faces.cli.frame import Frame
 FIRST_SCREEN = """\
 segue            what each agent has left, and what this folder was doing
 segue to AGENT   continue this work in another agent
-segue back       return to the agent you came from, with what happened meanwhile
+segue back       return to the agent you came from; the work done meanwhile is checked first
 segue run TASK   work unattended; move on at a limit, return at the reset
 segue give WHO   hand this work, code included, to a colleague
 segue take       accept what was handed to you
@@ -41,13 +41,18 @@ COMMANDS = {
     "version": Listed("Start here", "the version", "help"),
     "completion": Listed("Start here", "completion for bash, zsh or fish", "completion"),
     "to": Listed("Hand over", "continue this work in another agent", "to"),
-    "back": Listed("Hand over", "return to the agent you came from, with what happened meanwhile", "to"),
+    "back": Listed(
+        "Hand over", "return to the agent you came from; the work done meanwhile is checked first", "to"
+    ),
+    "run": Listed("Hand over", "work unattended; move on at a limit, return at the reset", "run"),
+    "verify": Listed("Hand over", "check what an agent says it did; the exit code tells", "verify"),
     "handoff": Listed("Hand over", "step by step: prepare, execute, validate; models, settings", "handoff"),
     "history": Listed("Hand over", "the last handoffs, and how they went", "handoff"),
     "save": Listed("Hand over", "save the state of this work as a JSON file", "saved"),
     "load": Listed("Hand over", "what was saved last, or under an id", "saved"),
     "list": Listed("Hand over", "everything that was saved", "saved"),
-    "init": Listed("Hand over", "let agents refuse edits while another one has the work", "init"),
+    "init": Listed("Hand over", "set up agents: hooks and a status line, or --undo", "init"),
+    "mcp": Listed("Hand over", "Segue's tools for agents, over MCP", "mcp"),
     "status": Listed("Limits and usage", "what `segue` alone shows: limits, this folder, what to do", "home"),
     "watch": Listed("Limits and usage", "the same, kept up to date", "home"),
     "check": Listed("Limits and usage", "whether to hand over now; the exit code tells", "check"),
@@ -72,7 +77,6 @@ COMMANDS = {
         "Keeping it well", "check settings, stores and agents, and say how to mend them", "doctor"
     ),
     "backup": Listed("Keeping it well", "make, list and restore backups of the store", "backup"),
-    "run": Listed("Not in this version yet", "work unattended; move on at a limit"),
     "subagent": Listed("Not in this version yet", "helpers for parts of a task"),
     "consult": Listed("Not in this version yet", "ask another model a question"),
     "delegate": Listed("Not in this version yet", "give a part of the work to another model"),

@@ -301,7 +301,7 @@ def stop(frame: Frame, id: str | None) -> Shown:
     return ops.shown(frame.desk, ops.stop(frame.desk, running.find(frame.desk, id)))
 
 
-@run.command()
+@run.command(short_help="Go on with a run that was stopped or left.")
 @click.argument("id", required=False)
 @click.option("--all", "every", is_flag=True, help="All that nobody supervises, in the background.")
 @click.option("--background", is_flag=True, help="Do not wait.")
@@ -322,14 +322,6 @@ def resume(
     due = ops.to_take_up(desk) if every else [running.find(desk, id)]
     caps = caps_of(max_usd, max_tokens, max_time, week)
     return [_go(frame, ops.take_up(desk, one, caps), background or every) for one in due]
-
-
-@run.command(hidden=True)
-@click.argument("id")
-@answers(screen, exit_code)
-def attend(frame: Frame, id: str) -> Shown:
-    """What runs in the background."""
-    return _go(frame, running.load(frame.desk, id), False)
 
 
 COMMANDS = {"run": run}

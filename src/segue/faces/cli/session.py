@@ -12,6 +12,8 @@ from segue.ops.found import Work
 from segue.ops.sessions import Change, Info
 
 SHOWN_TRANSCRIPTS = 12
+SHOWN_MOMENTS = 6
+NOTED = {"compact": "shortened", "end": "ended"}
 
 
 def created_screen(change: Change[Session]) -> str:
@@ -81,7 +83,14 @@ def info_screen(info: Info) -> str:
     handoffs = [
         (h.id, h.state.value, f"{h.source} → {h.target}", render.when(h.created_at)) for h in info.handoffs
     ]
-    tables = [render.table(rows), render.table(transcripts, indent="  "), render.table(handoffs, indent="  ")]
+    noted = [
+        (NOTED.get(n.event, n.event), n.agent, render.when(n.at), render.short(n.why, 40))
+        for n in info.noted[-SHOWN_MOMENTS:]
+    ]
+    tables = [
+        render.table(rows),
+        *(render.table(each, indent="  ") for each in (transcripts, handoffs, noted)),
+    ]
     return "\n".join(filter(None, tables))
 
 
