@@ -29,7 +29,7 @@ from segue.testing.entries import check_entries, check_links
 from segue.testing.following import cuts, earlier
 from segue.testing.passes import read_all, source_of
 from segue.testing.spoiling import KINDS, a_long_line
-from segue.testing.starting import check_hooks, check_offered, check_said, check_spoken, surroundings
+from segue.testing.starting import check_offered, check_piece, check_said, check_spoken, surroundings
 from segue.testing.writing import Target
 from tests import world
 from tests.samples import THIRD_PARTY, Sample, opencode_database, samples
@@ -441,19 +441,13 @@ def test_a_transcript_that_breaks_a_promise_is_noticed(
         check_writer(cast(Target, Handed(notebook, fault)), THIRD_PARTY / "sample.jsonl", tmp_path)
 
 
-def test_a_hook_that_stays_where_it_was_put_is_noticed() -> None:
-    hooks = agents.offers("claude", "hooks")()
-
-    class Sticky:
-        def __getattr__(self, name: str) -> Any:
-            return getattr(hooks, name)
-
-        def drop_hook(self, text: str, command: str) -> str:
-            return text
-
-    check_hooks(hooks, {"HOME": "/home/ada"})
-    with pytest.raises(AssertionError, match="a hook that was dropped is still there"):
-        check_hooks(Sticky(), {"HOME": "/home/ada"})
+@pytest.mark.parametrize("name", [name for name in agents.NAMES if agents.offers(name, "pieces")])
+def test_a_piece_that_stays_where_it_was_put_is_noticed(name: str) -> None:
+    for piece in agents.offers(name, "pieces")():
+        check_piece(piece, {"HOME": "/home/ada"})
+        sticky = msgspec.structs.replace(piece, drop=lambda text, reach: text)
+        with pytest.raises(AssertionError, match="a piece that was dropped is still there"):
+            check_piece(sticky, {"HOME": "/home/ada"})
 
 
 # Agents of other packages

@@ -12,17 +12,21 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from segue import clock, disk, guard
-from segue.agents.claude import guarding
+from segue import clock, guard
+from segue.agents.claude import fittings
+from segue.agents.fitting import SCRIPT
+from segue.facts import plainly
 from segue.facts.looking import only_looks
 from segue.guard import Attempt, Held
-from segue.ops import setup
+from segue.ops import scripting
 from segue.ops.desk import open_desk
 
+MANNER = msgspec.to_builtins(fittings.MANNER)
 NOW = "2026-11-16T09:30:00.000000Z"
 LATER = "2026-11-16T21:30:00.000000Z"
 
@@ -247,6 +251,86 @@ def test_any_command_gets_a_verdict_and_none_with_a_change_after_it_is_looking(c
     assert not only_looks("rm x; " + command)
 
 
+PLAIN = st.lists(
+    st.sampled_from(
+        [
+            "ls",
+            "cat",
+            "git",
+            "log",
+            "status",
+            "-3",
+            "--output=x",
+            "-o",
+            "show",
+            "commit",
+            "rm",
+            "make",
+            "grep",
+            "'a",
+            "b'",
+            '"c"',
+            "|",
+            ";",
+            "&&",
+            "||",
+            "&",
+            "2>&1",
+            ">/dev/null",
+            ">",
+            "f",
+            "segue",
+            "doctor",
+            "--mend",
+            "find",
+            "-delete",
+            "$X",
+            '"$X y"',
+            "a$X",
+            '"a$b"',
+            '"$"',
+            "$?",
+            "${X}",
+            "'$X'",
+            '"\\$X"',
+            "-n$X",
+            "2>/dev/null",
+            "<",
+            "\t",
+            "$(rm)",
+            "`",
+            "\\",
+            "#",
+            "{a,b}",
+            "*",
+            "!",
+            "FOO=1",
+            "'x",
+            '"\n"',
+            "(",
+            ")",
+        ]
+    ),
+    max_size=8,
+)
+
+
+@given(
+    PLAIN.map(" ".join)
+    | PLAIN.map("".join)
+    | st.text(alphabet=" \n\t\"'`$\\(){};|&<>#=-alscatgit.", max_size=40)
+)
+def test_what_is_told_at_a_glance_is_what_a_closer_look_tells(command: str) -> None:
+    assert plainly.only_looks(command) in (None, only_looks(command))
+
+
+@pytest.mark.parametrize(
+    "command", ["make test", "git log -3 | head", "grep -n 'a b' src/*.py 2>&1", "npm run build && rm -rf x"]
+)
+def test_usual_commands_take_no_closer_look(command: str) -> None:
+    assert plainly.only_looks(command) is not None
+
+
 @pytest.mark.parametrize("piece", ["${", '$"', "'", '"', "\\", "<<a\n", "$", "((", "ls;", "${a", "{", "a "])
 def test_a_hostile_command_takes_no_long_time(piece: str) -> None:
     start = time.perf_counter()
@@ -259,7 +343,7 @@ def test_a_hostile_command_takes_no_long_time(piece: str) -> None:
 
 def asked(tool: str, **given: Any) -> Attempt | None:
     record = {"hook_event_name": "PreToolUse", "cwd": "/p", "tool_name": tool, "tool_input": given}
-    return guarding.attempt_of(record)
+    return guard.attempt_of(record, MANNER)
 
 
 def test_every_tool_that_changes_a_file_is_understood() -> None:
@@ -270,7 +354,8 @@ def test_every_tool_that_changes_a_file_is_understood() -> None:
     assert asked("Bash", command="make") == Attempt(folder="/p", command="make")
     assert asked("Read", file_path="/p/a.py") is None
     assert asked("Bash", command=" ") is None
-    assert set(guarding.MATCHER.split("|")) == {"Edit", "MultiEdit", "Write", "NotebookEdit", "Bash"}
+    (matcher,) = (hook.matcher for hook in fittings.HOOKS if hook.what == "edit")
+    assert set(matcher.split("|")) == {"Edit", "MultiEdit", "Write", "NotebookEdit", "Bash"}
 
 
 @given(
@@ -285,7 +370,7 @@ def test_every_tool_that_changes_a_file_is_understood() -> None:
     ).filter(lambda value: isinstance(value, dict))
 )
 def test_whatever_the_agent_tells_is_understood_or_passed_over(record: Any) -> None:
-    attempt = guarding.attempt_of(record)
+    attempt = guard.attempt_of(record, MANNER)
     assert attempt is None or isinstance(attempt.folder, str)
 
 
@@ -307,7 +392,7 @@ def test_a_note_that_cannot_be_read_holds_nobody_up_and_is_named(tmp_path: Path,
     path = guard.note_of(tmp_path, "/p")
     path.parent.mkdir()
     path.write_bytes(content)
-    assert guard.notes(tmp_path) == [] and guard.unreadable(tmp_path) == [path]
+    assert guard.notes(tmp_path) == [] and guard.unreadable(tmp_path) == [str(path)]
     guard.drop(tmp_path, "/p", "h-1")
     assert not path.exists()
 
@@ -335,8 +420,8 @@ def ask(tmp_path: Path, data: Path, root: Path) -> Ask:
     """Run the script as the agent does, through a shell."""
     env = {"SEGUE_HOME": str(data.parent), "HOME": str(tmp_path), "PATH": os.environ["PATH"]}
     desk = open_desk(env=env, cwd=tmp_path)
-    disk.write_file(data / setup.SCRIPT, setup.script(desk), mode=0o700)
-    command = setup.command(desk, "claude")
+    scripting.write(desk, "claude")
+    command = scripting.reach(desk).hook("edit", "claude")
 
     def run(record: Any = None, **more: str) -> subprocess.CompletedProcess[str]:
         usual = {
@@ -360,7 +445,7 @@ def ask(tmp_path: Path, data: Path, root: Path) -> Ask:
 
 
 def test_without_a_lease_the_hook_says_nothing_and_starts_no_python(ask: Ask, data: Path) -> None:
-    (data / setup.SCRIPT).write_text((data / setup.SCRIPT).read_text().replace(sys.executable, "/nowhere"))
+    (data / SCRIPT).write_text((data / SCRIPT).read_text().replace(sys.executable, "/nowhere"))
     done = ask("x" * 1_000_000)
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
@@ -395,7 +480,7 @@ def test_a_module_in_the_project_is_not_taken_for_segues_own(ask: Ask, data: Pat
 
 def test_an_uninstalled_segue_stops_nobody(ask: Ask, data: Path, root: Path) -> None:
     guard.put(data, held(root, expires="2999" + NOW[4:]), NOW)
-    script = data / setup.SCRIPT
+    script = data / SCRIPT
     script.write_text(script.read_text().replace(sys.executable, "/nowhere/python"))
     done = ask()
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")

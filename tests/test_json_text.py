@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import pytest
@@ -139,3 +140,67 @@ def test_what_is_no_json_is_refused(text: str) -> None:
 def test_what_is_not_there_cannot_be_removed(path: tuple[str | int, ...]) -> None:
     text = '{"hooks": {"Before": [1]}}'
     assert json_text.remove(text, path) == text
+
+
+# A value in its place
+
+
+@given(settings, styles, values)
+def test_a_value_is_put_in_its_place_and_all_else_says_what_it_said(
+    value: dict[str, Any], style: dict[str, Any], new: Any
+) -> None:
+    text = json.dumps(value, **style)
+    expected = json.loads(text)
+    assert json.loads(json_text.put(text, ("line", "command"), new)) == {
+        **expected,
+        "line": {"command": new},
+    } or ("line" in expected)
+    for key in expected:
+        assert json.loads(json_text.put(text, (key,), new)) == {**expected, key: new}
+
+
+# Comments
+
+COMMENTED = """\
+{ // "not": "this",
+  "a": "// no comment", /* {"b": 1} */
+  "list": [
+    1, // one
+    2, /* two */
+  ], // and a comma
+  "empty": { /* nothing yet */ },
+}
+"""
+
+
+def test_a_text_with_comments_says_what_it_says_without_them() -> None:
+    assert json_text.parse_with_comments(COMMENTED) == {"a": "// no comment", "list": [1, 2], "empty": {}}
+    with pytest.raises(ValueError, match="line 1"):
+        json_text.parse(COMMENTED)
+    with pytest.raises(ValueError):
+        json_text.parse_with_comments('{"a": 1,, }')
+
+
+@pytest.mark.parametrize("path", [("list",), ("empty", "new"), ("more",)])
+def test_what_is_added_beside_comments_leaves_them_and_goes_without_a_trace(path: tuple[str, ...]) -> None:
+    added = json_text.append(COMMENTED, path, {"x": 1})
+    found = json_text.parse_with_comments(added)
+    for key in path:
+        found = found[key]
+    assert found[-1] == {"x": 1}
+    assert all(
+        part in added
+        for part in ('// "not": "this",', '/* {"b": 1} */', "// one", "/* two */", "// and a comma")
+    )
+    assert json_text.remove(added, (*path, len(found) - 1)) == COMMENTED
+
+
+comments = st.sampled_from(["", " ", "\n", '// a "}\n', "/* ] , */", "//\n", "/**/", "\t"])
+
+
+@given(st.data(), values)
+def test_comments_anywhere_change_nothing_of_what_is_said(data: st.DataObject, value: Any) -> None:
+    text, pieces = json.dumps({"v": value}), []
+    for token in re.findall(r'"(?:[^"\\]|\\.)*"|[\[\]{},:]|[^\s"\[\]{},:]+', text):
+        pieces += [token, data.draw(comments)]
+    assert json_text.parse_with_comments("".join(pieces)) == {"v": value}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import shlex
@@ -10,10 +11,14 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
+import hypothesis
 import pytest
+from hypothesis import HealthCheck, given
+from hypothesis import strategies as st
 from inline_snapshot import snapshot
 
 from segue import clock, guard
+from segue.agents import json_text
 from segue.errors import Refused
 from segue.faces.cli import COMMANDS, Listed
 from segue.faces.cli import init as face
@@ -52,7 +57,12 @@ def settings(cli: CommandLine) -> Path:
 
 def guards(content: str | bytes) -> list[dict[str, Any]]:
     groups = json.loads(content).get("hooks", {}).get("PreToolUse", [])
-    return [group for group in groups if "guard.sh" in group["hooks"][0]["command"]]
+    return [group for group in groups if "hook.sh" in group["hooks"][0]["command"]]
+
+
+def record_file(cli: CommandLine) -> Path:
+    (found,) = (cli.home / "data" / "setup").glob("claude.*.json")
+    return found
 
 
 def assert_refused(result: Result, code: int, says: str) -> None:
@@ -69,14 +79,21 @@ def test_the_hook_is_added_and_all_else_stays_byte_for_byte(cli: CommandLine, se
     text = settings.read_text()
     (group,) = guards(text)
     assert group["matcher"] == "Edit|MultiEdit|Write|NotebookEdit|Bash"
-    script = shlex.quote(str(cli.home / "data" / "guard.sh"))
+    script = shlex.quote(str(cli.home / "data" / "hook.sh"))
     assert group["hooks"] == [
-        {"type": "command", "command": f"[ ! -x {script} ] || {script} claude", "timeout": 10}
+        {"type": "command", "command": f"[ ! -x {script} ] || {script} edit claude", "timeout": 10}
     ]
     added = json.dumps(group, indent=4).replace("\n", "\n            ")
-    assert text == OWN.replace("}]}\n        ]", f"}}]}},\n            {added}\n        ]")
+    assert f"}}]}},\n            {added}\n        ]" in text
+    value = json.loads(text)
+    assert value.pop("statusLine")["type"] == "command"
+    theirs = json.loads(OWN)
+    assert value.pop("hooks")["PreToolUse"][0] == theirs.pop("hooks")["PreToolUse"][0]
+    assert value == theirs
+    kept = [line for line in OWN.splitlines() if '"' in line]
+    assert all(line.removesuffix(",") in text for line in kept)
     assert stat.S_IMODE(settings.stat().st_mode) == 0o640
-    assert stat.S_IMODE((cli.home / "data" / "guard.sh").stat().st_mode) == 0o700
+    assert stat.S_IMODE((cli.home / "data" / "hook.sh").stat().st_mode) == 0o700
 
 
 def test_the_screen_tells_what_was_done_and_where_the_file_is_kept_as_it_was(
@@ -84,11 +101,13 @@ def test_the_screen_tells_what_was_done_and_where_the_file_is_kept_as_it_was(
 ) -> None:
     assert cli("init", "--yes").out == snapshot("""\
 ✓ Claude Code: set up (/ada/.claude/settings.json)
-  The file as it was before: /ada/home/data/setup/claude-20261116T093000Z.json
+  The file as it was before: /ada/home/data/setup/claude-settings.json-20261116T093000Z
+· Codex: not on this machine
+· Gemini CLI: not on this machine
 
 An agent that is open now may have to be started anew. segue init --undo takes it all back.
 """)
-    (backup,) = (cli.home / "data" / "setup").glob("claude-*.json")
+    (backup,) = (cli.home / "data" / "setup").glob("claude-*Z")
     assert backup.read_text() == OWN and stat.S_IMODE(backup.stat().st_mode) == 0o600
 
 
@@ -104,7 +123,7 @@ def test_a_script_that_is_gone_or_old_is_made_anew_and_the_settings_stay(
     cli: CommandLine, settings: Path
 ) -> None:
     cli("init", "--yes")
-    script = cli.home / "data" / "guard.sh"
+    script = cli.home / "data" / "hook.sh"
     content = settings.read_text()
     for spoil in (script.unlink, lambda: script.write_text("exit 0"), lambda: script.chmod(0o600)):
         spoil()
@@ -132,8 +151,9 @@ def test_on_a_terminal_the_person_decides(
 
 
 def test_programs_get_json(cli: CommandLine, settings: Path) -> None:
-    (change,) = json.loads(cli("init", "--yes", "--json").out)
+    change, *others = json.loads(cli("init", "--yes", "--json").out)
     assert (change["agent"], change["state"]) == ("claude", "set up")
+    assert {other["state"] for other in others} == {"not on this machine"}
     assert json.loads(cli("init", "--json").out)[0]["state"] == "already set up"
     assert json.loads(cli("init", "--undo", "--json").out)[0]["state"] == "taken back"
 
@@ -246,7 +266,7 @@ def test_taken_back_the_file_is_byte_for_byte_as_it_was(cli: CommandLine, settin
     cli("init", "--yes")
     assert cli("init", "--undo").out == snapshot("✓ Claude Code: taken back (/ada/.claude/settings.json)\n")
     assert settings.read_text() == OWN and stat.S_IMODE(settings.stat().st_mode) == 0o640
-    assert not (cli.home / "data" / "guard.sh").exists()
+    assert not (cli.home / "data" / "hook.sh").exists()
     left = [path.name for path in (cli.home / "data" / "setup").iterdir()]
     assert left == [".lock"]
     assert "not set up" in cli("init", "--undo").out
@@ -258,7 +278,7 @@ def test_of_what_was_changed_since_only_the_hook_is_taken_out(cli: CommandLine, 
     result = cli("init", "--undo")
     assert result.code == 0 and "the file was changed since it was set up" in result.out
     assert settings.read_text() == OWN.replace('"opus"', '"haiku"')
-    (backup,) = (cli.home / "data" / "setup").glob("claude-*.json")
+    (backup,) = (cli.home / "data" / "setup").glob("claude-*Z")
     assert backup.read_text() == OWN
 
 
@@ -282,14 +302,14 @@ def test_what_a_person_took_out_already_is_not_set_up(cli: CommandLine, settings
 
 def test_a_hook_whose_record_was_lost_is_taken_out_all_the_same(cli: CommandLine, settings: Path) -> None:
     cli("init", "--yes")
-    (cli.home / "data" / "setup" / "claude.json").write_text("no record")
+    record_file(cli).write_text("no record")
     assert "taken out" in cli("init", "--undo").out
     assert settings.read_text() == OWN
 
 
 def test_a_backup_that_is_not_what_was_kept_is_not_put_back(cli: CommandLine, settings: Path) -> None:
     cli("init", "--yes")
-    (backup,) = (cli.home / "data" / "setup").glob("claude-*.json")
+    (backup,) = (cli.home / "data" / "setup").glob("claude-*Z")
     backup.write_text("other")
     after = settings.read_text()
     assert_refused(cli("init", "--undo"), 5, "is not what was kept there")
@@ -315,6 +335,298 @@ def test_segues_home_may_have_any_name(cli: CommandLine, settings: Path) -> None
     )
     assert "deny" in done.stdout and done.stderr == ""
     assert list(cli.cwd.iterdir()) == []
+
+
+# Other people's hooks and status lines, whatever they are
+
+words = st.text(alphabet="abc/ .-_$'\"\\\n~é{}#,:[]", max_size=20)
+handlers = st.fixed_dictionaries(
+    {"type": st.just("command"), "command": words}, optional={"timeout": st.integers(1, 60)}
+)
+groups = st.fixed_dictionaries({"hooks": st.lists(handlers, max_size=3)}, optional={"matcher": words})
+events = st.sampled_from(
+    ["PreToolUse", "SessionStart", "Stop", "UserPromptSubmit", "SessionEnd", "BeforeTool", "Other"]
+)
+lines = st.fixed_dictionaries(
+    {"type": st.just("command"), "command": words}, optional={"padding": st.integers(0, 3)}
+)
+others = st.dictionaries(words, st.none() | st.booleans() | words | st.lists(words, max_size=2), max_size=3)
+theirs = st.tuples(
+    others.filter(lambda other: not {"hooks", "statusLine", "disableAllHooks"} & other.keys()),
+    st.fixed_dictionaries(
+        {}, optional={"hooks": st.dictionaries(events, st.lists(groups, max_size=3)), "statusLine": lines}
+    ),
+).map(lambda both: {**both[0], **both[1]})
+styles = st.fixed_dictionaries(
+    {"indent": st.sampled_from([None, 2, 4, "\t"]), "ensure_ascii": st.booleans()},
+    optional={"separators": st.sampled_from([(",", ":"), (", ", ": ")])},
+)
+FILES = {"claude": ".claude/settings.json", "codex": ".codex/hooks.json", "gemini": ".gemini/settings.json"}
+
+
+def hooks_of(settings: Any) -> list[tuple[str, str, str]]:
+    """Every hook: its event, its group's pattern, and what it runs."""
+    return [
+        (event, group.get("matcher", ""), handler["command"])
+        for event, found in settings.get("hooks", {}).items()
+        for group in found
+        for handler in group["hooks"]
+    ]
+
+
+@hypothesis.settings(
+    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(
+    data=st.data(),
+    name=st.sampled_from(list(FILES)),
+    own=theirs,
+    style=styles,
+    end=st.sampled_from(["", "\n", "\r\n"]),
+)
+def test_whatever_others_have_there_is_kept_and_taken_back_byte_for_byte(
+    tmp_path: Path, data: st.DataObject, name: str, own: dict[str, Any], style: dict[str, Any], end: str
+) -> None:
+    home = tmp_path / os.urandom(8).hex()
+    path = home / FILES[name]
+    path.parent.mkdir(parents=True)
+    before = (json.dumps(own, **style) + end).encode()
+    path.write_bytes(before)
+    env = {"HOME": str(home), "SEGUE_HOME": str(home / "it's segue"), "PATH": "/nowhere"}
+    desk = open_desk(env=env, cwd=home)
+    for _ in range(data.draw(st.integers(1, 2))):
+        setup.apply(desk, setup.plan(desk, [name]))
+    after = json.loads(path.read_bytes())
+    kept = [hook for hook in hooks_of(after) if "hook.sh" not in hook[2]]
+    assert kept == hooks_of(own)
+    assert {key: value for key, value in after.items() if key not in ("hooks", "statusLine")} == {
+        key: value for key, value in own.items() if key not in ("hooks", "statusLine")
+    }
+    added = {hook[0] for hook in hooks_of(after) if "hook.sh" in hook[2]}
+    assert len(added) == (4 if name == "gemini" else 5)
+    if data.draw(st.booleans()):
+        setup.undo(desk, [name])
+        assert path.read_bytes() == before
+    else:
+        after["theirs since"] = 1
+        path.write_text(json.dumps(after))
+        setup.undo(desk, [name])
+        left = json.loads(path.read_bytes())
+        assert left.pop("theirs since") == 1
+        assert hooks_of(left) == hooks_of(own) and left.get("statusLine") == own.get("statusLine")
+    desk.close()
+
+
+# The status line
+
+
+@pytest.mark.parametrize(
+    "own", ["", "printf 'mine: '; cat | wc -c", "~/line.sh --short \"$HOME\" 'it''s'", "echo mine"]
+)
+def test_the_persons_own_status_line_goes_on_as_it_was_and_ours_is_beneath(
+    cli: CommandLine, settings: Path, own: str
+) -> None:
+    line = cli.folder / "line.sh"
+    line.write_text('#!/bin/sh\nread given\nprintf "%s|" "$@"; echo "${#given}"\n')
+    line.chmod(0o755)
+    settings.write_text(
+        json.dumps({"statusLine": {"type": "command", "command": own, "padding": 2}} if own else {})
+    )
+    before = settings.read_bytes()
+    assert cli("init", "--yes").code == 0
+    shown = json.loads(settings.read_text())["statusLine"]
+    assert shown["type"] == "command" and shown.get("padding") == (2 if own else None)
+    given = json.dumps({"session_id": "s", "model": {"id": "m"}, "context_window": {"used_percentage": 42}})
+
+    def run(command: str) -> str:
+        env = {"HOME": str(cli.folder), "PATH": os.environ["PATH"], "NO_COLOR": "1"}
+        done = subprocess.run(
+            ["sh", "-c", command], input=given, capture_output=True, text=True, env=env, check=True
+        )
+        assert done.stderr == ""
+        return done.stdout
+
+    alone = run(own) if own else ""
+    assert run(shown["command"]) == (alone and alone.rstrip("\n") + "\n") + "m · context 42%\n"
+    assert (cli.home / "data" / "spool" / "statusline.jsonl").exists()
+    script = cli.home / "data" / "hook.sh"
+    kept = script.read_text()
+    script.write_text(kept.replace("-m segue statusline", "-m no_such_module"))
+    assert run(shown["command"]) == alone  # Segue is gone from its Python, and theirs is still there
+    script.unlink()
+    assert run(shown["command"]) == alone  # all of it is gone
+    script.write_text(kept)
+    assert cli("init", "--undo").code == 0 and settings.read_bytes() == before
+
+
+@pytest.mark.parametrize("line", [{"type": "static", "text": "x"}, "words", {"type": "command"}])
+def test_a_status_line_that_is_no_command_is_left_alone_and_that_is_told(
+    cli: CommandLine, settings: Path, line: Any
+) -> None:
+    settings.write_text(json.dumps({"statusLine": line}))
+    assert "its status line is no command" in cli("init", "--yes").out
+    assert json.loads(settings.read_text())["statusLine"] == line
+
+
+def test_who_set_up_the_status_line_by_hand_does_not_get_it_twice(cli: CommandLine, settings: Path) -> None:
+    own = {"statusLine": {"type": "command", "command": "segue statusline -- ~/.claude/my-line.sh"}}
+    settings.write_text(json.dumps(own))
+    assert cli("init", "--yes").code == 0
+    assert json.loads(settings.read_text())["statusLine"] == own["statusLine"]
+
+
+# Several agents, several times
+
+
+def test_each_agent_has_its_own_file_and_those_that_were_not_there_go_again(cli: CommandLine) -> None:
+    for name in (".codex", ".gemini"):
+        (cli.folder / name).mkdir()
+    result = cli("init", "--yes")
+    assert "Codex: set up" in result.out and "Gemini CLI: set up" in result.out
+    assert "Claude Code: not on this machine" in result.out
+    assert "Codex does not trust these hooks yet" in result.out and "/hooks" in result.out
+    files = [cli.folder / FILES[name] for name in ("codex", "gemini")]
+    assert all(file.is_file() for file in files)
+    assert cli("init", "--undo", "codex").code == 0
+    assert [file.exists() for file in files] == [False, True]
+    assert (cli.home / "data" / "hook.sh").exists()
+    assert cli("init", "--undo").code == 0
+    assert [file.exists() for file in files] == [False, False]
+    assert not (cli.home / "data" / "hook.sh").exists() and not (cli.home / "data" / "hooks").exists()
+
+
+@pytest.mark.parametrize("is_changed", [False, True])
+def test_the_tool_server_may_come_later_and_all_is_taken_back_at_once(
+    cli: CommandLine, is_changed: bool
+) -> None:
+    for name in (".claude", ".codex", ".gemini"):
+        (cli.folder / name).mkdir()
+    own = {
+        ".gemini/settings.json": '{"mcpServers": {"mine": {"command": "x"}}}',
+        ".claude.json": '{"numStartups": 3}',
+    }
+    own |= {".codex/config.toml": '# mine\nmodel = "x"', ".claude/settings.json": OWN}
+    for name, text in own.items():
+        (cli.folder / name).write_text(text)
+    assert cli("init", "--yes").code == 0
+    gemini = cli.folder / ".gemini" / "settings.json"
+    if is_changed:
+        gemini.write_text(gemini.read_text().replace('"x"', '"y"'))
+    assert cli("init", "--mcp", "--yes").code == 0
+    assert "mcp" in (cli.folder / ".claude.json").read_text() and "hook.sh" in gemini.read_text()
+    assert cli("init", "--yes").code == 0 and '"segue"' in gemini.read_text()
+    assert cli("init", "--undo").code == 0
+    theirs = own[".gemini/settings.json"].replace('"x"', '"y"' if is_changed else '"x"')
+    expected = {**own, ".gemini/settings.json": theirs}
+    assert {name: (cli.folder / name).read_text() for name in own} == expected
+    assert (
+        not (cli.folder / ".codex" / "hooks.json").exists() and not (cli.home / "data" / "hook.sh").exists()
+    )
+
+
+def test_what_is_ours_is_never_taken_for_what_was_there_before(cli: CommandLine, settings: Path) -> None:
+    cli("init", "--yes")
+    record_file(cli).unlink()
+    settings.write_text(settings.read_text().replace('"timeout": 10', '"timeout": 11'))
+    cli("init", "--yes")
+    assert '"timeout": 11' not in settings.read_text()
+    assert cli("init", "--undo").code == 0
+    assert "hook.sh" not in settings.read_text() and json.loads(settings.read_text()) == json.loads(OWN)
+
+
+def test_a_folder_that_was_made_goes_again_unless_something_else_is_in_it(cli: CommandLine) -> None:
+    program = cli.folder / "bin" / "codex"
+    program.parent.mkdir()
+    program.write_text("#!/bin/sh\n")
+    program.chmod(0o755)
+    for is_used in (False, True):
+        assert cli("init", "codex", "--yes").code == 0
+        if is_used:
+            (cli.folder / ".codex" / "config.toml").write_text("")
+        assert cli("init", "--undo").code == 0
+        assert (cli.folder / ".codex").exists() is is_used and not (
+            cli.folder / ".codex" / "hooks.json"
+        ).exists()
+
+
+def test_an_agent_that_is_named_and_unknown_is_told_of(cli: CommandLine) -> None:
+    assert_refused(cli("init", "nobody", "--yes"), 1, "nobody")
+    assert "not on this machine" in cli("init", "codex", "--yes").out
+
+
+def test_codex_hooks_count_as_trusted_when_it_says_so_of_each(cli: CommandLine) -> None:
+    folder = cli.folder / ".codex"
+    folder.mkdir()
+    cli("init", "codex", "--yes")
+    path = folder / "hooks.json"
+    names = ("session_start", "user_prompt_submit", "pre_tool_use", "pre_compact", "session_end")
+    state = "".join(f'[hooks.state."{path}:{name}:0:0"]\ntrusted_hash = "sha256:0"\n' for name in names)
+    for config, says in (
+        (state, ""),
+        (state.replace("session_end", "session_begin"), "does not trust"),
+        (state + "enabled = false\n", "does not trust"),
+        ("[features]\nhooks = false\n" + state, "switched off"),
+        ("no toml", "does not trust"),
+    ):
+        (folder / "config.toml").write_text(config)
+        (change, *_) = json.loads(cli("init", "codex", "--yes", "--json").out)
+        assert says in "".join(change["notes"]) and bool(change["notes"]) is bool(says), config
+        assert (says in cli("doctor").out) if says else ("trust these hooks" not in cli("doctor").out)
+
+
+def test_gemini_settings_with_comments_are_understood_and_their_comments_stay(cli: CommandLine) -> None:
+    path = cli.folder / ".gemini" / "settings.json"
+    path.parent.mkdir()
+    own = '{ // mine\n  "ui": {"theme": "x"}, /* and */\n  "hooks": {"BeforeTool": [\n    // none yet\n  ]}, // "last"\n}\n'
+    path.write_text(own)
+    assert cli("init", "--yes").code == 0
+    text = path.read_text()
+    assert all(comment in text for comment in ("// mine", "/* and */", "// none yet", '// "last"'))
+    assert "hook.sh edit gemini" in text and json_text.parse_with_comments(text)["ui"] == {"theme": "x"}
+    path.write_text(text.replace('"x"', '"y"'))
+    assert "taken out" in cli("init", "--undo").out
+    assert path.read_text() == own.replace('"x"', '"y"')
+
+
+# What an earlier version set up
+
+
+def old_form(cli: CommandLine, settings: Path) -> str:
+    """One hook, one script, one record for an agent."""
+    script = cli.home / "data" / "guard.sh"
+    (cli.home / "data" / "setup").mkdir(parents=True)
+    script.write_text("#!/bin/sh\n")
+    script.chmod(0o700)
+    quoted = shlex.quote(str(script))
+    handler = {"type": "command", "command": f"[ ! -x {quoted} ] || {quoted} claude", "timeout": 10}
+    group = {"matcher": "Edit|Bash", "hooks": [handler]}
+    text = json_text.append(settings.read_text(), ("hooks", "PreToolUse"), group)
+    backup = cli.home / "data" / "setup" / "claude-20260101T000000Z.json"
+    backup.write_text(settings.read_text())
+    hashes = [hashlib.sha256(each.encode()).hexdigest() for each in (settings.read_text(), text)]
+    record = {"path": str(settings), "before": hashes[0], "after": hashes[1], "backup": backup.name}
+    (cli.home / "data" / "setup" / "claude.json").write_text(json.dumps(record))
+    settings.write_text(text)
+    return text
+
+
+def test_what_an_earlier_version_set_up_is_replaced_and_taken_back_as_a_whole(
+    cli: CommandLine, settings: Path
+) -> None:
+    old_form(cli, settings)
+    assert "holds what another version of Segue set up" in cli("doctor").out
+    assert cli("init", "--yes").code == 0
+    assert "guard.sh" not in settings.read_text() and len(guards(settings.read_text())) == 1
+    assert not (cli.home / "data" / "guard.sh").exists()
+    assert cli("init", "--undo").code == 0 and settings.read_text() == OWN
+
+
+def test_what_an_earlier_version_set_up_is_taken_back_without_being_replaced(
+    cli: CommandLine, settings: Path
+) -> None:
+    old_form(cli, settings)
+    assert "taken back" in cli("init", "--undo").out
+    assert settings.read_text() == OWN and not (cli.home / "data" / "guard.sh").exists()
 
 
 # What the doctor sees of it

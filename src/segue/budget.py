@@ -103,6 +103,8 @@ class Share(Value, frozen=True):
     scope: Scope = Scope.MODEL
     is_estimate: bool = False
     way_out: str = ""
+    window: str = "context"
+    """Which limit it is a share of, with its end where that is known."""
 
 
 def should_handoff(
@@ -171,6 +173,7 @@ def _shares(usage: Usage, model: str) -> Iterator[Share]:
             scope=limit.scope,
             is_estimate=limit.is_estimate,
             way_out=_way_out(limit),
+            window=f"{limit.window} {limit.model} {(limit.resets_at or '')[:13]}",
         )
 
 

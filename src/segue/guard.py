@@ -2,50 +2,153 @@
 
 Whether a worktree is held is on record in the store. An agent's hook runs before every edit and opens no database, so
 each lease has a note beside it in a folder of its own: one file for each worktree, none if none is held.
+
+A hook loads this while the agent waits. So it asks for nothing that takes long to load: no pathlib, no patterns, no
+Structs; and what only the writers of notes need is loaded by them.
 """
+
+# pathlib takes as long to load as all the rest
+# ruff: noqa: PTH103, PTH108, PTH110, PTH112, PTH113, PTH116, PTH118, PTH120, PTH121, PTH208
 
 from __future__ import annotations
 
-import contextlib
-import json
 import os
-import re
-from collections.abc import Iterable, Iterator
-from pathlib import Path
+import time
 
-from msgspec import Struct
+from segue import quick_json
 
-from segue import clock, disk
-from segue.clock import Moment
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # not asked of typing: that takes long to load
+    from collections.abc import Iterable, Mapping
+    from pathlib import Path
+    from typing import Any
+
+    from segue.clock import Moment
 
 FOLDER = "leases"
+MANNERS = "hooks"
 LOCK = ".lock"
 LARGEST = 1 << 16
 LOG = "guard.log"
 LARGEST_LOG = 1 << 16
 LARGEST_POINTER = 4096
+PATCHED = ("*** Add File: ", "*** Update File: ", "*** Delete File: ", "*** Move to: ")
+"""How the lines of a patch begin that name a file."""
+SAID = "{said}"
+"""Where, in an answer, what is to be said stands."""
 
 
-class Held(Struct, frozen=True, kw_only=True):
-    """A worktree in the hands of a handoff, until a moment."""
+class Plain:
+    """A value without what makes Structs take long to load: it is what its fields are."""
 
-    root: str
-    handoff: str
-    holder: str
-    """Who works there, as people call it."""
-    since: Moment
-    expires: Moment
-    back: str = "segue back"
-    """What a person types to have it returned."""
+    FIELDS: tuple[str, ...] = ()
+    __slots__ = ()
+
+    def fields(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in self.FIELDS}
+
+    def __eq__(self, other: object) -> bool:
+        return type(self) is type(other) and self.fields() == other.fields()
+
+    def __hash__(self) -> int:
+        return hash(tuple(self.fields().values()))
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.fields()})"
 
 
-class Attempt(Struct, frozen=True, kw_only=True):
-    """What an agent is about to do: change files, or run a command."""
+class Held(Plain):
+    """A worktree in the hands of a handoff, until a moment. Holder: who works there, as people call it; back: what a
+    person types to have it returned."""
 
-    folder: str
-    """Where it stands."""
-    paths: tuple[str, ...] = ()
-    command: str = ""
+    FIELDS = ("root", "handoff", "holder", "since", "expires", "back")
+    __slots__ = FIELDS
+
+    def __init__(
+        self,
+        *,
+        root: str,
+        handoff: str,
+        holder: str,
+        since: Moment,
+        expires: Moment,
+        back: str = "segue back",
+    ) -> None:
+        self.root = root
+        self.handoff = handoff
+        self.holder = holder
+        self.since = since
+        self.expires = expires
+        self.back = back
+
+
+class Attempt(Plain):
+    """What an agent is about to do, from the folder where it stands: change files, or run a command."""
+
+    FIELDS = ("folder", "paths", "command")
+    __slots__ = FIELDS
+
+    def __init__(self, *, folder: str, paths: tuple[str, ...] = (), command: str = "") -> None:
+        self.folder = folder
+        self.paths = paths
+        self.command = command
+
+
+# What the agent tells
+
+
+def manner_of(data: Path, agent: str) -> Path:
+    """Where it is written down what an agent tells its hooks, and how it is answered."""
+    return data / MANNERS / f"{agent}.json"
+
+
+def read_manner(data: str, agent: str) -> dict[str, Any]:
+    found = quick_json.parse(read(f"{data}/{MANNERS}/{agent}.json", LARGEST))
+    if not isinstance(found, dict):
+        raise ValueError(f"what is written down of {agent} is no JSON object")
+    return found
+
+
+def attempt_of(record: dict[str, Any], manner: Mapping[str, Any]) -> Attempt | None:
+    """What a hook's input says that the agent is about to do; None if that concerns nobody."""
+    tool, given = record.get("tool_name"), record.get("tool_input")
+    folder = record.get("cwd")
+    folder = folder if isinstance(folder, str) and folder else "/"
+    if not isinstance(tool, str) or not isinstance(given, dict):
+        return None
+    kind = next((kind for kind in ("files", "commands", "patches") if tool in manner.get(kind, ())), "")
+    if not kind:
+        return None
+    said = given.get(manner[kind][tool])
+    if kind == "files":
+        return Attempt(folder=folder, paths=(said,) if isinstance(said, str) and said else ())
+    if kind == "commands":
+        if isinstance(said, list):  # some take it word by word
+            said = " ".join(word for word in said if isinstance(word, str))
+        if not isinstance(said, str) or not said.strip():
+            return None
+        return Attempt(folder=_standing(given, folder), command=said)
+    return Attempt(folder=folder, paths=_patched(said) if isinstance(said, str) else ())
+
+
+def _standing(given: dict[str, Any], folder: str) -> str:
+    """Where a command runs, which may be told with it."""
+    for name in ("workdir", "dir_path", "directory"):
+        if isinstance(there := given.get(name), str) and there:
+            return os.path.join(folder, there)
+    return folder
+
+
+def _patched(patch: str) -> tuple[str, ...]:
+    lines = (line.strip() for line in patch.split("\n"))
+    return tuple(line[len(sign) :] for line in lines for sign in PATCHED if line.startswith(sign))
+
+
+def filled(form: Any, said: str) -> Any:
+    """An answer with what is to be said in its place."""
+    if isinstance(form, dict):
+        return {key: filled(value, said) for key, value in form.items()}
+    return said if form == SAID else form
 
 
 # The notes
@@ -60,63 +163,118 @@ def note_of(data: Path, root: str) -> Path:
 
 def put(data: Path, held: Held, now: Moment) -> None:
     """Leave a note for the hooks. Those whose time is over go: with none left, a hook ends at once."""
-    fields = {name: getattr(held, name) for name in held.__struct_fields__}
+    from segue import disk  # lazy: see above
+
     with disk.locked(data / FOLDER / LOCK):
         _sweep(data, now)
         # Not msgspec: a path that is no UTF-8 must come back as it was.
-        disk.write_file(note_of(data, held.root), json.dumps(fields).encode())
+        disk.write_file(note_of(data, held.root), quick_json.write(held.fields()).encode())
 
 
 def drop(data: Path, root: str, handoff: str) -> None:
     """Take the note of a handoff away; another's stays."""
+    from segue import disk  # lazy: see above
+
     path = note_of(data, root)
     if not path.parent.is_dir():
         return
     with disk.locked(path.parent / LOCK):
-        held = _read(path)
+        held = _read(str(path))
         if held is None or held.handoff == handoff:
             path.unlink(missing_ok=True)
 
 
 def sweep(data: Path, now: Moment) -> None:
     """Take away the notes whose time is over."""
+    from segue import disk  # lazy: see above
+
     with disk.locked(data / FOLDER / LOCK):
         _sweep(data, now)
 
 
-def _sweep(data: Path, now: Moment) -> None:
-    for path, held in _notes(data):
-        if held.expires <= now:
-            path.unlink(missing_ok=True)
+def _sweep(data: str | Path, now: Moment) -> None:
+    for path in note_files(f"{data}/{FOLDER}"):
+        held = _read(path)
+        if held and held.expires <= now:
+            forget(path)
 
 
-def notes(data: Path) -> list[Held]:
+def notes(data: str | Path) -> list[Held]:
     """All that is noted, whether its time is over or not."""
-    return [held for _, held in _notes(data)]
+    return [held for path in note_files(f"{data}/{FOLDER}") if (held := _read(path))]
 
 
-def unreadable(data: Path) -> list[Path]:
+def unreadable(data: str | Path) -> list[str]:
     """The notes that nobody can read, and that therefore hold nobody up."""
-    return [path for path in sorted((data / FOLDER).glob("*.json")) if path.exists() and _read(path) is None]
+    return [
+        path
+        for path in note_files(f"{data}/{FOLDER}")
+        if os.path.exists(path) and _read(path) is None and os.path.exists(path)
+    ]
 
 
-def _notes(data: Path) -> Iterator[tuple[Path, Held]]:
-    for path in sorted((data / FOLDER).glob("*.json")):
-        if held := _read(path):
-            yield path, held
+def note_files(folder: str) -> list[str]:
+    try:
+        return sorted(f"{folder}/{name}" for name in os.listdir(folder) if name.endswith(".json"))
+    except OSError:
+        return []
 
 
-def _read(path: Path) -> Held | None:
+def forget(path: str) -> None:
+    try:
+        os.unlink(path)
+    except OSError:
+        return  # another one did it
+
+
+def _read(path: str) -> Held | None:
     """A note; None where there is none, or none that can be read: what nobody can read holds nobody up."""
     try:
-        fields = json.loads(disk.read_file(path, LARGEST))
-        held = Held(**{name: fields[name] for name in Held.__struct_fields__})
+        fields = quick_json.parse(read(path, LARGEST))
+        held = Held(**{name: fields[name] for name in Held.FIELDS})
     except (OSError, ValueError, TypeError, KeyError, RecursionError):
         return None
     return held if all(isinstance(value, str) for value in fields.values()) else None
 
 
+def read(path: str, largest: int) -> bytes:
+    """The content of a small ordinary file, of which nothing is waited for."""
+    fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    try:
+        content = os.read(fd, largest + 1)
+    finally:
+        os.close(fd)
+    if len(content) > largest:
+        raise ValueError(f"{path} is too large")
+    return content
+
+
 # The decision
+
+
+def answer(data: str, agent: str, given: bytes, handoff: str) -> str:
+    """What a hook says before a tool is used; nothing if it may be. `given` is what the agent told the hook, `handoff`
+    the one that it works for."""
+    moment = now()
+    for path in unreadable(data):
+        note_failure(data, ValueError(f"{path} cannot be read, and holds nobody up"), moment)
+    held = notes(data)
+    if any(one.expires <= moment for one in held):
+        _sweep(data, moment)  # with none left, the next hook ends at once
+    if not held:
+        return ""
+    manner = read_manner(data, agent)
+    attempt = attempt_of(asked(given), manner)
+    reason = refusal(attempt, held, handoff=handoff, now=moment) if attempt else ""
+    return quick_json.write(filled(manner["refuse"], reason)) if reason else ""
+
+
+def asked(given: bytes) -> dict[str, Any]:
+    """What an agent told a hook."""
+    record = quick_json.parse(given)
+    if not isinstance(record, dict):
+        raise ValueError("what the agent gave is no JSON object")
+    return record
 
 
 def refusal(attempt: Attempt, held: Iterable[Held], *, handoff: str, now: Moment) -> str:
@@ -131,44 +289,62 @@ def _reaches(attempt: Attempt, root: str) -> bool:
     """Whether it would change something in a worktree."""
     if not attempt.command:
         paths = attempt.paths or (attempt.folder,)
-        return any(is_within(os.path.join(attempt.folder, path), root) for path in paths)  # noqa: PTH118 - as told
-    named = re.search(rf"{re.escape(root)}(?![\w.-])", attempt.command)
-    if not named and not is_within(attempt.folder, root):
+        return any(is_within(os.path.join(attempt.folder, path), root) for path in paths)
+    if not _names(attempt.command, root) and not is_within(attempt.folder, root):
         return False
-    from segue.facts.looking import only_looks  # lazy: only a command needs it
+    from segue.facts import plainly  # lazy: only a command needs it
 
-    return not only_looks(attempt.command)
+    verdict = plainly.only_looks(attempt.command)
+    if verdict is None:
+        from segue.facts import looking  # lazy: only one that is not plain needs it
+
+        verdict = looking.only_looks(attempt.command)
+    return not verdict
+
+
+def _names(command: str, root: str) -> bool:
+    """Whether a command names a folder: its name, and not one that only begins alike."""
+    at = command.find(root)
+    while at >= 0:
+        after = command[at + len(root) : at + len(root) + 1]
+        if not after.isalnum() and after not in ("_", ".", "-"):
+            return True
+        at = command.find(root, at + 1)
+    return False
 
 
 def is_within(path: str, root: str) -> bool:
     """Whether a path is in a worktree: below its root, and not in another worktree or repository below it. A submodule
     is a part of what it is in."""
-    folder = Path(os.path.realpath(path))
-    for place in (folder, *folder.parents):
+    place = os.path.realpath(path)
+    while True:
         if _is_same(place, root):
             return True
-        if _is_another(place / ".git"):
+        if _is_another(f"{place}/.git"):
             return False
-    return False
+        above = os.path.dirname(place)
+        if above == place:
+            return False
+        place = above
 
 
-def _is_same(place: Path, root: str) -> bool:
-    if str(place) == root:
+def _is_same(place: str, root: str) -> bool:
+    if place == root:
         return True
     try:
         # Where names differ and folders do not: a disk that takes capitals for small letters, a bind mount.
-        return place.samefile(root)
-    except OSError:
+        return os.path.samefile(place, root)
+    except (OSError, ValueError):
         return False
 
 
-def _is_another(pointer: Path) -> bool:
+def _is_another(pointer: str) -> bool:
     """Whether a `.git` makes its folder a worktree of its own."""
     try:
-        if pointer.is_dir():
+        if os.path.isdir(pointer):
             return True
-        text = disk.read_file(pointer, LARGEST_POINTER)
-    except OSError:
+        text = read(pointer, LARGEST_POINTER)
+    except (OSError, ValueError):
         return False
     return b"/modules/" not in text
 
@@ -188,49 +364,71 @@ def _shown(path: str) -> str:
 
 
 def _local(moment: Moment) -> str:
-    return clock.parse(moment).astimezone().strftime("%Y-%m-%d %H:%M")
+    """A moment in the person's own time. Reckoned here: `datetime` takes long to load."""
+    year, month, day = int(moment[:4]), int(moment[5:7]), int(moment[8:10])
+    year, month = (year, month) if month > 2 else (year - 1, month + 12)
+    days = 365 * year + year // 4 - year // 100 + year // 400 + (153 * (month - 3) + 2) // 5 + day - 719_469
+    seconds = days * 86_400 + int(moment[11:13]) * 3600 + int(moment[14:16]) * 60
+    return time.strftime("%Y-%m-%d %H:%M", time.localtime(seconds))
+
+
+def now() -> Moment:
+    """A moment as `clock.py` writes it."""
+    at = time.time_ns() // 1000
+    return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(at // 1_000_000)) + f".{at % 1_000_000:06d}Z"
 
 
 # What went wrong
 
 
-class Failure(Struct, frozen=True):
-    """A call of the guard that could not be decided, and was let pass."""
+class Failure(Plain):
+    """A call of a hook that could not be answered, and was let pass."""
 
-    at: Moment
-    error: str
+    FIELDS = ("at", "error")
+    __slots__ = FIELDS
+
+    def __init__(self, at: Moment, error: str) -> None:
+        self.at = at
+        self.error = error
 
 
-def note_failure(data: Path, error: BaseException, now: Moment) -> None:
+def note_failure(data: str | Path, error: BaseException, now: Moment) -> None:
     """Keep what went wrong for `segue doctor`: the same thing once while it goes on, and never more than so much."""
     what = f"{type(error).__name__}: {error}"[:500]
-    with contextlib.suppress(OSError):
+    path = f"{data}/{LOG}"
+    try:
         known = failures(data)
         if known and known[-1].error == what:
             return
-        disk.make_private_folder(data)
-        path = data / LOG
-        is_full = path.is_file() and path.stat().st_size >= LARGEST_LOG
-        ending = os.O_TRUNC if is_full else os.O_APPEND
-        fd = disk.open_private(path, os.O_WRONLY | os.O_CREAT | os.O_NONBLOCK | os.O_NOFOLLOW | ending)
-        try:
-            disk.write_all(fd, json.dumps({"at": now, "error": what}).encode() + b"\n")
-        finally:
-            os.close(fd)
+        os.makedirs(data, 0o700, exist_ok=True)
+        is_full = os.path.isfile(path) and os.stat(path).st_size >= LARGEST_LOG
+        append(path, quick_json.write({"at": now, "error": what}), os.O_TRUNC if is_full else 0)
+    except OSError:
+        return  # there is nobody left to tell
 
 
-def failures(data: Path) -> list[Failure]:
+def append(path: str, line: str, flags: int = 0) -> None:
+    """One more line of a private file, at one go."""
+    flags |= os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC
+    fd = os.open(path, flags, 0o600)
+    try:
+        os.write(fd, line.encode() + b"\n")
+    finally:
+        os.close(fd)
+
+
+def failures(data: str | Path) -> list[Failure]:
     """Every call that is known to have gone wrong, newest last."""
     try:
-        lines = disk.read_file(data / LOG, 2 * LARGEST_LOG).splitlines()
-    except OSError:
+        lines = read(f"{data}/{LOG}", 2 * LARGEST_LOG).splitlines()
+    except (OSError, ValueError):
         return []
     found = []
     for line in lines:
         try:
-            record = json.loads(line)
-            clock.parse(record["at"])
-            found.append(Failure(record["at"], str(record["error"])[:500]))
+            record = quick_json.parse(line)
+            if record["at"][:10].replace("-", "").isdigit():
+                found.append(Failure(record["at"], str(record["error"])[:500]))
         except (ValueError, TypeError, KeyError, RecursionError):
             continue
     return found

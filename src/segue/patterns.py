@@ -4,14 +4,17 @@ commands, and compiling them all takes longer than what those commands do."""
 from __future__ import annotations
 
 import re
-from typing import Any, cast
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # not asked of typing: that takes long to load
+    from typing import Any
 
 KEPT = ("search", "match", "fullmatch", "findall", "finditer", "split", "sub", "subn")
 
 
 def lazy_pattern(text: str, flags: int = 0) -> re.Pattern[str]:
     """A pattern as `re.compile` makes it. A text that is none is told of only when it is used."""
-    return cast(re.Pattern[str], _Lazy(text, flags))
+    return _Lazy(text, flags)  # type: ignore[return-value] # it does all that a pattern does
 
 
 class _Lazy:

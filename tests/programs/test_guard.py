@@ -64,7 +64,7 @@ def test_a_held_worktree_is_left_alone_until_it_is_given_back(program: Claude, w
         settings.parent.mkdir(parents=True)
         settings.write_text(json.dumps(OWN))
         before = settings.read_bytes()
-        (change,) = setup.apply(desk, setup.plan(desk))
+        (change,) = setup.apply(desk, setup.plan(desk, ["claude"]))
         assert change.state is State.DONE
 
         guard.put(desk.places.data, held(worktree), clock.now())
@@ -86,7 +86,7 @@ def test_a_held_worktree_is_left_alone_until_it_is_given_back(program: Claude, w
         assert notes.read_text() == LARGE, run.report
         assert "hook" not in run.stderr.lower() and guard.failures(desk.places.data) == []
 
-        (change,) = setup.undo(desk)
+        (change,) = setup.undo(desk, ["claude"])
         assert change.state is State.UNDONE and settings.read_bytes() == before
         desk.close()
 
@@ -99,7 +99,7 @@ def test_a_lease_that_ran_out_and_a_guard_that_is_broken_let_the_work_go_on(
     with program.sandbox() as sandbox:
         desk = open_in(sandbox, worktree)
         (sandbox.home / ".claude").mkdir()
-        (change,) = setup.apply(desk, setup.plan(desk))
+        (change,) = setup.apply(desk, setup.plan(desk, ["claude"]))
         assert change.state is State.DONE
         guard.put(desk.places.data, held(worktree, seconds=-1), clock.now())
         run = program.run("Write", worktree, [program.write_file(one, "1"), Reply("Done.")], sandbox=sandbox)

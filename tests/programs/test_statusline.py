@@ -14,6 +14,8 @@ import pytest
 
 from segue import spool
 from segue.agents.claude import limits_of_status
+from segue.ops import setup
+from segue.ops.desk import open_desk
 from segue.spool import Report
 from tests.programs import claude
 from tests.programs.model_server import Reply
@@ -112,3 +114,27 @@ def test_a_quiet_status_line_leaves_only_the_persons_own(program: InteractiveCla
         shown = screen(running)
 
     assert "hand over" not in shown
+
+
+@pytest.mark.program("claude")
+def test_set_up_by_init_the_persons_own_line_stays_and_ours_stands_beneath(
+    program: InteractiveClaude, workspace: Path
+) -> None:
+    program.status_line = "printf 'only '; echo \"mine\" | head -1"
+    answer = Reply("Fine.", headers=claude.plan_limits("allowed", 0.78, int(time.time()) + 7_200))
+    with program.sandbox() as sandbox:
+        program.configure(sandbox.home, sandbox.url)
+        settings = sandbox.home / ".claude" / "settings.json"
+        before = settings.read_bytes()
+        env = {"HOME": str(sandbox.home), "SEGUE_HOME": str(sandbox.home / "segue's home")}
+        desk = open_desk(env=env, cwd=workspace)
+        setup.apply(desk, setup.plan(desk, ["claude"]))
+        with program.start(
+            "Go", workspace, [answer], sandbox=sandbox, environment=claude.SUBSCRIPTION
+        ) as running:
+            wait_for(running, lambda: "hand over soon: segue" in screen(running))
+            assert "only mine" in screen(running)
+        assert spool.read_status(desk.places.data) and spool.read_failures(desk.places.data) == []
+        setup.undo(desk, ["claude"])
+        assert settings.read_bytes() == before
+        desk.close()

@@ -12,6 +12,9 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 BLANK = re.compile(r"[ \t\r\n]*+")
+TEXT = r'"(?:[^"\\]|\\.)*+"'
+COMMENT = re.compile(rf"{TEXT}|(//[^\r\n]*+|/\*(?s:.*?)\*/)")
+LAST_COMMA = re.compile(rf"{TEXT}|(,)(?=[ \t\r\n]*+[}}\]])")
 USUAL_INDENT = "  "
 MARK = "\ufeff"
 """Some editors start a file with it; no JSON has it inside."""
@@ -36,58 +39,105 @@ def parse(text: str) -> Any:
         raise ValueError("it is nested too deeply") from None
 
 
+def parse_with_comments(text: str) -> Any:
+    """The same where the program that reads it takes comments, and a comma after the last item."""
+    return parse(_bare(text))
+
+
 def append(text: str, path: Sequence[str], item: Any) -> str:
     """The text with one more item in the list at a path; what is missing on the way there is made."""
-    at, depth = _root(text), 0
-    for key in path:
-        part = _part(text, at, key)
-        if part is None:
-            break
-        at, depth = part.value, depth + 1
-    missing = path[depth:]
-    _expect(text, at, "{" if missing else "[", path[:depth])
-    value = [item] if missing else item
-    for key in reversed(missing[1:]):
-        value = {key: value}
-    indent = _indent(text)
-    said = json.dumps(value, indent=indent, ensure_ascii=False)
-    if indent:
-        said = said.replace("\n", _newline(text) + indent * (depth + 1))
-    return _with(text, at, depth, f"{json.dumps(missing[0])}: {said}" if missing else said)
+    bare = _bare(text)
+    at, depth = _way(bare, path)
+    if depth < len(path):
+        return _made(text, bare, at, path[:depth], path[depth:], [item])
+    _expect(bare, at, "[", path)
+    return _with(text, bare, at, depth, _said(bare, depth + 1, item))
+
+
+def put(text: str, path: Sequence[str], value: Any) -> str:
+    """The text with a value at a path, in the place of the one that is there; what is missing on the way is made."""
+    bare = _bare(text)
+    at, depth = _way(bare, path)
+    if depth < len(path):
+        return _made(text, bare, at, path[:depth], path[depth:], value)
+    return text[:at] + _said(bare, depth, value) + text[_close(bare, at) + 1 :]
 
 
 def remove(text: str, path: Path) -> str:
     """The text without what stands at a path, nor what would be left empty by that."""
     *above, key = path
-    at = _root(text)
+    bare = _bare(text)
+    at = _root(bare)
     for step in above:
-        part = _part(text, at, step)
+        part = _part(bare, at, step)
         if part is None:
             return text
         at = part.value
-    parts = _parts(text, at)
+    parts = _parts(bare, at)
     index = max((n for n, part in enumerate(parts) if part.key == key), default=None)
     if index is None:
         return text
     if len(parts) == 1:
-        return remove(text, above) if above else text[: at + 1] + text[_close(text, at) :]
+        if text[at : _close(bare, at)] != bare[at : _close(bare, at)]:
+            return text[: parts[0].start] + text[parts[0].end :]  # somebody wrote something beside it
+        return remove(text, above) if above else text[: at + 1] + text[_close(bare, at) :]
     if index:
         return text[: parts[index - 1].end] + text[parts[index].end :]
     return text[: parts[0].start] + text[parts[1].start :]
 
 
-def _with(text: str, at: int, depth: int, said: str) -> str:
+def _bare(text: str) -> str:
+    """The text with blanks in place of comments, and of commas that nothing follows: as JSON has it, and each sign
+    where it was."""
+
+    def blanked(found: re.Match[str]) -> str:
+        return re.sub(r"[^\r\n]", " ", found[0]) if found[1] else found[0]
+
+    return LAST_COMMA.sub(blanked, COMMENT.sub(blanked, text))
+
+
+def _way(bare: str, path: Sequence[str]) -> tuple[int, int]:
+    """How far a path leads: where the last value on it starts, and how many steps that is."""
+    at, depth = _root(bare), 0
+    for key in path:
+        part = _part(bare, at, key)
+        if part is None:
+            break
+        at, depth = part.value, depth + 1
+    return at, depth
+
+
+def _made(text: str, bare: str, at: int, there: Sequence[str], missing: Sequence[str], value: Any) -> str:
+    """The text with what a path is missing, and a value at its end."""
+    _expect(bare, at, "{", there)
+    for key in reversed(missing[1:]):
+        value = {key: value}
+    depth = len(there)
+    return _with(text, bare, at, depth, f"{json.dumps(missing[0])}: {_said(bare, depth + 1, value)}")
+
+
+def _said(bare: str, depth: int, value: Any) -> str:
+    """A value as it is written in this text, so deep in it."""
+    indent = _indent(bare)
+    said = json.dumps(value, indent=indent, ensure_ascii=False)
+    return said.replace("\n", _newline(bare) + indent * depth) if indent else said
+
+
+def _with(text: str, bare: str, at: int, depth: int, said: str) -> str:
     """Something more at the end of the object or list that starts there."""
-    parts = _parts(text, at)
+    parts = _parts(bare, at)
     if parts:
         last = parts[-1]
         before = text[: last.start]
         blank = before[len(before.rstrip()) :]
         return text[: last.end] + "," + blank + said + text[last.end :]
-    indent, newline = _indent(text), _newline(text)
+    indent, newline, close = _indent(bare), _newline(text), _close(bare, at)
+    inside = text[at + 1 : close]
+    if inside.strip():
+        return text[: at + 1] + said + inside + text[close:]  # a comment
     if indent:
         said = newline + indent * (depth + 1) + said + newline + indent * depth
-    return text[: at + 1] + said + text[_close(text, at) :]
+    return text[: at + 1] + said + text[close:]
 
 
 def _parts(text: str, at: int) -> list[Part]:

@@ -1,10 +1,14 @@
-"""The program behind an agent's hook: asked before the agent changes something, it says no while another one holds the
-worktree, and otherwise nothing.
+"""The program behind agents' hooks: it says what there is to say, and otherwise nothing.
 
-    python -m segue.faces.hook DATA AGENT
+    run([DATA, EVENT, AGENT])
 
-It is run by the script that `segue init` leaves in DATA, and only while anything is held at all. Whatever goes wrong
-here is kept for `segue doctor`, and the agent goes on: a guard that is broken must not stop the work.
+It is called by the script that `segue init` leaves in DATA, and only where there may be something to say: at an `edit`
+while any worktree is held, at a `start` while any handoff waits. The agent waits for it, so Python is started without
+the packages of its environment, and loads a few files of Segue and no more. `tend` is another matter: nobody waits for
+that, and it may load all.
+
+Whatever goes wrong here is kept for `segue doctor`, and the agent goes on: a hook that is broken must not stop the
+work.
 """
 
 from __future__ import annotations
@@ -16,42 +20,66 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+NICE = 10
+"""Whatever the person does comes before what nobody waits for."""
 
-def main(argv: list[str], given: bytes, env: Mapping[str, str]) -> int:
+
+def main(argv: list[str], env: Mapping[str, str]) -> int:
     """Always 0: the agent is told no by what is printed."""
-    data, agent = (*argv, "", "")[:2]
+    data, event, agent = (*argv, "", "", "")[:3]
     try:
-        from pathlib import Path  # lazy: what cannot be loaded must not stop the work either
-
-        from segue import clock
-        from segue.ops.guarding import answer
-
-        _print(answer(agent, Path(data), given, env, clock.now()))
+        if event == "tend":
+            _tend(env)
+        else:
+            _print(_answer(data, event, agent, sys.stdin.buffer.read(), env))
     except Exception as error:  # noqa: BLE001 - see above
         _note(data, error)
     return 0
 
 
+def _answer(data: str, event: str, agent: str, given: bytes, env: Mapping[str, str]) -> str:
+    from segue import guard, waiting  # lazy: what cannot be loaded must not stop the work either
+
+    if event == "edit":
+        return guard.answer(data, agent, given, env.get("SEGUE_HANDOFF", ""))
+    if event == "start":
+        return waiting.answer(data, agent, given)
+    raise ValueError(f"'{event}' is nothing that a hook is asked about")
+
+
+def _tend(env: Mapping[str, str]) -> None:
+    """Away from the agent that started it: what ends that must not end this."""
+    from pathlib import Path  # lazy: as above
+
+    from segue.ops import tending
+
+    if os.getsid(0) != os.getpid():
+        os.setsid()
+    os.nice(NICE)
+    tending.tend(env, Path("/"))
+
+
 def _note(data: str, error: Exception) -> None:
     try:
-        from pathlib import Path  # lazy: as above
-
-        from segue import clock, guard
+        from segue import guard  # lazy: as above
 
         if data:
-            guard.note_failure(Path(data), error, clock.now())
+            guard.note_failure(data, error, guard.now())
     except Exception:  # noqa: BLE001, S110 - there is nobody left to tell
         pass
 
 
-def _print(answer: bytes) -> None:
+def _print(answer: str) -> None:
     try:
-        sys.stdout.buffer.write(answer)
-        sys.stdout.flush()
+        os.write(1, answer.encode())
     except OSError:
-        # The agent did not wait. What is still in the buffer must not fail once more at the end.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        return  # the agent did not wait
+
+
+def run(argv: list[str]) -> None:
+    # All is written: taking the interpreter down in order would only take time.
+    os._exit(main(argv, os.environ))
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:], sys.stdin.buffer.read(), os.environ))
+    run(sys.argv[1:])

@@ -1,7 +1,8 @@
 """A command taken apart: its simple commands, their words, redirections and heredocs.
 
 A command is read, never run, and never trusted to be well-formed: the reading is a best effort, in one pass, and
-what is beyond `LONGEST` is not looked at.
+what is beyond `LONGEST` is not looked at. A hook does it too, while an agent waits: so these are no Structs, which take
+long to load.
 """
 
 from __future__ import annotations
@@ -9,29 +10,35 @@ from __future__ import annotations
 import functools
 import re
 
-from msgspec import Struct
-
 from segue.patterns import lazy_pattern
 
 LONGEST = 1 << 16
 """How much of a command is looked at, in characters. Longer ones are scripts, and say at their start what they do."""
 
 
-class Word(Struct, frozen=True):
-    text: str
-    """Without its quotes."""
-    start: int
-    end: int
-    is_literal: bool = True
-    """Whether it means what it says: no variable, no pattern, no other command's output."""
+class Word:
+    """A word without its quotes. One that is literal means what it says: no variable, no pattern, no other command's
+    output."""
+
+    __slots__ = ("end", "is_literal", "start", "text")
+
+    def __init__(self, text: str, start: int, end: int, is_literal: bool = True) -> None:
+        self.text = text
+        self.start = start
+        self.end = end
+        self.is_literal = is_literal
 
 
-class Redirect(Struct, frozen=True):
-    operator: str
-    target: Word
-    start: int
-    body: str | None = None
-    """The text of a heredoc, where nothing in it is expanded."""
+class Redirect:
+    """A redirection; its body is the text of a heredoc, where nothing in it is expanded."""
+
+    __slots__ = ("body", "operator", "start", "target")
+
+    def __init__(self, operator: str, target: Word, start: int, body: str | None = None) -> None:
+        self.operator = operator
+        self.target = target
+        self.start = start
+        self.body = body
 
     @property
     def is_written(self) -> bool:
@@ -39,13 +46,16 @@ class Redirect(Struct, frozen=True):
         return ">" in self.operator and not NOWHERE.fullmatch(self.target.text)
 
 
-class Simple(Struct, frozen=True):
-    """One simple command of a compound."""
+class Simple:
+    """One simple command of a compound. The joint is what joins it to the one before: '&&', '|', ';', a bracket; empty
+    for the first."""
 
-    words: tuple[Word, ...]
-    redirects: tuple[Redirect, ...]
-    joint: str
-    """What joins it to the one before: '&&', '|', ';', a bracket; empty for the first."""
+    __slots__ = ("joint", "redirects", "words")
+
+    def __init__(self, words: tuple[Word, ...], redirects: tuple[Redirect, ...], joint: str) -> None:
+        self.words = words
+        self.redirects = redirects
+        self.joint = joint
 
     @property
     def texts(self) -> list[str]:

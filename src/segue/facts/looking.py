@@ -10,49 +10,34 @@ from __future__ import annotations
 import re
 
 from segue.facts.lexer import LONGEST, Simple, Word, simple_commands
+from segue.facts.plainly import GIT, GIT_BEFORE, HARMLESS, SEGUE
+from segue.patterns import lazy_pattern
 
-PROGRAMS = """
-ls cat head tail wc nl tac rev cut paste comm cmp diff column grep egrep fgrep jq pwd cd echo printf test [ true false :
-basename dirname realpath readlink stat du df which type whereis whoami uname id ps printenv sleep seq hexdump od
-strings md5sum sha1sum sha256sum shasum
-"""
-HARMLESS = frozenset(PROGRAMS.split())
-"""Whatever they are given, they change no file."""
-
-GIT_COMMANDS = """
-status log diff show grep rev-parse ls-files ls-tree blame shortlog cat-file describe merge-base rev-list name-rev
-for-each-ref show-ref check-ignore whatchanged cherry
-"""
-GIT = frozenset(GIT_COMMANDS.split())
 GIT_LISTS = {
-    "branch": re.compile(r"-[arv]+|--(?:show-current|list|all|remotes|verbose|no-color)"),
-    "tag": re.compile(r"-l|--list"),
-    "remote": re.compile(r"-v|--verbose"),
-    "stash": re.compile(r"list|show"),
-    "worktree": re.compile(r"list|--porcelain"),
+    "branch": lazy_pattern(r"-[arv]+|--(?:show-current|list|all|remotes|verbose|no-color)"),
+    "tag": lazy_pattern(r"-l|--list"),
+    "remote": lazy_pattern(r"-v|--verbose"),
+    "stash": lazy_pattern(r"list|show"),
+    "worktree": lazy_pattern(r"list|--porcelain"),
 }
 """Those that change something unless every word after them is one of these; a stash or worktree needs one."""
-GIT_BEFORE = frozenset(("--no-pager", "-P", "--no-optional-locks"))
-
-SEGUE = frozenset(("status", "show", "check", "log", "usage", "help", "version", "transcripts", "doctor"))
-
 UNLESS = {
-    "find": re.compile(r"-(?:exec|ok|delete|fprint|fls).*"),
-    "fd": re.compile(r"-[a-zA-Z]*[xX].*|--exec.*"),
-    "rg": re.compile(r"--(?:pre|hostname-bin).*"),
-    "sort": re.compile(r"-[a-zA-Z]*o.*|--(?:o|compress-program).*"),
-    "file": re.compile(r"-[a-zA-Z]*C.*|--compile"),
-    "tree": re.compile(r"-[a-zA-Z]*[oR].*|--output.*"),
-    "date": re.compile(r"-[a-zA-Z]*s.*|--s.*|\d+"),
-    "git": re.compile(r"--o[pu].*|-[oO].*|--ext.*|--textc.*|--fil.*"),
+    "find": lazy_pattern(r"-(?:exec|ok|delete|fprint|fls).*"),
+    "fd": lazy_pattern(r"-[a-zA-Z]*[xX].*|--exec.*"),
+    "rg": lazy_pattern(r"--(?:pre|hostname-bin).*"),
+    "sort": lazy_pattern(r"-[a-zA-Z]*o.*|--(?:o|compress-program).*"),
+    "file": lazy_pattern(r"-[a-zA-Z]*C.*|--compile"),
+    "tree": lazy_pattern(r"-[a-zA-Z]*[oR].*|--output.*"),
+    "date": lazy_pattern(r"-[a-zA-Z]*s.*|--s.*|\d+"),
+    "git": lazy_pattern(r"--o[pu].*|-[oO].*|--ext.*|--textc.*|--fil.*"),
 }
 """Harmless unless one of their words is such."""
 
-LINES = re.compile(r"(?:\d+|\$)(?:,(?:\d+|\$))?p")
+LINES = lazy_pattern(r"(?:\d+|\$)(?:,(?:\d+|\$))?p")
 """A script of sed that only picks lines."""
-INNER = re.compile(r"[$<>]\(|`|\$\{(?!\w++\})")
+INNER = lazy_pattern(r"[$<>]\(|`|\$\{(?!\w++\})")
 """What puts the output of another command in, or may."""
-QUOTED = re.compile(
+QUOTED = lazy_pattern(
     r"(?s)\\.|\$'(?:[^'\\]++|\\.)*+'|'[^']*+'|(?P<locale>\$\")|\"(?:[^\"\\]++|\\.)*+\"|[^'\"\\$]++|."
 )
 """Quotes as a shell sees them, one after the other; $"..." is rare, and the lexer does not know it."""

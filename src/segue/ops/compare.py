@@ -6,7 +6,7 @@ import re
 
 from msgspec import Struct
 
-from segue import clock, pack
+from segue import clock, pack, spool
 from segue.clock import Moment
 from segue.errors import BadInput
 from segue.facts.tracker import Tracker
@@ -15,6 +15,8 @@ from segue.ops import briefs, receipts, transcripts
 from segue.ops.desk import Desk
 from segue.ops.warm import Meaning
 
+NOTED = ("compact", "end")
+"""Moments by the name that a hook has for them."""
 PASSING = ("name", "reply", *pack.ONLY_FULL)
 """Kinds that say little of what happened: they change with every entry."""
 
@@ -45,7 +47,8 @@ class Difference(Struct, frozen=True):
 
 
 def compare(desk: Desk, before: str, after: str) -> Difference:
-    """A and B are each a brief's or a handoff's id, a transcript, or a transcript at a moment: ID@TIME."""
+    """A and B are each a brief's or a handoff's id, a transcript, or a transcript at a moment: ID@TIME,
+    or the last that a hook noted: ID@compact, ID@end."""
     old, new = side(desk, before), side(desk, after)
     left = {_key(fact): fact for fact in old.facts if fact.kind not in PASSING}
     right = {_key(fact): fact for fact in new.facts if fact.kind not in PASSING}
@@ -84,7 +87,7 @@ def side(desk: Desk, name: str) -> Side:
     transcript, _, moment = name.rpartition("@")
     if not transcript or (desk.cwd / name).exists():
         return Side(name, _facts_at(desk, name, None), {})
-    return Side(name, _facts_at(desk, transcript, _moment(moment)), {})
+    return Side(name, _facts_at(desk, transcript, _noted(desk, transcript, moment) or _moment(moment)), {})
 
 
 def _packed(name: str, receipt: Receipt) -> Side:
@@ -93,6 +96,21 @@ def _packed(name: str, receipt: Receipt) -> Side:
         tuple(line.fact for line in receipt.lines),
         {_key(line.fact): line.fate for line in receipt.lines},
     )
+
+
+def _noted(desk: Desk, name: str, event: str) -> Moment | None:
+    """When a hook last noted an event of a transcript: ID@compact, ID@end."""
+    if event not in NOTED:
+        return None
+    shown = transcripts.find(desk, name)
+    id = shown.transcript.id if shown.transcript else name
+    noted = [each for each in spool.read_moments(desk.places.data, id) if each.event == event]
+    if not noted:
+        raise BadInput(
+            what=f"No '{event}' of {name} was noted: hooks note it, where they are set up.",
+            next="segue session info lists what was noted; segue init sets hooks up",
+        )
+    return noted[-1].at
 
 
 def _moment(text: str) -> Moment | None:

@@ -14,9 +14,10 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from segue import agents, disk, guard, places, settings, spool, store
+from segue import agents, disk, guard, places, settings, spool, store, waiting
+from segue.agents.fitting import SCRIPT
 from segue.errors import LocalDamaged, SegueError, StoreDamaged, StoreForeign
-from segue.ops import history, leases
+from segue.ops import history, leases, scripting, setup
 from segue.ops.desk import INDEX_FILE, LOCAL_FILE, Desk, open_desk
 from segue.store.sqlite import SqliteDatabase
 
@@ -67,6 +68,7 @@ def examine(
             findings += _guarded("status line", lambda: _status_line(desk))
             findings += _guarded("shared store", lambda: _shared(desk))
             findings += _guarded("worktrees", lambda: _worktrees(desk))
+            findings += _guarded("hooks", lambda: _hooks(desk))
         finally:
             desk.close()
     return findings + list(_agents(env))
@@ -205,9 +207,26 @@ def _worktrees(desk: Desk) -> Iterator[Finding]:
         if not (now := leases.holder(desk, Path(held.root))) or now.handoff != held.handoff:
             text, mend = f"{text}, and the store knows nothing of it", f"remove {path}"
         yield Finding("worktrees", Level.NOTE, text, mend)
+
+
+def _hooks(desk: Desk) -> Iterator[Finding]:
+    """Whether what is set up in agents works, and what hooks could not tell."""
+    data = desk.places.data
+    troubles = list(setup.trouble(desk))
+    for title, why in troubles:
+        mend = "segue init" if "another version" in why else "mend that, or segue init --undo takes it out"
+        yield Finding("hooks", Level.NOTE, f"{title}: {why}", mend)
+    if setup.is_set_up(desk) and not scripting.is_whole(desk):
+        text = f"{data / SCRIPT} is gone, or was made by another version"
+        yield Finding("hooks", Level.NOTE, text, "segue init")
     for failure in guard.failures(data)[-FEW:]:
         text = f"a hook could not tell at {failure.at[:19]}Z, and let the agent go on: {failure.error}"
-        yield Finding("worktrees", Level.NOTE, text, f"once mended, remove {data / guard.LOG}")
+        yield Finding("hooks", Level.NOTE, text, f"once mended, remove {data / guard.LOG}")
+    for note in waiting.notes(data):
+        if note.expires > desk.clock():
+            given = ", ".join(waiting.given_to(data, note.handoff)) or "nobody yet"
+            text = f"{note.handoff} waits in {places.as_text(Path(note.root))} for {note.target}; told to {given}"
+            yield Finding("hooks", Level.OK, text)
 
 
 def _shared(desk: Desk) -> Iterator[Finding]:

@@ -13,7 +13,7 @@ from segue import lifecycle, store
 from segue.errors import NotFound, NothingToUndo, Refused, UndoConflict
 from segue.lifecycle import Event
 from segue.model import Handoff, Operation
-from segue.ops import children, leases
+from segue.ops import children, leases, offering
 from segue.ops.desk import Desk
 from segue.ops.sessions import INCLUDED
 from segue.store.chain import Flaw
@@ -91,6 +91,8 @@ def undo(desk: Desk, id: str | None = None) -> Undone:
     if isinstance(change.value, Handoff) and change.value.delivery:
         # The folder is the person's again; what the target did in it stays.
         leases.give_back(desk, Path(change.value.delivery.project), subject)
+    if noun is store.HANDOFF:
+        offering.taken(desk, subject)
     return Undone(target, change.operation, noun is not store.HANDOFF)
 
 

@@ -13,8 +13,8 @@ from segue.conversation import Conversation
 from segue.errors import NotFound, Refused
 from segue.event import HandoffEvent
 from segue.lifecycle import Event
-from segue.model import Blob, Brief, Handoff, Receipt
-from segue.ops import contexts, found
+from segue.model import Blob, Brief, Handoff, HandoffState, Receipt
+from segue.ops import contexts, found, offering
 from segue.ops.desk import Desk
 from segue.store import HANDOFF
 
@@ -116,11 +116,14 @@ def change(
             raise NotFound(noun="handoff", name=id, next="segue handoff list")
         return move(present)
 
-    return desk.shared.record(HANDOFF, kind, id, decide, keeps=keeps).kept()
+    changed = desk.shared.record(HANDOFF, kind, id, decide, keeps=keeps).kept()
+    if changed.state is not HandoffState.PREPARED:
+        offering.taken(desk, id)
+    return changed
 
 
 def package(desk: Desk, handoff: Handoff) -> Handoff:
-    """Put the lossless context beside the brief, if it is not there yet."""
+    """Put the lossless context beside the brief, if it is not there yet. What is prepared waits from then on."""
     if handoff.package.context is not None:
         return handoff
     packed = contexts.of_transcript(desk, handoff.transcript, target=handoff.target, reason=handoff.reason)
@@ -132,7 +135,10 @@ def package(desk: Desk, handoff: Handoff) -> Handoff:
         )
         return msgspec.structs.replace(known, package=whole)
 
-    return change(desk, handoff.id, "handoff.packaged", put)
+    packaged = change(desk, handoff.id, "handoff.packaged", put)
+    if packaged.state is HandoffState.PREPARED:
+        offering.wait(desk, packaged, brief_of(desk, packaged))
+    return packaged
 
 
 def keep_proof(desk: Desk, handoff: Handoff, proof: Struct) -> Handoff:

@@ -8,13 +8,14 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
-from segue import places
+from segue import places, spool
 from segue.errors import BadInput, NotFound, Refused
 from segue.model import Handoff, Session, SessionStatus
 from segue.ops import found, refresh
 from segue.ops.desk import Desk
 from segue.ops.found import Work
 from segue.ops.refresh import Pass
+from segue.spool import Noted
 from segue.store import SESSION
 from segue.store import Change as Change
 from segue.text import printable
@@ -28,6 +29,8 @@ INCLUDED = "session.included"
 class Info(Struct, frozen=True):
     work: Work
     handoffs: tuple[Handoff, ...]
+    noted: tuple[Noted, ...] = ()
+    """When its conversations were shortened or ended, as far as hooks noted it."""
 
 
 def create(
@@ -109,7 +112,9 @@ def info(desk: Desk, id: str | None) -> Info:
     if work is None:
         raise NotFound(noun="session of this folder", name=str(desk.project), next="segue session create")
     handoffs = desk.shared.handoffs_of(work.session.id) if work.is_kept else []
-    return Info(work, tuple(handoffs))
+    own = {transcript.id for transcript in work.transcripts}
+    noted = [each for each in spool.read_moments(desk.places.data) if each.session in own]
+    return Info(work, tuple(handoffs), tuple(noted))
 
 
 def keep(desk: Desk, work: Work) -> Session:

@@ -1,48 +1,28 @@
-"""Setting up the agents on this machine: so far the one hook that keeps an agent off a worktree that another holds.
+"""Setting up the agents on this machine: what `segue init` changes in their settings, and how that is taken back.
 
-Another program's settings are changed at one place, after the person has seen the change, with a backup. Taking it back
-leaves the file byte for byte as it was; if it was changed since, only what is ours is taken out.
+Another program's settings are changed at one place, after the person has seen the change, with a backup. Each file is
+changed once, with all pieces that go into it. Taking it back leaves the file byte for byte as it was before the first
+change; if somebody else changed it since, only what is ours is taken out.
 """
 
 from __future__ import annotations
 
 import contextlib
 import difflib
-import os
-import shlex
-import stat
-import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import msgspec
 from msgspec import Struct
 
-from segue import agents, disk, guard
-from segue.errors import AgentError, Refused, SettingsNotWritten
+from segue import agents
+from segue.agents.fitting import SCRIPT, Piece, Reach
+from segue.errors import AgentError, Refused
 from segue.model import Agent
+from segue.ops import keeping, scripting
 from segue.ops.desk import Desk
-
-if TYPE_CHECKING:
-    from segue.agents.hooking import Hooks
-
-FOLDER = "setup"
-SCRIPT = "guard.sh"
-LARGEST = 4 << 20
-EMPTY = b"{}\n"
-
-GUARD = """\
-#!/bin/sh
-# Made by `segue init`, removed by `segue init --undo`. An agent runs this before it changes a file.
-# While no worktree is held there is no file here, and nothing to ask.
-for note in {notes}/*.json; do
-  [ -e "$note" ] || exit 0
-  [ -x {python} ] || exit 0
-  exec {python} -E -P -m segue.faces.hook {data} "$@"
-done
-"""
+from segue.ops.keeping import Record
 
 
 class State(StrEnum):
@@ -50,21 +30,23 @@ class State(StrEnum):
     DONE = "set up"
     ALREADY = "already set up"
     NOT_HERE = "not on this machine"
+    NOTHING = "has no hooks that Segue can use"
     UNDONE = "taken back"
     TAKEN_OUT = "taken out"
     NOT_SET_UP = "not set up"
 
 
 class Change(Struct, frozen=True, kw_only=True):
-    """What is done to the settings of one agent, for people to see."""
+    """What is done to one file of an agent, for people to see."""
 
     agent: str
     title: str
     state: State
-    path: str
+    path: str = ""
+    purposes: tuple[str, ...] = ()
     diff: str = ""
     backup: str = ""
-    note: str = ""
+    notes: tuple[str, ...] = ()
     """What else there is to know."""
 
 
@@ -74,237 +56,229 @@ class Planned(Struct, frozen=True, kw_only=True):
     change: Change
     before: bytes | None = None
     after: bytes | None = None
+    clean: bytes | None = None
+    """The file without what is ours, where it holds any before."""
 
 
-class Record(Struct, frozen=True):
-    """What was done, so that it can be taken back. The hashes are of the file before and after."""
+class Fitted(Struct, frozen=True):
+    """A file of an agent, and all that goes into it."""
 
-    path: str
-    before: str | None
-    after: str
-    backup: str
-
-
-def plan(desk: Desk) -> tuple[Planned, ...]:
-    """What setting up would change. Nothing is written."""
-    return tuple(_plan(desk, agent, hooks) for agent, hooks in _hooked())
+    agent: Agent
+    path: Path
+    pieces: tuple[Piece, ...]
 
 
-def apply(desk: Desk, planned: tuple[Planned, ...]) -> tuple[Change, ...]:
+def plan(desk: Desk, names: Sequence[str] = (), *, tools: bool = False) -> tuple[Planned, ...]:
+    """What setting up would change, for all agents or those that are named; with the tool server, if that is wanted.
+    Nothing is written."""
+    planned: list[Planned] = []
+    for agent in _agents(names):
+        pieces = _pieces(agent, tools=tools)
+        could_be = bool(pieces or names or agents.offers(agent.name, "tool_server"))
+        if not _is_here(desk, agent, pieces):
+            planned += [Planned(change=_change(agent, State.NOT_HERE))] if pieces or names else []
+        elif pieces:
+            every = {one.path: one.pieces for one in _files(desk, agent, _pieces(agent, tools=True))}
+            planned += [_plan(desk, one, every[one.path]) for one in _files(desk, agent, pieces)]
+        elif could_be:
+            planned.append(Planned(change=_change(agent, State.NOTHING)))
+    return tuple(planned)
+
+
+def apply(desk: Desk, planned: Sequence[Planned]) -> tuple[Change, ...]:
     """Do what was planned, if the files are still what they were then."""
     return tuple(_apply(desk, one) for one in planned)
 
 
-def undo(desk: Desk) -> tuple[Change, ...]:
+def leave_script(desk: Desk, names: Sequence[str]) -> tuple[Change, ...]:
+    """What the hooks of a plugin run, and no more: the plugin brings the hooks, so no settings are changed."""
+    with keeping.locked(desk):
+        for agent in (found := _agents(names)):
+            scripting.write(desk, agent.name)
+    return tuple(_change(agent, State.DONE, desk.places.data / SCRIPT) for agent in found)
+
+
+def undo(desk: Desk, names: Sequence[str] = ()) -> tuple[Change, ...]:
     """Take back what was set up, and leave the rest of each file alone."""
     # Where nothing was set up, nothing is made to find that out.
-    is_there = (desk.places.data / FOLDER).is_dir()
-    with _locked(desk) if is_there else contextlib.nullcontext():
-        changes = tuple(_undo(desk, agent, hooks) for agent, hooks in _hooked())
-        with _writing(desk.places.data / SCRIPT):
-            (desk.places.data / SCRIPT).unlink(missing_ok=True)
-    return changes
+    is_there = (desk.places.data / keeping.FOLDER).is_dir()
+    with keeping.locked(desk) if is_there else contextlib.nullcontext():
+        changes = [
+            _undo(desk, fitted)
+            for agent in _agents(names)
+            for fitted in _files(desk, agent, _pieces(agent, tools=True), keeping.paths_of(desk, agent.name))
+        ]
+        if not keeping.any_left(desk):
+            scripting.remove(desk)
+    shown = [one for one in changes if one.state is not State.NOT_SET_UP]
+    return tuple(shown or _once_each(changes))
 
 
-def _hooked() -> Iterator[tuple[Agent, Hooks]]:
-    """The agents that can be asked before they change something."""
-    for name in agents.names():
-        with contextlib.suppress(AgentError):
-            if offered := agents.offers(name, "hooks"):
-                yield agents.get(name), offered()
+def trouble(desk: Desk) -> Iterator[tuple[str, str]]:
+    """What is set up and does nothing, or not what it should: the agent, and why. For the doctor."""
+    reach = scripting.reach(desk)
+    for agent in _agents(()):
+        for fitted in _files(desk, agent, _pieces(agent, tools=True)):
+            content = keeping.content(fitted.path)
+            for piece in fitted.pieces if content is not None else ():
+                with contextlib.suppress(ValueError):  # init tells of it
+                    text = _text(content, piece)
+                    if piece.drop(text, reach) == text:
+                        continue
+                    if why := piece.trouble(text, reach, desk.env):
+                        yield agent.title, why
+                    if not piece.has(text, reach):
+                        yield agent.title, f"{fitted.path} holds what another version of Segue set up"
 
 
-def command(desk: Desk, agent: str) -> str:
-    """What stands in an agent's settings. Without the script, the agent goes on undisturbed."""
-    script = shlex.quote(str(desk.places.data / SCRIPT))
-    return f"[ ! -x {script} ] || {script} {shlex.quote(agent)}"
+def is_set_up(desk: Desk) -> bool:
+    return keeping.any_left(desk)
 
 
-def script(desk: Desk) -> bytes:
-    notes, data = (shlex.quote(str(path)) for path in (desk.places.data / guard.FOLDER, desk.places.data))
-    return GUARD.format(notes=notes, data=data, python=shlex.quote(sys.executable)).encode(
-        errors="surrogateescape"
+# What belongs where
+
+
+def _agents(names: Sequence[str]) -> list[Agent]:
+    """The agents that are named, or all. What another package brings may be broken."""
+    found = []
+    for name in names or agents.names():
+        with contextlib.nullcontext() if names else contextlib.suppress(AgentError):
+            found.append(agents.get(name))
+    return found
+
+
+def _pieces(agent: Agent, *, tools: bool) -> tuple[Piece, ...]:
+    offered, server = agents.offers(agent.name, "pieces"), agents.offers(agent.name, "tool_server")
+    usual = tuple(offered()) if offered else ()
+    return (*usual, server()) if tools and server else usual
+
+
+def _files(
+    desk: Desk, agent: Agent, pieces: Sequence[Piece], more: Sequence[tuple[str, str]] = ()
+) -> list[Fitted]:
+    """The pieces by the file that they go into. A file that was changed before may be elsewhere than it is by now: its
+    name tells which pieces it holds."""
+    found: dict[Path, list[Piece]] = {}
+    for piece in pieces:
+        found.setdefault(piece.file(desk.env), []).append(piece)
+    named = {path.name: tuple(each) for path, each in found.items()}
+    fitted = {path: Fitted(agent, path, tuple(each)) for path, each in found.items()}
+    for path, name in more:
+        if Path(path) not in fitted:
+            fitted[Path(path)] = Fitted(agent, Path(path), named.get(name, ()))
+    return list(fitted.values())
+
+
+def _is_here(desk: Desk, agent: Agent, pieces: Sequence[Piece]) -> bool:
+    is_installed = bool(agent.program) and agents.locate(agent, desk.env).path is not None
+    return is_installed or any(
+        piece.file(desk.env).parent.is_dir() for piece in pieces if not _at_home(desk, piece)
     )
 
 
-def _plan(desk: Desk, agent: Agent, hooks: Hooks) -> Planned:
-    path = hooks.settings_file(desk.env)
-    change = Change(agent=agent.name, title=agent.title, state=State.NOT_HERE, path=str(path))
-    if agents.locate(agent, desk.env).path is None and not path.parent.is_dir():
-        return Planned(change=change)
-    before = _content(path)
-    wanted = command(desk, agent.name)
-    with _understood(path):
-        text = _text(before)
-        note = hooks.trouble_with(text)
-        after = text if hooks.has_hook(text, wanted) else hooks.add_hook(text, wanted)
+def _at_home(desk: Desk, piece: Piece) -> bool:
+    """Whether a file lies in the person's home itself: that this is there tells nothing."""
+    return str(piece.file(desk.env).parent) == desk.env.get("HOME")
+
+
+def _change(agent: Agent, state: State, path: Path | str = "") -> Change:
+    return Change(agent=agent.name, title=agent.title, state=state, path=str(path))
+
+
+def _once_each(changes: Sequence[Change]) -> list[Change]:
+    return list({change.agent: change for change in changes}.values())
+
+
+# Setting up
+
+
+def _plan(desk: Desk, fitted: Fitted, every: Sequence[Piece]) -> Planned:
+    reach, path = scripting.reach(desk), fitted.path
+    before = keeping.content(path)
+    with keeping.understood(path):
+        text = _text(before, fitted.pieces[0])
+        after, due = text, list[Piece]()
+        for piece in fitted.pieces:
+            if not piece.has(after, reach):
+                after, due = piece.add(after, reach), [*due, piece]
+        clean = _without(text, every, reach)
+        notes = [note for piece in fitted.pieces if (note := piece.trouble(after, reach, desk.env))]
         written = after.encode() if after != text else before
-    is_done = after == text and _is_script_there(desk)
-    state = State.ALREADY if is_done else State.DUE
-    diff = _diff(path, text if before is not None else "", after)
-    change = msgspec.structs.replace(change, state=state, diff=diff, note=note)
-    return Planned(change=change, before=before, after=written)
+    is_done = after == text and scripting.is_there(desk, fitted.agent.name)
+    change = msgspec.structs.replace(
+        _change(fitted.agent, State.ALREADY if is_done else State.DUE, path),
+        purposes=tuple(piece.purpose for piece in due),
+        diff=_diff(path, text if before is not None else "", after),
+        notes=tuple(notes),
+    )
+    return Planned(
+        change=change, before=before, after=written, clean=clean.encode() if clean != text else None
+    )
 
 
 def _apply(desk: Desk, planned: Planned) -> Change:
     change, path = planned.change, Path(planned.change.path)
     if change.state is not State.DUE or planned.after is None:
         return change
-    with _locked(desk):
-        if _content(path) != planned.before:
+    with keeping.locked(desk):
+        if keeping.content(path) != planned.before:
             raise Refused(
                 what=f"{path} was changed while you looked at it. Nothing was written.", next="segue init"
             )
-        with _writing(desk.places.data / SCRIPT):
-            disk.write_file(desk.places.data / SCRIPT, script(desk), mode=0o700)
+        scripting.write(desk, change.agent)
         backup = ""
         if planned.after != planned.before:
-            backup = _keep(desk, change.agent, path, planned)
-            _write(path, planned.after)
+            backup = keeping.keep(desk, change.agent, path, planned.before, planned.after, planned.clean)
+            keeping.write(path, planned.after)
     return msgspec.structs.replace(change, state=State.DONE, backup=backup)
 
 
-def _keep(desk: Desk, agent: str, path: Path, planned: Planned) -> str:
-    """The backup and the record of a change that is about to be made."""
-    when = desk.clock()[:19].replace("-", "").replace(":", "")
-    backup = desk.places.data / FOLDER / f"{agent}-{when}Z.json"
-    record = Record(
-        path=str(path),
-        before=_hash(planned.before) if planned.before is not None else None,
-        after=_hash(planned.after or b""),
-        backup=backup.name if planned.before is not None else "",
-    )
-    with _writing(backup):
-        if planned.before is not None:
-            disk.write_file(backup, planned.before)
-        disk.write_file(_record_file(desk, agent), msgspec.json.encode(record))
-    return str(backup) if planned.before is not None else ""
+# Taking it back
 
 
-def _undo(desk: Desk, agent: Agent, hooks: Hooks) -> Change:
-    record = _record(desk, agent.name)
-    path = Path(record.path) if record else hooks.settings_file(desk.env)
-    change = Change(agent=agent.name, title=agent.title, state=State.NOT_SET_UP, path=str(path))
-    content = _content(path)
-    if content is not None and record is not None and _hash(content) == record.after:
-        state = State.UNDONE
-        _put_back(desk, record)
-    elif content is not None:
-        with _understood(path):
-            text = _text(content)
-            without = hooks.drop_hook(text, command(desk, agent.name))
-            written = without.encode()
-        state = State.NOT_SET_UP if without == text else State.TAKEN_OUT
-        if without != text:
-            _write(path, written)
-    else:
-        state = State.NOT_SET_UP
-    with _writing(_record_file(desk, agent.name)):
-        _record_file(desk, agent.name).unlink(missing_ok=True)
-    kept = str(desk.places.data / FOLDER / record.backup) if record and record.backup else ""
-    if state is not State.TAKEN_OUT:
-        return msgspec.structs.replace(change, state=state)
-    note = "the file was changed since it was set up, so only the hook was taken out of it"
-    return msgspec.structs.replace(change, state=state, backup=kept, note=note if record else "")
+def _undo(desk: Desk, fitted: Fitted) -> Change:
+    path, record = fitted.path, keeping.record_of(desk, fitted.agent.name, fitted.path)
+    change = _change(fitted.agent, State.NOT_SET_UP, path)
+    content = keeping.content(path)
+    if content is not None and record is not None and keeping.hash_of(content) == record.after:
+        keeping.put_back(desk, record)
+        change = _change(fitted.agent, State.UNDONE, path)
+    elif content is not None and _take_out(desk, fitted, content):
+        change = _left(desk, fitted, record)
+    keeping.forget(desk, fitted.agent.name, path)
+    return change
 
 
-def _put_back(desk: Desk, record: Record) -> None:
-    path, backup = Path(record.path), desk.places.data / FOLDER / record.backup
-    if record.before is None:
-        with _writing(path):
-            path.unlink()
-        return
-    content = _content(backup) if record.backup else None
-    if content is None or _hash(content) != record.before:
-        raise Refused(
-            what=f"The backup {backup} is not what was kept there; {path} was left as it is.",
-            next=f"take the hook out of {path} by hand: its command names {SCRIPT}",
-        )
-    _write(path, content)
-    with _writing(backup):
-        backup.unlink()
+def _take_out(desk: Desk, fitted: Fitted, content: bytes) -> bool:
+    """Only what is ours, of a file that holds more than we left there; whether there was anything."""
+    with keeping.understood(fitted.path):
+        text = _text(content, fitted.pieces[0]) if fitted.pieces else ""
+        without = _without(text, fitted.pieces, scripting.reach(desk))
+        written = without.encode()
+    if without == text:
+        return False
+    keeping.write(fitted.path, written)
+    return True
 
 
-# Files
+def _left(desk: Desk, fitted: Fitted, record: Record | None) -> Change:
+    change = _change(fitted.agent, State.TAKEN_OUT, fitted.path)
+    if record is None:
+        return change
+    note = "the file was changed since it was set up, so only what Segue put there was taken out of it"
+    kept = str(desk.places.data / keeping.FOLDER / record.backup) if record.backup else ""
+    return msgspec.structs.replace(change, backup=kept, notes=(note,))
 
 
-def _content(path: Path) -> bytes | None:
-    try:
-        return disk.read_file(path, LARGEST)
-    except FileNotFoundError:
-        return None
-    except OSError as error:
-        raise Refused(
-            what=f"{path} cannot be read: {error.strerror}. Nothing was changed.",
-            next="make it readable for you, then segue init",
-        ) from error
+def _without(text: str, pieces: Sequence[Piece], reach: Reach) -> str:
+    for piece in pieces:
+        text = piece.drop(text, reach)
+    return text
 
 
-def _text(content: bytes | None) -> str:
+def _text(content: bytes | None, piece: Piece) -> str:
     """What the file says; an empty one says as little as none."""
-    if content is None or not content.strip():
-        return EMPTY.decode()
-    return content.decode()
-
-
-@contextlib.contextmanager
-def _understood(path: Path) -> Iterator[None]:
-    """Settings that are not what they should be are left alone."""
-    try:
-        yield
-    except ValueError as error:
-        raise Refused(
-            what=f"{path} cannot be understood: {error}. Nothing was changed.",
-            next="mend that file, then segue init",
-        ) from error
-
-
-def _write(path: Path, content: bytes) -> None:
-    """In the place of a file, with its permissions; where a link stands, the file that it leads to."""
-    with _writing(path):
-        real = Path(os.path.realpath(path))
-        mode = stat.S_IMODE(real.stat().st_mode) if real.exists() else 0o600
-        disk.write_file(real, content, mode=mode)
-
-
-@contextlib.contextmanager
-def _writing(path: Path) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        raise SettingsNotWritten(place=path, what=error.strerror or str(error)) from error
-
-
-@contextlib.contextmanager
-def _locked(desk: Desk) -> Iterator[None]:
-    lock = desk.places.data / FOLDER / ".lock"
-    with contextlib.ExitStack() as held:
-        with _writing(lock):
-            held.enter_context(disk.locked(lock))
-        yield
-
-
-def _is_script_there(desk: Desk) -> bool:
-    path = desk.places.data / SCRIPT
-    return os.access(path, os.X_OK) and _content(path) == script(desk)
-
-
-def _record_file(desk: Desk, agent: str) -> Path:
-    return desk.places.data / FOLDER / f"{agent}.json"
-
-
-def _record(desk: Desk, agent: str) -> Record | None:
-    content = _content(_record_file(desk, agent))
-    try:
-        return msgspec.json.decode(content, type=Record) if content else None
-    except msgspec.MsgspecError:
-        return None  # then what stands in the settings has to tell
-
-
-def _hash(content: bytes) -> str:
-    from hashlib import sha256  # lazy: as the desk does with what only some need
-
-    return sha256(content).hexdigest()
+    return content.decode() if content and content.strip() else piece.empty
 
 
 def _diff(path: Path, before: str, after: str) -> str:

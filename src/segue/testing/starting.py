@@ -13,9 +13,10 @@ from typing import Any
 
 import msgspec
 
-from segue import agents, briefs
+from segue import agents, briefs, guard
 from segue.agents.belongings import Belongings
-from segue.agents.hooking import Hooks
+from segue.agents.fitting import Piece, Reach
+from segue.agents.hooking import Manner
 from segue.agents.starting import ONE_ARGUMENT, Launch, Start, Starter
 from segue.delivery import Mode
 from segue.testing.passes import ensure
@@ -40,7 +41,6 @@ BYPASS = re.compile(
 )
 """Words in options that let an agent do what it would otherwise ask for."""
 TYPED = ("--typed-by", "the person")
-EMPTY = "{}\n"
 """What settings are told to hold where there are none yet."""
 
 Env = Mapping[str, str]
@@ -135,28 +135,40 @@ def check_offered(agent: Any, project: Path, env: Env) -> None:
         for id in ("", "no-such-transcript", "../../x"):
             tidy(id, bare)
     if offered := getattr(agent, "hooks", None):
-        check_hooks(offered(), bare)
+        check_manner(offered())
+    for offer in ("pieces", "tool_server"):
+        if offered := getattr(agent, offer, None):
+            given = offered()
+            for piece in (given,) if isinstance(given, Piece) else given:
+                check_piece(piece, bare)
 
 
-def check_hooks(hooks: Hooks, env: Env) -> None:
-    """That a hook can be put into settings and taken out again, and a refusal says why."""
-    command = "/usr/bin/segue hook"
-    ensure(hooks.settings_file(env).is_absolute(), "`settings_file` gives no whole path")
-    for text in (EMPTY, hooks.add_hook(EMPTY, "/usr/bin/another")):
-        ensure(not hooks.has_hook(text, command), "a hook is found where there is none")
-        added = hooks.add_hook(text, command)
-        ensure(hooks.has_hook(added, command), "a hook that was added is not found")
-        dropped = hooks.drop_hook(added, command)
-        ensure(not hooks.has_hook(dropped, command), "a hook that was dropped is still there")
-        is_kept = text == EMPTY or hooks.has_hook(dropped, "/usr/bin/another")
-        ensure(is_kept, "with our hook, another's was dropped")
+def check_piece(piece: Piece, env: Env) -> None:
+    """That a piece can be put into settings and taken out again, and another Segue's stays."""
+    ours, other = Reach("/home/a b/data", ("/usr/bin/segue",)), Reach("/other", ("/opt/other/segue",))
+    ensure(piece.file(env).is_absolute(), "`file` gives no whole path")
+    ensure(not piece.has(piece.empty, ours), "a piece is found where there is none")
+    ensure(piece.drop(piece.empty, ours) == piece.empty, "where nothing is, something was dropped")
+    added = piece.add(piece.empty, ours)
+    ensure(piece.has(added, ours), "a piece that was added is not found")
+    ensure(piece.add(added, ours) == added, "a piece that is there is added once more")
+    dropped = piece.drop(added, ours)
+    ensure(not piece.has(dropped, ours), "a piece that was dropped is still there")
+    ensure(piece.drop(dropped, ours) == dropped, "a piece that was dropped leaves something of itself")
     ensure(
-        hooks.trouble_with(hooks.add_hook(EMPTY, command)) == "", "a hook that was just added would not run"
+        bool(piece.purpose) and not piece.purpose.endswith("."), "`purpose` is a few words, and no sentence"
     )
+    piece.trouble(added, other, env)
+
+
+def check_manner(manner: Manner) -> None:
+    """That whatever an agent tells its hooks is understood or passed over, and an answer says what it should."""
+    plain = msgspec.to_builtins(manner)
     odd: tuple[dict[str, Any], ...] = ({}, {"tool_name": 3, "tool_input": []}, {"cwd": None})
     for record in odd:
-        hooks.attempt_of(record)
-    ensure("held by another" in repr(hooks.refuse("held by another")), "a refusal does not say why")
+        ensure(guard.attempt_of(record, plain) is None, "something is attempted that was not told")
+    for form in (manner.refuse, manner.tell, manner.warn):
+        ensure("held by another" in repr(guard.filled(form, "held by another")), "an answer does not say why")
 
 
 # What the checks share

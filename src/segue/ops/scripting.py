@@ -1,0 +1,79 @@
+"""The script that agents' hooks run, and what it needs beside it. It is written by `segue init`: where Segue is, which
+Python runs it, and how each agent is answered are known then, and need not be found out while an agent waits."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import sys
+from pathlib import Path
+
+import msgspec
+
+from segue import agents, disk, guard
+from segue.agents.fitting import OLD_SCRIPT, SCRIPT, Reach
+from segue.ops import keeping
+from segue.ops.desk import Desk
+
+TEMPLATE = Path(__file__).with_name(SCRIPT)
+ROOT = Path(__file__).parent.parent.parent
+"""Where Segue is loaded from: a hook's Python looks nowhere else."""
+NAMED = ("SEGUE_HOME", "XDG_DATA_HOME", "XDG_CONFIG_HOME")
+"""What says where Segue's things are: an agent may have been started without it."""
+
+
+def reach(desk: Desk) -> Reach:
+    """How an agent's settings reach Segue."""
+    beside = Path(sys.executable).with_name("segue")
+    program = (str(beside),) if os.access(beside, os.X_OK) else (sys.executable, "-m", "segue")
+    return Reach(str(desk.places.data), program)
+
+
+def script(desk: Desk) -> bytes:
+    chosen = [f"export {name}={shlex.quote(desk.env[name])}" for name in NAMED if desk.env.get(name)]
+    filled = {
+        "data": shlex.quote(str(desk.places.data)),
+        "python": shlex.quote(sys.executable),
+        "root": shlex.quote(str(ROOT)),
+        "environment": "\n".join(chosen),
+    }
+    text = re.sub(r"@(\w+)@", lambda found: filled[found[1]], TEMPLATE.read_text())
+    return text.encode(errors="surrogateescape")
+
+
+def manner(agent: str) -> bytes:
+    """How an agent is answered; nothing where it has no hooks."""
+    offered = agents.offers(agent, "hooks")
+    return msgspec.json.encode(offered()) if offered else b""
+
+
+def write(desk: Desk, agent: str) -> None:
+    data = desk.places.data
+    path = data / SCRIPT
+    with keeping.writing(path):
+        disk.write_file(path, script(desk), mode=0o700)
+        if said := manner(agent):
+            disk.write_file(guard.manner_of(data, agent), said)
+        (data / OLD_SCRIPT).unlink(missing_ok=True)
+
+
+def remove(desk: Desk) -> None:
+    data = desk.places.data
+    left = [data / SCRIPT, data / OLD_SCRIPT, *(data / guard.MANNERS).glob("*.json")]
+    with keeping.writing(data / SCRIPT):
+        for path in (*left, data / "now", data / "tended"):
+            path.unlink(missing_ok=True)
+        if (data / guard.MANNERS).is_dir():
+            (data / guard.MANNERS).rmdir()
+
+
+def is_there(desk: Desk, agent: str) -> bool:
+    """Whether the script and what it needs for an agent are there, as this version makes them."""
+    kept = keeping.content(guard.manner_of(desk.places.data, agent)) or b""
+    return is_whole(desk) and kept == manner(agent)
+
+
+def is_whole(desk: Desk) -> bool:
+    path = desk.places.data / SCRIPT
+    return os.access(path, os.X_OK) and keeping.content(path) == script(desk)

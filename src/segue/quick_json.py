@@ -1,0 +1,64 @@
+"""JSON without `json`: that takes longer to load than Python itself, and an agent waits for its hooks.
+
+The parts of it that are not written in Python are used as they are; where they are missing, `json` does it.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # not asked of typing: that takes long to load
+    from typing import Any
+
+BLANK = " \t\r\n"
+
+
+class _Usual:
+    """What `json.loads` asks for."""
+
+    strict = True
+    object_hook = object_pairs_hook = None
+    parse_float = float
+    parse_int = int
+    parse_constant = float
+
+
+def parse(content: bytes) -> Any:
+    """What JSON says; a ValueError where it is none."""
+    text = content.decode()
+    try:
+        from _json import make_scanner  # lazy: it may be missing
+    except ImportError:
+        import json  # lazy: see above
+
+        return json.loads(text)
+    bare = text.strip(BLANK)
+    try:
+        value, end = make_scanner(_Usual())(bare, 0)  # type: ignore[arg-type]
+    except StopIteration:
+        raise ValueError("it is no JSON") from None
+    if end != len(bare):
+        raise ValueError("it is no JSON: something follows its end")
+    return value
+
+
+def write(value: Any) -> str:
+    """A plain value as JSON on one line: texts, numbers, and what is made of them."""
+    if isinstance(value, str):
+        return _quoted(value)
+    if value is None or isinstance(value, bool):
+        return {None: "null", True: "true", False: "false"}[value]
+    if isinstance(value, dict):
+        return "{" + ",".join(f"{_quoted(key)}:{write(each)}" for key, each in value.items()) + "}"
+    if isinstance(value, list | tuple):
+        return "[" + ",".join(map(write, value)) + "]"
+    return repr(value)
+
+
+def _quoted(text: str) -> str:
+    try:
+        from _json import encode_basestring_ascii  # lazy: it may be missing
+    except ImportError:
+        import json  # lazy: see above
+
+        return json.dumps(text)
+    return encode_basestring_ascii(text)
