@@ -325,6 +325,23 @@ def test_a_limit_past_a_threshold_is_warned_of_once_and_again_when_it_is_urgent(
     assert "Handoff urgent" in answer["systemMessage"]
 
 
+def test_switched_on_a_handoff_is_prepared_at_a_threshold_and_waits(cli: CommandLine) -> None:
+    furnish(cli)
+    talk = Conversation(cli.folder, cli.cwd, SESSION)
+    talk.minutes = 85
+    talk.prompt("Go on")
+    talk.reply("Fine.", cache_read_input_tokens=20_000)
+    cli.env |= {"SEGUE_HANDOFF_AUTO": "on", "SEGUE_HANDOFF_MODELS": "sonnet, codex"}
+    look(cli)
+    (handoff,) = json.loads(cli("handoff", "list", "--json").out)
+    assert (handoff["state"], handoff["target"], handoff["transcript"]) == ("prepared", "codex", SESSION)
+    assert handoff["event"]["trigger"]["type"] == "usage_limit"
+    (answer,) = told_to(cli)
+    assert f"segue handoff execute {handoff['id']} --open" in answer["systemMessage"]
+    look(cli)
+    assert len(json.loads(cli("handoff", "list", "--json").out)) == 1, "once for each threshold"
+
+
 def test_a_conversation_that_is_over_or_has_room_is_not_warned(cli: CommandLine) -> None:
     talk = Conversation(cli.folder, cli.cwd, SESSION)
     talk.minutes = 85

@@ -23,7 +23,7 @@ __all__ = [
     "verify",
 ]
 
-__version__ = "0.4.0"
+__version__ = "0.5.0"
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -18,9 +18,10 @@ import msgspec
 from segue import agents, budget, clock, disk, guard, spool, waiting, warning
 from segue.agents.hooking import Manner
 from segue.errors import NotFound, SegueError
-from segue.model import HandoffState, Transcript
-from segue.ops import briefs, found, limits, records, refresh, status
+from segue.model import Handoff, HandoffState, Transcript
+from segue.ops import briefs, found, handoffs, limits, models, records, refresh, status
 from segue.ops.desk import Desk, open_desk
+from segue.ops.planning import Order
 from segue.ops.refresh import Pass
 from segue.ops.status import Standing
 from segue.warning import Crossed
@@ -117,8 +118,28 @@ def warn(desk: Desk, standing: Standing, told: warning.Told) -> None:
     if share and urgency:
         briefs.open_known(desk, transcript.id)
     if is_new and share:
-        text = f"Segue: {standing.recommendation}. {_sentence(budget.in_words(share, thresholds))} {NEXT}"
+        handoff = prepared(desk, standing) if desk.settings.handoff_auto else None
+        text = f"Segue: {standing.recommendation}. {_sentence(budget.in_words(share, thresholds))} {_next(handoff)}"
         _lay_ready(desk, transcript, manner(), text)
+
+
+def prepared(desk: Desk, standing: Standing) -> Handoff | None:
+    """A handoff of this work, made by itself because the person switched that on: to the first of those that they named
+    for it, another agent before another model of the same. Nothing leaves this machine; it waits to be executed."""
+    names = dict.fromkeys((*desk.settings.run_chain, *desk.settings.handoff_models))
+    here = standing.transcript.agent if standing.transcript else ""
+    for name in sorted(names, key=lambda name: models.resolve(desk, name).agent == here):
+        order = Order(to=name, session=standing.work.session.id, trigger=standing.trigger)
+        with contextlib.suppress(SegueError):  # not installed, at its limit, or where the work is already
+            return handoffs.prepare_whole(desk, order)
+    return None
+
+
+def _next(handoff: Handoff | None) -> str:
+    if handoff is None:
+        return NEXT
+    title = records.title_of(handoff.target)
+    return f"A handoff to {title} is prepared: `segue handoff execute {handoff.id} --open` goes on there."
 
 
 def _lay_ready(desk: Desk, transcript: Transcript, manner: Manner, text: str) -> None:
