@@ -29,11 +29,11 @@ from segue.ops.desk import open_desk
 from segue.waiting import Waiting
 
 BARE = "python -c pass"
-QUIET, PYTHON, CLOSER = 0.5, 1.5, 2.0
-"""A command that cannot be told at a glance, in a worktree that is held, is taken apart with patterns: loading those
-takes as long as Python itself."""
+QUIET, PYTHON = 0.5, 1.5
 SESSION = "0a1b2c3d-0000-4000-8000-000000000001"
 AHEAD = 3600.0
+LOOP = """(cd src; ls) 2>&1|head
+for name in a b; do sed -n '1,20p;40,60p' "$name"; grep "x\\|y" "$name" || true; done"""
 
 
 class Scene:
@@ -110,7 +110,7 @@ def cases(scene: Scene) -> dict[str, tuple[str, bytes, Setting | None, float, bo
         "command, nothing held": ("edit", run("make test"), None, QUIET, False),
         "command, held: refused": ("edit", run("make test"), Scene.hold, PYTHON, True),
         "command, held: only looks": ("edit", run("git log -3 | head"), Scene.hold, PYTHON, False),
-        "command, held: a closer look": ("edit", run("(cd src; ls -la)"), Scene.hold, CLOSER, False),
+        "command, held: looks, in a loop": ("edit", run(LOOP), Scene.hold, PYTHON, False),
         "start, nothing waits": ("start", start, None, QUIET, False),
         "start, a handoff waits": ("start", start, Scene.wait, PYTHON, True),
         "prompt, no news": ("prompt", prompt, None, QUIET, False),

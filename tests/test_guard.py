@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import stat
 import subprocess
 import sys
@@ -20,8 +21,7 @@ from hypothesis import strategies as st
 from segue import clock, guard
 from segue.agents.claude import fittings
 from segue.agents.fitting import SCRIPT
-from segue.facts import plainly
-from segue.facts.looking import only_looks
+from segue.facts.plainly import HARMLESS, OWN, UNLESS, only_looks
 from segue.guard import Attempt, Held
 from segue.ops import scripting
 from segue.ops.desk import open_desk
@@ -158,6 +158,49 @@ def test_a_command_from_elsewhere_that_names_the_worktree_counts_too(root: Path,
         "command -v node",
         "segue",
         "segue show --json",
+        'grep -n "a\\|b" src',
+        'rg "\\bfoo\\(" src',
+        'rg "a [^$]|b$" .',
+        "find . -name \\*.py",
+        "cat my\\ file",
+        "cat a \\\n  b",
+        "find . \\( -name a -o -name b \\) 2>/dev/null|sort",
+        "ls 2>&1|head",
+        "ls>/dev/null 2>&1;pwd",
+        "ls &>/dev/null && wc -l <a",
+        "(cd src; ls -la)",
+        "(cd src && (ls; pwd)) | wc -l 2>/dev/null",
+        "{ ls; pwd; } 2>&1 | cat",
+        "! grep -q a b",
+        "# what is there\nls -la # all\n",
+        "cat <<A <<-'B' | head\n$HOME\nA\n\trm x\n\tB\nls",
+        "wc -l <<<'a b'",
+        "if [ -f x ]; then cat x; elif [[ -d y ]]; then ls y; else pwd; fi",
+        "for f in a b/*.ts; do sed -n '1,5p' \"$f\"; git log -1 -- $f; done | head",
+        "for i in {1..3}\ndo\n  echo ${i}\n  sleep 1\ndone",
+        "while ! test -f x; do sleep 1; done",
+        "ls src/{a,b} && rg x src/{a,b}",
+        "git diff HEAD@{1}",
+        "git branch -a --list 'x/*' --contains HEAD",
+        "git tag --list 'v*' --sort=-version:refname",
+        "git tag -l",
+        "git remote -v",
+        "git remote get-url origin",
+        "git stash show -p stash@{0}",
+        "git worktree list --porcelain",
+        "git config --get user.name",
+        "git -C /x --no-pager log",
+        "sed -n '1,36p;260,$p' a",
+        "sed -n '/^def x/,/^}/p' a",
+        "sed -n -e 1p -e '$p' a",
+        "ls | sed 's#^./##' | sed -E 's/[0-9]+$/n/g'",
+        "find . -name x -exec grep -n a {} \\;",
+        "ls | xargs -r -n1 basename",
+        "ls | xargs -I{} stat {}",
+        "printf '%s\\n' \"$HOME\"",
+        "printf -- '-v'",
+        "date +%s && date -Iseconds",
+        "uniq -c a",
     ],
 )
 def test_a_command_that_only_looks_is_known(command: str) -> None:
@@ -239,6 +282,103 @@ def test_a_command_that_only_looks_is_known(command: str) -> None:
         "segue init --yes",
         "segue doctor --mend",
         "ls " + "a" * 70_000,
+        "(ls; rm x)",
+        "(ls) rm x",
+        "(ls",
+        "ls)",
+        "((x=1))",
+        "ls *(e:rm:)",
+        "{ ls; } rm x",
+        "{ ls; rm x; }",
+        "{ls,x} a",
+        "if ls; then rm x; fi",
+        "if ls; then cat x",
+        "ls; fi",
+        "'if' ls; fi",
+        '"!" ls',
+        "2>/dev/null ! ls",
+        "for f in a; do find . -delete; done",
+        "for f in -delete; do find . $f; done",
+        "for f in a; do for f in -delete; do :; done; find . $f; done",
+        "for f in a; do ls; done; find . $f",
+        "for f in 'a -delete'; do find . $f; done",
+        "for f in a; do find . -$f; done",
+        "for f in a; do uniq b $f; done",
+        "for PATH in .; do ls; done",
+        "for path in .; do ls; done",
+        "for f in a | rm x; do ls; done",
+        "for f in ls; do $f; done",
+        "case x in x) ls;; esac",
+        "ls 2>f",
+        "ls 2>&f",
+        "ls > /dev/null > f",
+        "ls >",
+        ">/dev/null",
+        "> f ls",
+        "(ls) > f",
+        "for f in a; do ls; done > f",
+        "ls >\\\n f",
+        "ls \\",
+        "ls 'a",
+        'ls "a',
+        "cat <<A\n$HOME",
+        "cat <<A\n${x:=y}\nA",
+        "cat <<A\n\\\nA\nrm x\nA",
+        "cat <<A\n A\nrm x",
+        "cat <<A; rm x\nA",
+        "cat <<'A\nrm x\n'",
+        '[ -v "a[\\$""(rm x)]" ]',
+        "printf -v $'a[\\x24(rm x)]' y",
+        "printf -v PATH .; ls",
+        "printf $X",
+        "printf -$X",
+        "[[ PATH=1 -eq 1 ]]",
+        "[[ -f x && rm ]]",
+        "\\[[ -f x ]]",
+        "2>&1 [[ -f x ]]",
+        "cat $[x]",
+        "cat $x[1]",
+        "ls\r",
+        "ls\x00",
+        "find . -exec rm {} \\;",
+        "find . -exec",
+        "find . -exec ls {} \\; -exec rm {} +",
+        "find . -execute ls",
+        "fd -0x rm",
+        "sort --comp=./x a",
+        "sort --files0-from=a -no b",
+        "rg --hostname-bin=./x y",
+        "uniq - b",
+        "uniq -- a",
+        "uniq a{b,c}",
+        "date -us 1",
+        "date 01020304.05",
+        "ls | xargs -I ls ls",
+        "ls | xargs sed -n 1p",
+        "ls | xargs -a x sh -c y",
+        "sed -n 'e' a",
+        "sed 's/a/b/w f' a",
+        "sed 's/a/b/e' a",
+        "sed 's/a/b/;w f' a",
+        "sed -n '1p;1w f' a",
+        "sed -n '/[/]/p;w f' a",
+        "sed '/[/]/p;/w f/p' a",
+        "sed -n '1p\nw f' a",
+        "sed -f x a",
+        "sed -e 1p -e 'w f' a",
+        "sed -e",
+        "sed s/a/b",
+        "sed -n 1p f --in-place",
+        "git grep -nOrm x",
+        "git remote -v add x y",
+        "git branch -v new",
+        "git branch --list x -D y",
+        "git tag -a v1",
+        "git config user.name x",
+        "git config --get x --unset y",
+        "git stash list --output=f",
+        "git lo{g,x}",
+        "git diff {-,x}-output=f",
     ],
 )
 def test_a_command_that_could_change_something_is_not_taken_for_looking(command: str) -> None:
@@ -251,87 +391,148 @@ def test_any_command_gets_a_verdict_and_none_with_a_change_after_it_is_looking(c
     assert not only_looks("rm x; " + command)
 
 
-PLAIN = st.lists(
-    st.sampled_from(
-        [
-            "ls",
-            "cat",
-            "git",
-            "log",
-            "status",
-            "-3",
-            "--output=x",
-            "-o",
-            "show",
-            "commit",
-            "rm",
-            "make",
-            "grep",
-            "'a",
-            "b'",
-            '"c"',
-            "|",
-            ";",
-            "&&",
-            "||",
-            "&",
-            "2>&1",
-            ">/dev/null",
-            ">",
-            "f",
-            "segue",
-            "doctor",
-            "--mend",
-            "find",
-            "-delete",
-            "$X",
-            '"$X y"',
-            "a$X",
-            '"a$b"',
-            '"$"',
-            "$?",
-            "${X}",
-            "'$X'",
-            '"\\$X"',
-            "-n$X",
-            "2>/dev/null",
-            "<",
-            "\t",
-            "$(rm)",
-            "`",
-            "\\",
-            "#",
-            "{a,b}",
-            "*",
-            "!",
-            "FOO=1",
-            "'x",
-            '"\n"',
-            "(",
-            ")",
-        ]
-    ),
-    max_size=8,
+LOOKS = st.sampled_from(
+    [
+        "ls",
+        "git log -3",
+        'grep "a\\|b" x',
+        "cat 'a b' 2>&1",
+        "(cd src; ls)",
+        "{ ls; pwd; }",
+        "if true; then ls; else pwd; fi",
+        "for f in a b; do cat $f; done",
+        "cat <<'E'\nrm\nE\n",
+        "sed -n 1,3p x",
+        "ls # rm",
+    ]
 )
+CHANGES = st.sampled_from(
+    [
+        "ls > f",
+        "ls >>f",
+        "ls &>f",
+        'ls 2> "f"',
+        "cat <<E >f\nx\nE",
+        "ls 1>$f",
+        "echo $(ls)",
+        'echo "$(ls)"',
+        "echo `ls`",
+        "cat <(ls)",
+        "ls ${x:-$(rm)}",
+    ]
+)
+UNLISTED = st.text(alphabet="abcdefgrlstmxz-_./", min_size=1, max_size=6).filter(
+    lambda name: name not in {*HARMLESS, *UNLESS, *OWN, "printf", "xargs", "if", "for", "do", "then", "else"}
+)
+WAYS = st.sampled_from(
+    [
+        "{}",
+        "( {}\n)",
+        "{{ {}\n}}",
+        "if true; then {}\nfi",
+        "if {}\nthen ls; fi",
+        "for f in a; do {}\ndone",
+        "while {}\ndo ls; done",
+        "! {}",
+        "cat <<'E' && {}\nE",
+        "# '\n{}",
+        "ls \\\n; {}",
+        "echo 'a'\\''b'; {}",
+        'echo "a\\"b"; {}',
+        "ls 2>/dev/null|{}",
+        "ls & {}",
+    ]
+)
+JOINTS = st.sampled_from(["\n", "\n\n# x\n"])
 
 
 @given(
-    PLAIN.map(" ".join)
-    | PLAIN.map("".join)
-    | st.text(alphabet=" \n\t\"'`$\\(){};|&<>#=-alscatgit.", max_size=40)
+    st.lists(LOOKS, max_size=2),
+    CHANGES | st.tuples(UNLISTED, st.sampled_from(["", " x", " -n 'y'"])).map("".join),
+    WAYS,
+    st.lists(LOOKS, max_size=2),
+    JOINTS,
 )
-def test_what_is_told_at_a_glance_is_what_a_closer_look_tells(command: str) -> None:
-    assert plainly.only_looks(command) in (None, only_looks(command))
+def test_a_change_anywhere_in_a_command_is_never_taken_for_looking(
+    before: list[str], change: str, way: str, after: list[str], joint: str
+) -> None:
+    if "\n" in change:
+        way = "{}"
+    assert not only_looks(joint.join([*before, way.format(change), *after]))
+
+
+@given(st.lists(st.tuples(WAYS, LOOKS), min_size=1, max_size=3), JOINTS)
+def test_looking_is_known_wherever_it_stands(parts: list[tuple[str, str]], joint: str) -> None:
+    assert only_looks(joint.join(look if "\n" in look else way.format(look) for way, look in parts))
+
+
+@given(st.text(max_size=20).filter(lambda text: "\0" not in text), st.sampled_from(["find", "sort", "git"]))
+def test_a_word_is_what_the_shell_says_however_it_is_quoted(text: str, program: str) -> None:
+    """What quotes take apart is put together again before it is judged."""
+    harm = {"find": "-delete", "sort": "-o", "git": "--output=f"}[program]
+    quoted = "".join(f"'{char}'" if at % 2 else f'"{char}"' for at, char in enumerate(harm))
+    command = f"{program} diff " if program == "git" else f"{program} "
+    assert not only_looks(f"{command}{quoted} {shlex.quote(text)}")
+
+
+def test_what_is_read_runs_in_a_real_shell_and_changes_nothing(tmp_path: Path) -> None:
+    """Every word and group is where the shell has it: what is allowed here leaves the folder as it was."""
+    (tmp_path / "a").write_text("x\n")
+    for command in (
+        "(ls; pwd) 2>&1|wc -l",
+        "for f in a; do sed -n '1p' \"$f\"; done",
+        "if [ -f a ]; then cat a; fi",
+        "{ ls; } >/dev/null && cat <<'E' # >b\n>c\nE\n",
+        "echo 'a'\\''>b' \"\\\">c\" \\>d",
+        "cat a \\\n  a | sed 's/[>]/y/' | uniq -c",
+        "find . -name a -exec cat {} \\; | xargs -n1 echo '>' ",
+    ):
+        assert only_looks(command)
+        done = subprocess.run(["bash", "-c", command], cwd=tmp_path, capture_output=True, check=False)
+        assert (done.returncode, done.stderr) == (0, b"")
+        assert [path.name for path in tmp_path.iterdir()] == ["a"]
+
+
+def test_no_command_needs_patterns() -> None:
+    """They take as long to load as Python itself, and the agent waits."""
+    code = (
+        "import sys; sys.path.insert(0, sys.argv[1]); from segue.facts.plainly import only_looks;"
+        "only_looks('(cd \"a\\\\|b\"; sed -n 1p x) | git log'); print('re' in sys.modules)"
+    )
+    source = Path(guard.__file__).parent.parent
+    done = subprocess.run([sys.executable, "-I", "-S", "-c", code, source], capture_output=True, check=True)
+    assert done.stdout == b"False\n"
+
+
+def test_who_is_refused_a_command_is_told_that_a_simpler_one_may_pass(root: Path) -> None:
+    ran = refusal(Attempt(folder=str(root), command="cat $(ls)"), held(root))
+    edited = refusal(Attempt(folder=str(root), paths=("a",)), held(root))
+    assert "reading is allowed (if this only reads, say it more simply). Do not look for a way around" in ran
+    assert "reading is allowed. Do not look for a way around" in edited
 
 
 @pytest.mark.parametrize(
-    "command", ["make test", "git log -3 | head", "grep -n 'a b' src/*.py 2>&1", "npm run build && rm -rf x"]
+    "piece",
+    [
+        "${",
+        '$"',
+        "'",
+        '"',
+        "\\",
+        "<<a\n",
+        "$",
+        "((",
+        "ls;",
+        "${a",
+        "{",
+        "a ",
+        "( ",
+        "if ",
+        "for a in b;do ",
+        "$a",
+        "<<a ",
+    ],
 )
-def test_usual_commands_take_no_closer_look(command: str) -> None:
-    assert plainly.only_looks(command) is not None
-
-
-@pytest.mark.parametrize("piece", ["${", '$"', "'", '"', "\\", "<<a\n", "$", "((", "ls;", "${a", "{", "a "])
 def test_a_hostile_command_takes_no_long_time(piece: str) -> None:
     start = time.perf_counter()
     only_looks((piece * 70_000)[: 1 << 16])

@@ -144,7 +144,7 @@ def noted(desk: Desk) -> list[guard.Held]:
 
 def test_a_worktree_that_is_taken_is_held_and_noted_for_the_hooks(desk: Desk, project: Path) -> None:
     assert leases.holder(desk, project) is None
-    leases.take(desk, project / "src", handoff(desk, "h-1"), "Other Agent")
+    leases.take(desk, project / "src", handoff(desk, "h-1").id, "Other Agent")
     held = leases.holder(desk, project)
     assert held is not None
     assert (held.root, held.handoff, held.holder) == (str(project), "h-1", "Other Agent")
@@ -166,9 +166,9 @@ def test_a_worktree_that_is_taken_is_held_and_noted_for_the_hooks(desk: Desk, pr
 def test_a_second_handoff_is_told_who_holds_the_worktree_since_when_and_what_to_do(
     desk: Desk, project: Path
 ) -> None:
-    leases.take(desk, project, handoff(desk, "h-1"), "Other Agent")
+    leases.take(desk, project, handoff(desk, "h-1").id, "Other Agent")
     with pytest.raises(Refused) as refused:
-        leases.take(desk, project, handoff(desk, "h-2"), "Third Agent")
+        leases.take(desk, project, handoff(desk, "h-2").id, "Third Agent")
     assert f"Other Agent holds {project} since 2026-11-16 09:30 UTC (handoff h-1)" in str(refused.value)
     assert refused.value.next_step.startswith("segue back ")
     assert [held.handoff for held in noted(desk)] == ["h-1"]
@@ -178,38 +178,38 @@ def test_the_same_handoff_may_take_it_again_and_holds_it_for_longer(
     desk: Desk, project: Path, still: StillClock
 ) -> None:
     mine = handoff(desk, "h-1")
-    leases.take(desk, project, mine, "Other Agent")
+    leases.take(desk, project, mine.id, "Other Agent")
     (before,) = noted(desk)
     still.time = clock.later(still.time, HOUR)
-    leases.take(desk, project, mine, "Other Agent")
+    leases.take(desk, project, mine.id, "Other Agent")
     (after,) = noted(desk)
     assert after.since == before.since and after.expires > before.expires
 
 
 def test_another_worktree_is_another_lease(desk: Desk, project: Path, tmp_path: Path) -> None:
-    leases.take(desk, project, handoff(desk, "h-1"), "One")
-    leases.take(desk, tmp_path / "plain folder", handoff(desk, "h-2"), "Two")
+    leases.take(desk, project, handoff(desk, "h-1").id, "One")
+    leases.take(desk, tmp_path / "plain folder", handoff(desk, "h-2").id, "Two")
     assert sorted(held.holder for held in noted(desk)) == ["One", "Two"]
 
 
 def test_a_link_to_a_worktree_is_that_worktree(desk: Desk, project: Path, tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to(project)
-    leases.take(desk, tmp_path / "link" / "src", handoff(desk, "h-1"), "One")
+    leases.take(desk, tmp_path / "link" / "src", handoff(desk, "h-1").id, "One")
     held = leases.holder(desk, project)
     assert held is not None and held.root == str(project)
 
 
 def test_what_was_given_back_can_be_taken_by_the_next(desk: Desk, project: Path) -> None:
-    leases.take(desk, project, handoff(desk, "h-1"), "One")
+    leases.take(desk, project, handoff(desk, "h-1").id, "One")
     leases.give_back(desk, project, "h-1")
     assert leases.holder(desk, project) is None and noted(desk) == []
     leases.give_back(desk, project, "h-1")
-    leases.take(desk, project, handoff(desk, "h-2"), "Two")
+    leases.take(desk, project, handoff(desk, "h-2").id, "Two")
     assert [held.handoff for held in noted(desk)] == ["h-2"]
 
 
 def test_nobody_gives_back_what_another_holds(desk: Desk, project: Path) -> None:
-    leases.take(desk, project, handoff(desk, "h-1"), "One")
+    leases.take(desk, project, handoff(desk, "h-1").id, "One")
     leases.give_back(desk, project, "h-2")
     held = leases.holder(desk, project)
     assert held is not None and held.handoff == "h-1" and noted(desk) == [held]
@@ -218,10 +218,10 @@ def test_nobody_gives_back_what_another_holds(desk: Desk, project: Path) -> None
 def test_a_lease_that_ran_out_is_free_and_its_old_holder_takes_nothing_away(
     desk: Desk, project: Path, still: StillClock
 ) -> None:
-    leases.take(desk, project, handoff(desk, "h-1"), "One")
+    leases.take(desk, project, handoff(desk, "h-1").id, "One")
     still.time = clock.later(still.time, 12 * HOUR + 60)
     assert leases.holder(desk, project) is None
-    leases.take(desk, project, handoff(desk, "h-2"), "Two")
+    leases.take(desk, project, handoff(desk, "h-2").id, "Two")
     leases.give_back(desk, project, "h-1")
     held = leases.holder(desk, project)
     assert held is not None and held.handoff == "h-2" and noted(desk) == [held]
@@ -230,25 +230,25 @@ def test_a_lease_that_ran_out_is_free_and_its_old_holder_takes_nothing_away(
 def test_notes_of_leases_that_ran_out_go_with_the_next_one(
     desk: Desk, project: Path, still: StillClock, tmp_path: Path
 ) -> None:
-    leases.take(desk, tmp_path / "old", handoff(desk, "h-1"), "One")
+    leases.take(desk, tmp_path / "old", handoff(desk, "h-1").id, "One")
     still.time = clock.later(still.time, 13 * HOUR)
-    leases.take(desk, project, handoff(desk, "h-2"), "Two")
+    leases.take(desk, project, handoff(desk, "h-2").id, "Two")
     assert [held.handoff for held in noted(desk)] == ["h-2"]
 
 
 def test_a_note_that_was_lost_is_written_when_the_lease_is_taken_again(desk: Desk, project: Path) -> None:
     """A process that is killed after it took the lease leaves no note; the same command makes up for it."""
     mine = handoff(desk, "h-1")
-    leases.take(desk, project, mine, "One")
+    leases.take(desk, project, mine.id, "One")
     guard.note_of(desk.places.data, str(project)).unlink()
     held = leases.holder(desk, project)
     assert held is not None and held.holder == "Demonstration agent"
-    leases.take(desk, project, mine, "One")
+    leases.take(desk, project, mine.id, "One")
     assert len(noted(desk)) == 1
 
 
 def test_a_holder_whose_agent_nobody_knows_is_another_agent(desk: Desk, project: Path) -> None:
-    leases.take(desk, project, handoff(desk, "h-1", target="unheard-of"), "One")
+    leases.take(desk, project, handoff(desk, "h-1", target="unheard-of").id, "One")
     guard.note_of(desk.places.data, str(project)).unlink()
     held = leases.holder(desk, project)
     assert held is not None and held.holder == "another agent"
@@ -257,7 +257,7 @@ def test_a_holder_whose_agent_nobody_knows_is_another_agent(desk: Desk, project:
 def test_the_same_path_on_another_machine_is_another_worktree(
     desk: Desk, project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    leases.take(desk, project, handoff(desk, "h-1"), "One")
+    leases.take(desk, project, handoff(desk, "h-1").id, "One")
     here = os.uname()
     monkeypatch.setattr(os, "uname", lambda: os.uname_result((here[0], "elsewhere", *here[2:])))
     assert leases.holder(desk, project) is None
@@ -267,7 +267,7 @@ def test_a_note_that_cannot_be_written_is_an_error_that_says_so(desk: Desk, proj
     desk.places.data.mkdir(parents=True, exist_ok=True)
     (desk.places.data / "leases").write_text("in the way")
     with pytest.raises(StoreError):
-        leases.take(desk, project, handoff(desk, "h-1"), "One")
+        leases.take(desk, project, handoff(desk, "h-1").id, "One")
 
 
 def test_asking_who_holds_a_worktree_makes_no_store(tmp_path: Path, project: Path) -> None:

@@ -49,7 +49,7 @@ def hit(
 
 
 def next_move(one: Run, told: dict[str, list[Limit]] | None = None, now: str = NOW) -> Move:
-    return runs.decide(one, runs.bars(one, told or {}, now), now)
+    return runs.decide(one, runs.bars(one, told or {}, now))
 
 
 def test_it_begins_with_the_preferred_agent() -> None:
@@ -115,9 +115,30 @@ def test_what_hangs_is_passed_over_and_alone_it_gets_another_chance() -> None:
     assert next_move(run(leg("two", Why.HUNG), chain=("two",))) == Move(do=Do.AGAIN, target="two")
 
 
+def test_agents_that_hang_in_turn_are_given_up() -> None:
+    hanging = [leg(target, Why.HUNG) for _ in range(runs.MOST_TRIES) for target in ("one:large", "two")]
+    both = run(*hanging, chain=("one:large", "two"))
+    move = next_move(both)
+    assert move.state is RunState.FAILED and "hung 3 times" in move.why
+
+
+def test_an_overloaded_vendor_that_is_alone_is_asked_again_after_a_rest() -> None:
+    tired = run(leg("two", Why.OVERLOADED, tries=runs.MOST_TRIES), chain=("two",))
+    move = next_move(tired)
+    assert (move.do, move.until) == (Do.WAIT, clock.later(NOW, runs.REST_SECONDS))
+    assert next_move(tired, now=str(move.until)) == Move(do=Do.AGAIN, target="two")
+
+
+def test_a_reset_that_is_known_does_not_come_sooner_because_a_person_goes_on() -> None:
+    limited = run(leg("two", Why.LIMIT, limit=hit()), chain=("two",), taken_up_at=clock.later(NOW, 60))
+    assert next_move(limited, now=clock.later(NOW, 61)).until == LATER
+
+
 def test_a_full_context_goes_to_the_next_and_alone_begins_anew() -> None:
     assert next_move(run(leg("one:large", Why.CONTEXT))) == Move(do=Do.HAND_OVER, target="one:small")
     assert next_move(run(leg("two", Why.CONTEXT), chain=("two",))) == Move(do=Do.HAND_OVER, target="two")
+    again = [leg("two", Why.CONTEXT) for _ in range(runs.MOST_TRIES)]
+    assert next_move(run(*again, chain=("two",))).state is RunState.FAILED, "it gets nowhere"
 
 
 def test_what_nobody_has_begun_is_begun_by_the_next() -> None:
@@ -161,8 +182,9 @@ def test_what_a_person_stopped_is_stopped() -> None:
 
 
 def test_a_task_that_only_changes_hands_ends() -> None:
-    many = [leg(CHAIN[number % 3], Why.HUNG) for number in range(runs.MOST_LEGS)]
-    assert next_move(run(*many)).state is RunState.FAILED
+    many = [leg(CHAIN[number % 3], Why.LIMIT, limit=hit(resets_at=NOW)) for number in range(runs.MOST_LEGS)]
+    assert "changed hands" in next_move(run(*many), now=LATER).why
+    assert next_move(run(*many, taken_up_at=LATER), now=LATER).state is None
 
 
 @pytest.mark.parametrize(
@@ -211,16 +233,16 @@ def test_whatever_happens_the_next_move_can_be_made(
 ) -> None:
     one = run(*done, returns=returns)
     barred = runs.bars(one, told, NOW)
-    move = runs.decide(one, barred, NOW)
+    move = runs.decide(one, barred)
     match move.do:
         case Do.WAIT:
             assert move.until is not None and move.until > NOW, "waiting ends"
         case Do.END:
             assert move.state is not None
+            assert move.state is not RunState.FAILED or move.why, "whoever gives up says why"
         case Do.HAND_OVER | Do.RETURN:
             assert one.is_begun and move.target in CHAIN
-            is_anew = done[-1].stop is not None and done[-1].stop.why is Why.CONTEXT
-            assert move.target not in barred or (is_anew and move.target == done[-1].target)
+            assert move.target not in barred
         case Do.START:
             assert not one.is_begun and move.target not in barred
         case Do.AGAIN:

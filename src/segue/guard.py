@@ -294,12 +294,7 @@ def _reaches(attempt: Attempt, root: str) -> bool:
         return False
     from segue.facts import plainly  # lazy: only a command needs it
 
-    verdict = plainly.only_looks(attempt.command)
-    if verdict is None:
-        from segue.facts import looking  # lazy: only one that is not plain needs it
-
-        verdict = looking.only_looks(attempt.command)
-    return not verdict
+    return not plainly.only_looks(attempt.command)
 
 
 def _names(command: str, root: str) -> bool:
@@ -350,12 +345,14 @@ def _is_another(pointer: str) -> bool:
 
 
 def _reason(attempt: Attempt, held: Held) -> str:
-    what = "This command may change files there" if attempt.command else "This edit is in it"
+    what, simpler = "This edit is in it", ""
+    if attempt.command:
+        what, simpler = "This command may change files there", " (if this only reads, say it more simply)"
     return (
         f"{held.holder} holds the worktree {_shown(held.root)} since {_local(held.since)}: the work was handed to it "
         f"({held.handoff}), and two agents must not change the same files. {what}, so it was refused; reading is "
-        f"allowed. Do not look for a way around this: stop here and tell the person that `{held.back}` brings the work "
-        f"back to you. The hold ends by itself at {_local(held.expires)}."
+        f"allowed{simpler}. Do not look for a way around this: stop here and tell the person that `{held.back}` "
+        f"brings the work back to you. The hold ends by itself at {_local(held.expires)}."
     )
 
 

@@ -25,7 +25,10 @@ REST_SECONDS = 600.0
 """How long one is that stayed overloaded."""
 WEEK = 60
 """The share of an agent's week, in percent, that a run leaves it at unless another is named."""
+SHORT_SECONDS = 120.0
+"""A leg that filled a context in less than this has got nowhere."""
 HIT = 100
+FAILURES = {Why.CRASHED: "crashed", Why.HUNG: "hung", Why.CONTEXT: "filled its context"}
 
 
 class RunState(StrEnum):
@@ -70,11 +73,18 @@ class Leg(Value, frozen=True):
     target: str
     started_at: Moment
     since: int = 0
-    """The same in nanoseconds, by the clock that files are stamped by."""
+    """From when on a transcript can be its own, in nanoseconds, by the clock that files are stamped by."""
+    besides: tuple[str, ...] = ()
+    """Transcripts that were there before, and are another's."""
+    returns: bool = False
+    """Whether the preferred agent's own conversation goes on in it."""
     handoff: str = ""
     """The handoff that brought the task to it; empty for the first."""
     transcript: str = ""
     tries: int = 0
+    """How often it was started, for the same reason since the first."""
+    again: Why | None = None
+    """Why it was started again, if it was."""
     stop: Stop | None = None
     """What ended it, where it was not the end of the work."""
     ended_at: Moment | None = None
@@ -177,18 +187,21 @@ def _by_limits(run: Run, target: str, limits: Sequence[Limit], now: Moment) -> B
         is_hit = (limit.used_percent or 0.0) >= HIT
         if is_hit and holds_for(limit, target) and not budget.is_over(limit, now):
             return Bar(why=f"it is at its {limit.window} limit", until=limit.resets_at)
-    return by_week(run, target, limits, now)
+    week = week_used(run, target, limits, now)
+    return Bar(why=week_in_words(run, week), until=week.resets_at) if week else None
 
 
-def by_week(run: Run, target: str, limits: Sequence[Limit], now: Moment) -> Bar | None:
-    """Whether so much of an agent's week is used that this run leaves it alone."""
+def week_used(run: Run, target: str, limits: Sequence[Limit], now: Moment) -> Limit | None:
+    """The limit of a week of which so much is used that this run leaves the agent alone."""
     for limit in limits:
-        used = limit.used_percent or 0.0
         is_running = limit.window == "week" and holds_for(limit, target) and not budget.is_over(limit, now)
-        if is_running and used >= run.caps.week:
-            why = f"{used:.0f} % of its week is used, and this run leaves it at {run.caps.week} %"
-            return Bar(why=why, until=limit.resets_at)
+        if is_running and (limit.used_percent or 0.0) >= run.caps.week:
+            return limit
     return None
+
+
+def week_in_words(run: Run, limit: Limit) -> str:
+    return f"{limit.used_percent or 0:.0f} % of its week is used, and this run leaves it at {run.caps.week} %"
 
 
 def holds_for(limit: Limit, target: str) -> bool:
@@ -199,17 +212,40 @@ def holds_for(limit: Limit, target: str) -> bool:
 
 def _by_legs(run: Run, target: str, now: Moment) -> Bar | None:
     """What the last leg of an agent says of trying it again."""
-    since = run.taken_up_at or ""
     for leg in reversed(run.legs):
-        is_same_agent = _agent(leg.target) == _agent(target)
-        if not is_same_agent or leg.ended_at is None or leg.ended_at < since:
+        if _agent(leg.target) != _agent(target) or leg.ended_at is None or _is_forgiven(run, leg):
             continue
         if leg.stop is None:
             return None
         bar = _by_stop(leg, leg.stop, target)
+        if bar is None and leg.target == target:
+            bar = _by_failures(run, target, leg.stop.why)
         if bar is not None or leg.target == target:
             return bar
     return None
+
+
+def _is_forgiven(run: Run, leg: Leg) -> bool:
+    """Whether a person has let the run go on since; the end of a limit that is known does not come sooner by that."""
+    is_known = leg.stop is not None and leg.stop.limit is not None and bool(leg.stop.limit.resets_at)
+    return (leg.ended_at or "") < (run.taken_up_at or "") and not is_known
+
+
+def _by_failures(run: Run, target: str, why: Why) -> Bar | None:
+    """Whoever has failed in the same way too often is not tried again."""
+    if why not in FAILURES:
+        return None
+    own = [leg for leg in run.legs if leg.target == target and leg.stop and leg.stop.why is why]
+    counted = [leg for leg in own if not _is_forgiven(run, leg) and _is_failure(leg)]
+    times = sum(max(1, leg.tries) for leg in counted)
+    return Bar(why=f"it {FAILURES[why]} {times} times") if times >= MOST_TRIES else None
+
+
+def _is_failure(leg: Leg) -> bool:
+    """A context that took its time to fill is none."""
+    if leg.stop is None or leg.stop.why is not Why.CONTEXT:
+        return True
+    return leg.ended_at is not None and leg.ended_at < clock.later(leg.started_at, SHORT_SECONDS)
 
 
 def _by_stop(leg: Leg, stop: Stop, target: str) -> Bar | None:
@@ -235,10 +271,6 @@ def _by_stop(leg: Leg, stop: Stop, target: str) -> Bar | None:
             until = clock.later(leg.ended_at or "", seconds)
             named = stop.limit.resets_at if stop.limit else None
             return Bar(why="its vendor is overloaded", until=max(until, named) if named else until)
-        case Why.CRASHED | Why.HUNG if is_same and leg.tries >= MOST_TRIES:
-            return Bar(why=f"it {stop.why.value} {leg.tries} times")
-        case Why.CONTEXT if is_same:
-            return Bar(why="its context is full")
     return None
 
 
@@ -253,18 +285,20 @@ def _agent(target: str) -> str:
 # What to do next
 
 
-def decide(run: Run, barred: Mapping[str, Bar], now: Moment) -> Move:
+def decide(run: Run, barred: Mapping[str, Bar]) -> Move:
     """What to do, given how the last leg ended and who may not be used."""
     leg = run.leg
     if leg is None:
         return _first(run, barred)
     if leg.is_done:
         return _after_the_end(run, leg, barred)
-    if leg.stop is None or len(run.legs) >= MOST_LEGS:
-        why = f"the task changed hands {len(run.legs)} times"
-        return Move(do=Do.AGAIN, target=leg.target) if leg.stop is None else _ended(RunState.FAILED, why)
+    if leg.stop is None:
+        return Move(do=Do.AGAIN, target=leg.target)
     if leg.stop.why is Why.ASKED:
         return _ended(RunState.STOPPED, leg.stop.said or "you stopped it")
+    since = [one for one in run.legs if one.started_at >= (run.taken_up_at or "")]
+    if len(since) >= MOST_LEGS:
+        return _ended(RunState.FAILED, f"the task changed hands {len(since)} times")
     return _after_stop(run, leg, leg.stop, barred)
 
 
@@ -281,7 +315,7 @@ def _after_the_end(run: Run, leg: Leg, barred: Mapping[str, Bar]) -> Move:
         return _ended(RunState.DONE)
     bar = barred.get(run.home)
     if bar is None:
-        return Move(do=Do.RETURN, target=run.home)
+        return Move(do=_way_to(run, run.home), target=run.home)
     if bar.until is not None:
         return Move(do=Do.WAIT, target=run.home, until=bar.until, why=bar.why)
     return _ended(RunState.DONE, f"{run.home} was not returned to: {bar.why}")
@@ -301,11 +335,11 @@ def _after_stop(run: Run, leg: Leg, stop: Stop, barred: Mapping[str, Bar]) -> Mo
             continue
         if target != leg.target:
             return Move(do=_way_to(run, target), target=target)
-        if stop.why is Why.LIMIT:
+        if stop.why in (Why.LIMIT, Why.OVERLOADED):
             return Move(do=Do.AGAIN, target=target)
     if stop.why is Why.HUNG and is_free:
         return Move(do=Do.AGAIN, target=leg.target)
-    if stop.why is Why.CONTEXT:
+    if stop.why is Why.CONTEXT and is_free:
         # Nobody else may have it: the same agent begins anew, with what fits.
         return Move(do=Do.HAND_OVER, target=leg.target)
     return _nobody(run, barred)
@@ -315,7 +349,10 @@ def _way_to(run: Run, target: str) -> Do:
     """How the work gets to another agent: where none has begun it, as it was first said."""
     if not run.is_begun:
         return Do.START
-    return Do.RETURN if target == run.home and run.transcript_at_home else Do.HAND_OVER
+    own = [leg for leg in run.legs if leg.target == target]
+    is_full = bool(own) and own[-1].stop is not None and own[-1].stop.why is Why.CONTEXT
+    is_home = target == run.home and bool(run.transcript_at_home)
+    return Do.RETURN if is_home and not is_full else Do.HAND_OVER
 
 
 def _nobody(run: Run, barred: Mapping[str, Bar]) -> Move:
@@ -324,7 +361,11 @@ def _nobody(run: Run, barred: Mapping[str, Bar]) -> Move:
     if timed:
         until, target = min(timed)
         return Move(do=Do.WAIT, target=target, until=until, why=barred[target].why)
-    return _ended(RunState.FAILED, "; ".join(f"{target}: {bar.why}" for target, bar in barred.items()))
+    reasons = [f"{target}: {bar.why}" for target, bar in barred.items()]
+    if run.leg is not None and run.leg.stop is not None and run.leg.target not in barred:
+        said = f" ({run.leg.stop.said})" if run.leg.stop.said else ""
+        reasons.append(f"{run.leg.target}: it stopped, {run.leg.stop.why.value}{said}")
+    return _ended(RunState.FAILED, "; ".join(reasons))
 
 
 def _ended(state: RunState, why: str = "") -> Move:

@@ -175,7 +175,7 @@ def run(
         caps = Caps(usd=usd, tokens=tokens, seconds=seconds, week=desk.settings.run_week)
         wish = runs.Wish(task=task, chain=tuple(chain), caps=caps, returns=returns)
         begun = runs.begin(desk, wish, lambda _vendor, _target: yes)
-        return runs.supervise(desk, begun, _to_nobody)
+        return runs.supervise(desk, begun.run, _to_nobody)
 
 
 def verify(

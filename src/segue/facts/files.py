@@ -95,7 +95,7 @@ class Files(Struct):
             if not (file.moved_to and file.moved_to in self.known)
         ]
 
-    def contents(self, spots: dict[str, Spot]) -> list[Fact]:
+    def contents(self, folder: str, spots: dict[str, Spot]) -> list[Fact]:
         """What is in the files whose content is known, as it now stands."""
         return [
             Fact(
@@ -105,7 +105,7 @@ class Files(Struct):
                 entry=file.entry,
                 origin=file.origin,
                 n=file.n,
-                weight=heat_of(path, spots),
+                weight=heat_of(path, folder, spots),
             )
             for path, file in self.known.items()
             if file.content and len(file.content) <= LONGEST_TOLD

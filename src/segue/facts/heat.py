@@ -12,7 +12,7 @@ import re
 
 from msgspec import Struct
 
-from segue.facts.mentions import names, paths
+from segue.facts.mentions import names, paths_among, tokens
 from segue.model import Fact, Origin
 from segue.redact import redact
 
@@ -32,7 +32,7 @@ HOT = 0.4
 LONGEST = 20_000
 SHORTEST, LONGEST_NAME = 4, 100
 ALTERNATING = re.compile(r"[A-Za-z]\d+[A-Za-z]+\d|\d[A-Za-z]+\d+[A-Za-z]|(?:[a-z][A-Z]){3}|[0-9a-f]{12}")
-WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\d_A-Za-z]+")
+WORD = re.compile(r"[A-Z]{2,}s(?![a-z])|[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\d_A-Za-z]+")
 DANGEROUS = re.compile(
     r"passw|passphrase|pwd|secret|token|api[_-]?key|access[_-]?key|auth|credential|private key|bearer|://[^\s/@]{1,80}:"
     r"|_key|apikey",
@@ -43,8 +43,9 @@ KEY = b"names are not kept"
 LEAST_SECRET = 8
 CONTROL = re.compile(r"\x1b\[[0-9;:?]{0,40}[A-Za-z]|[\x00-\x08\x0b-\x1f]")
 
-HYPHENED = re.compile(r"(?<![\w/.-])[A-Za-z][A-Za-z0-9]{0,40}+(?:-[A-Za-z0-9]{1,40}+){2,4}+(?![\w/-])")
-"""Names of branches, packages, style classes: words with at least two hyphens."""
+HYPHENED = re.compile(r"[A-Za-z][A-Za-z0-9]{0,40}+(?:-[A-Za-z0-9]{1,40}+){2,4}+")
+"""Names of branches, packages, style classes: words with at least two hyphens. Options are none of them."""
+FOLDER = re.compile(r"\.?[A-Za-z_][\w.-]*+")
 
 USED = {"edit": 0.7, "read": 1.2, "run": 0.8, "search": 0.7, "other": 1.0, "reply": 0.6, "prompt": 0.3}
 SAW = {"read": 0.8, "search": 0.4, "run": 0.4, "edit": 0.3, "failed": 0.4}
@@ -72,7 +73,7 @@ class Use(Struct):
                     if one.length >= LEAST_SECRET:
                         secrets[text[one.start : one.start + one.length]] = one.kind
                 text = redacted.text
-            self.named = [form for form in forms(text) if is_word(form)]
+            self.named = forms(text)
             self.text = ""
         return self.named
 
@@ -109,19 +110,30 @@ class Heat(Struct):
             ]
 
     def now(self) -> dict[str, Spot]:
-        """Everything that is hot, by its name; a file by the last part of its path."""
+        """Everything that is hot, by its name; a file by the last two parts of its path."""
         spots: dict[str, Spot] = {}
-        for use in self.uses:
+        counting = [use for use in self.uses if not use.is_shown or self.step - use.step <= SHOWN]
+        whole = _in_one_folder({name for use in counting for name in use.names(self.secrets)})
+        for use in counting:
             age = self.step - use.step
             if use.is_shown:
-                heat = use.heat * math.exp(-age / SHOWN_QUICK) if age <= SHOWN else 0.0
+                heat = use.heat * math.exp(-age / SHOWN_QUICK)
             else:
                 heat = use.heat * (math.exp(-age / QUICK) + LASTING * math.exp(-age / SLOW))
-            for name in use.names(self.secrets):
+            for name in dict.fromkeys(whole.get(name, name) for name in use.names(self.secrets)):
                 spot = spots.setdefault(name, Spot())
                 spot.heat += heat
                 spot.home = use.home or spot.home
         return spots
+
+
+def _in_one_folder(names: set[str]) -> dict[str, str]:
+    """For the name of each file that is known in one folder only, the name with its folder: they mean the same."""
+    found: dict[str, list[str]] = {}
+    for name in names:
+        if "/" in name:
+            found.setdefault(name.rpartition("/")[2], []).append(name)
+    return {name: known[0] for name, known in found.items() if len(known) == 1}
 
 
 def is_word(name: str) -> bool:
@@ -135,22 +147,37 @@ def is_word(name: str) -> bool:
 
 
 def forms(text: str) -> list[str]:
-    """What a text names, each in the form by which it is counted: a file without its folder, a member without
-    what it is a member of."""
-    found = [path.rpartition("/")[2] for path in paths(text)] + HYPHENED.findall(text)
+    """What a text names, each in the form by which it is counted: a file with the folder that it lies in, a member
+    without what it is a member of."""
+    words = tokens(text)
+    found = [file_form(path) for path in paths_among(words)]
+    found += [bare for word in words if word.count("-") > 1 and HYPHENED.fullmatch(bare := word.rstrip("."))]
     for name in names(text):
         found += [part for part in name.split(".") if "_" in part or not (part.islower() or part.istitle())]
-    return list(dict.fromkeys(found))
+    return [form for form in dict.fromkeys(found) if is_word(form.rpartition("/")[2])]
 
 
-def heat_of(path: str, spots: dict[str, Spot]) -> float:
-    spot = spots.get(path.rpartition("/")[2])
-    return spot.heat if spot else 0.0
+def file_form(path: str) -> str:
+    """The last two parts of a path, as many files share a name. A folder that nobody made up says nothing."""
+    above, _, name = path.rpartition("/")
+    folder = above.rpartition("/")[2]
+    is_told = FOLDER.fullmatch(folder) and (len(folder) < SHORTEST or is_word(folder))
+    return f"{folder}/{name}" if is_told else name
 
 
-def facts(spots: dict[str, Spot], n: int, told: set[str]) -> list[Fact]:
+def heat_of(path: str, folder: str, spots: dict[str, Spot]) -> float:
+    """How hot a file is, by its path as seen from the folder of the work."""
+    return max((spots[form].heat for form in _forms_of(path, folder) if form in spots), default=0.0)
+
+
+def _forms_of(path: str, folder: str) -> tuple[str, str]:
+    """A file with its folder, which for one that lies there is that of the work; and its name alone."""
+    return file_form(path if "/" in path else f"{folder}/{path}"), path.rpartition("/")[2]
+
+
+def facts(spots: dict[str, Spot], n: int, told: set[str], folder: str) -> list[Fact]:
     """The hottest names that are not told as files already, each with the file that it was last put into."""
-    known = {path.rpartition("/")[2] for path in told}
+    known = {form for path in told for form in _forms_of(path, folder)}
     hot = sorted((-spot.heat, name) for name, spot in spots.items() if spot.heat >= HOT and name not in known)
     return [
         Fact(

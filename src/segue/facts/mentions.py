@@ -53,10 +53,15 @@ TICKED = lazy_pattern(r"`([^`\s]{2,80}+)`")
 
 def paths(text: str) -> list[str]:
     """The file paths in a text, each once, in order: with a folder and an ending, or with the ending of a file."""
-    return _paths(dict.fromkeys(TOKEN.findall(text)))
+    return paths_among(tokens(text))
 
 
-def _paths(tokens: Iterable[str]) -> list[str]:
+def tokens(text: str) -> dict[str, None]:
+    """What may be a path, a ticket or a version, each once, in order."""
+    return dict.fromkeys(TOKEN.findall(text))
+
+
+def paths_among(tokens: Iterable[str]) -> list[str]:
     likely = [word.partition("#")[0] for word in tokens if "." in word or "/" in word or word in BARE_FILES]
     found = (word[1:] if word[:1] == "@" and word[1:2] != "/" else word for word in likely)
     return [word for word in dict.fromkeys(word.rstrip(".-") for word in found) if _is_path(word)]
@@ -77,7 +82,13 @@ def _is_path(word: str) -> bool:
 
 def names(text: str) -> list[str]:
     """The identifiers in a text, each once, in order: snake_case, camelCase, PascalCase, CONSTANT_CASE, dotted."""
-    return [word for word in dict.fromkeys(NAME.findall(text)) if _is_name(word)]
+    found = dict.fromkeys(NAME.findall(text))
+    return [word for word in dict.fromkeys(map(_without_letter, found)) if _is_name(word)]
+
+
+def _without_letter(word: str) -> str:
+    """A member of a variable of one letter, alone: `t.TempDir` is about the member."""
+    return word[2:] if word[1:2] == "." else word
 
 
 def _is_name(word: str) -> bool:
@@ -125,14 +136,14 @@ def _mentions(text: str) -> Iterator[Mention]:
     if "://" in text:
         yield from (Mention("url", found.rstrip(".,;:!?)]*")) for found in URL.findall(text))
         text = URL.sub(" ", text)
-    tokens = dict.fromkeys(token.rstrip(".-") for token in dict.fromkeys(TOKEN.findall(text)))
-    yield from (Mention("id", token) for token in tokens if ID.fullmatch(token[:200]))
-    if any(HEX.fullmatch(token) for token in tokens):
+    found = dict.fromkeys(token.rstrip(".-") for token in tokens(text))
+    yield from (Mention("id", token) for token in found if ID.fullmatch(token[:200]))
+    if any(HEX.fullmatch(token) for token in found):
         yield from (
             Mention("commit", sha.lower()) for sha in COMMIT.findall(text) if HEX.fullmatch(sha.lower())
         )
-    yield from (Mention("version", version) for version in _versions(text, tokens))
-    yield from (Mention("path", path) for path in _paths(tokens))
+    yield from (Mention("version", version) for version in _versions(text, found))
+    yield from (Mention("path", path) for path in paths_among(found))
     ticked = (word.removesuffix("()") for word in TICKED.findall(text))
     quoted = [word for word in ticked if NAME.fullmatch(word) and not _is_path(word)]
     yield from (Mention("identifier", name) for name in (*quoted, *names(text)))

@@ -269,14 +269,15 @@ class Tracker(Struct):
         found += self.files.facts()
         spots = self.heat.now()
         found = [
-            msgspec.structs.replace(fact, weight=heat.heat_of(fact.subject, spots))
+            msgspec.structs.replace(fact, weight=heat.heat_of(fact.subject, self.folder, spots))
             if fact.kind in PATHS
             else fact
             for fact in found
         ]
-        found += self.files.contents(spots)
+        found += self.files.contents(self.folder, spots)
         found += self.todos.facts()
-        found += heat.facts(spots, self.n, {fact.subject for fact in found if fact.kind in PATHS})
+        told = {fact.subject for fact in found if fact.kind in PATHS}
+        found += heat.facts(spots, self.n, told, self.folder)
         found += self._open(reads)
         return tuple(sorted(found, key=lambda fact: (fact.n, fact.kind)))
 

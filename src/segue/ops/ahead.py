@@ -7,16 +7,15 @@ the limit stops it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
-from segue import budget, forecast
-from segue.errors import SegueError
-from segue.model import Limit, Transcript, Usage
-from segue.ops import briefs, limits, planning, prewarming, records, status
+from segue import budget, forecast, runs
+from segue.model import Limit, Transcript, Urgency, Usage
+from segue.ops import briefs, limits, records, status
 from segue.ops.desk import Desk
 from segue.ops.prewarming import Prewarming
 from segue.ops.usage import Purse
-from segue.runs import Leg, Run
+from segue.runs import Bar, Leg, Run
 from segue.stop import Stop, Why
 
 SOON_MINUTES = 15.0
@@ -31,42 +30,29 @@ class Ahead:
         self.tell = tell
         self.told: set[tuple[int, str]] = set()
         self.prewarming: Prewarming | None = None
+        self.prewarmed: set[int] = set()
 
-    def look(self, run: Run, leg: Leg, told: Sequence[Limit]) -> Stop | None:
+    def look(self, run: Run, told: Sequence[Limit], barred: Mapping[str, Bar]) -> Stop | None:
         """Make ready what will be needed soon; a stop, if the agent is to be ended before a limit does it."""
-        transcript = self.transcript_of(run, leg)
+        leg = run.legs[-1]
+        known = (entry.transcript for entry in self.desk.index.transcripts().values())
+        transcript = next((one for one in known if one and leg.transcript and one.id == leg.transcript), None)
         if transcript is None:
             return None
         usage = self.usage_of(transcript, told)
         thresholds = status.thresholds_of(self.desk)
         share = budget.worst_share(usage, thresholds, transcript.model)
         soon = self.ends_soon(transcript, usage)
-        urgency = thresholds.urgency(share.percent, share.model) if share else None
-        if share is None or (urgency is None and not soon):
+        if share is None or (thresholds.urgency(share.percent, share.model) is None and not soon):
             return None
         figures = budget.in_words(share, thresholds)
         self.keep_warm(run, leg, transcript, f"{figures}{soon}")
-        is_urgent = share.percent >= thresholds.urgent or bool(soon)
-        if is_urgent and run.prewarm:
-            self.prewarm(run, leg, transcript)
-        if is_urgent and self.desk.settings.handoff_auto_switch and share.percent >= thresholds.urgent:
-            return self.stop_at(usage, figures, told)
+        is_urgent = thresholds.urgency(share.percent, share.model) is Urgency.HIGH
+        if run.prewarm and (is_urgent or soon):
+            self.prewarm(run, leg, transcript, barred)
+        if is_urgent and self.desk.settings.handoff_auto_switch:
+            return self.stop_at(leg, usage, figures, told)
         return None
-
-    def transcript_of(self, run: Run, leg: Leg) -> Transcript | None:
-        """What the agent at work has written so far."""
-        keeper = records.keeper_for(self.desk, records.agent_of(leg.target))
-        known = [entry.transcript for entry in self.desk.index.transcripts().values()]
-        own = [
-            one
-            for one in known
-            if one
-            and one.agent == keeper
-            and one.relation is None
-            and (one.updated_at or "") >= leg.started_at
-            and one.project == run.project
-        ]
-        return max(own, key=lambda one: one.updated_at or "", default=None)
 
     def usage_of(self, transcript: Transcript, told: Sequence[Limit]) -> Usage:
         history = Purse(self.desk.index).history(transcript.model) if transcript.model else ()
@@ -102,27 +88,28 @@ class Ahead:
                 f"{records.title_of(leg.target)}: {figures}. The brief for the next agent is kept ready."
             )
 
-    def prewarm(self, run: Run, leg: Leg, transcript: Transcript) -> None:
-        """Give the next agent the context now, beside the one at work."""
-        if self.prewarming is not None and self.prewarming.is_alive():
+    def prewarm(self, run: Run, leg: Leg, transcript: Transcript, barred: Mapping[str, Bar]) -> None:
+        """Give the next agent the context now, beside the one at work: once for each leg."""
+        target = next((one for one in run.chain if one != leg.target and one not in barred), "")
+        if not target or len(run.legs) in self.prewarmed:
             return
-        target = next((one for one in run.chain if one != leg.target), "")
-        if not target or prewarming.transcript_for(self.desk, run.id, target, transcript.id):
-            return
-        if self.prewarming is not None and self.prewarming.of == (target, transcript.id):
-            return  # it failed, and would again
-        try:
-            planning.target_of(self.desk, target)
-        except SegueError:
-            return
+        self.prewarmed.add(len(run.legs))
         self.tell(f"{records.title_of(target)} is given the context before the switch (prewarm).")
         self.prewarming = Prewarming(self.desk, run, target, transcript.id, self.tell)
         self.prewarming.start()
 
-    def stop_at(self, usage: Usage, figures: str, told: Sequence[Limit]) -> Stop:
+    def end(self) -> None:
+        """End what is still being made ready: nobody will need it."""
+        if self.prewarming is not None:
+            self.prewarming.end()
+
+    def stop_at(self, leg: Leg, usage: Usage, figures: str, told: Sequence[Limit]) -> Stop:
         """Before a limit does it, or before the context is full: whichever is nearer."""
         filled = 100 * usage.tokens_used / usage.tokens_limit if usage.tokens_limit else 0.0
-        hit = max(told, key=lambda one: one.used_percent or 0, default=None)
+        present = [
+            one for one in told if runs.holds_for(one, leg.target) and not budget.is_over(one, usage.at)
+        ]
+        hit = max(present, key=lambda one: one.used_percent or 0, default=None)
         said = f"{figures}, and handoff.auto_switch is on"
         if hit is None or filled > (hit.used_percent or 0):
             return Stop(why=Why.CONTEXT, said=said)

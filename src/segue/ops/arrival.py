@@ -33,6 +33,8 @@ class Sought(Struct, frozen=True):
     path: str = ""
     """Where it should be, if that is known."""
     part: str = ""
+    besides: tuple[str, ...] = ()
+    """Transcripts that are another's, by their names."""
 
 
 class Arrival(Struct, frozen=True):
@@ -82,9 +84,21 @@ def _candidates(sought: Sought, env: Mapping[str, str]) -> list[Source]:
     found = [
         source
         for source in agents.reader(sought.agent).find(env, [sought.project])
-        if source.stamp >= sought.since or _is_named(source, sought)
+        if (source.stamp >= sought.since and name_of(source) not in sought.besides)
+        or _is_named(source, sought)
     ]
     return sorted(found, key=lambda source: (not _is_named(source, sought), -source.stamp))
+
+
+def name_of(source: Source) -> str:
+    """What tells a transcript from all others on this machine."""
+    return f"{source.path}#{source.part}" if source.part else source.path
+
+
+def there_since(agent: str, project: Path, since: int, env: Mapping[str, str]) -> tuple[str, ...]:
+    """The names of an agent's transcripts in a folder that were written to from a moment on."""
+    found = agents.reader(agent).find(env, [project])
+    return tuple(sorted(name_of(source) for source in found if source.stamp >= since))
 
 
 def _is_named(source: Source, sought: Sought) -> bool:

@@ -113,7 +113,7 @@ def run(
         except BaseException:
             _end(child, mode)
             raise
-    if mode is Mode.HEADLESS and child.returncode < 0:
+    if mode is Mode.HEADLESS and (child.returncode < 0 or by is not End.ITSELF):
         _sweep(child.pid)
     output = output_of(logs, child.returncode) if mode is Mode.HEADLESS else _silent(child.returncode)
     _cut(logs)
@@ -215,21 +215,29 @@ def wait(
         time.sleep(LOOK_SECONDS)
         return False
 
-    by = _attend(is_ended, lambda: end(logs), look, patience, enough, logs)
+    try:
+        by = _attend(is_ended, lambda: end(logs), look, patience, enough, logs)
+    except KeyboardInterrupt:
+        end(logs)
+        raise
     return Ended(output=output_of(logs, None), by=by)
 
 
 def end(logs: Path) -> None:
     """End a headless program that another process started, with all that it started."""
+    first = _running(logs)
+    if first is None:
+        return
     for number in (signal.SIGTERM, signal.SIGKILL):
         pid = _running(logs)
         if pid is None:
-            return
+            break
         with contextlib.suppress(ProcessLookupError):
             os.killpg(pid, number)
         gone = time.monotonic() + GRACE_SECONDS
         while is_running(logs) and time.monotonic() < gone:
             time.sleep(LOOK_SECONDS / 4)
+    _sweep(first)
 
 
 def _started(pid: int) -> str:

@@ -13,7 +13,7 @@ from pathlib import Path
 from segue import agents, guard, places
 from segue.errors import Refused, SegueError
 from segue.guard import Held
-from segue.model import Handoff, Lease
+from segue.model import Lease
 from segue.ops.desk import Desk
 
 KIND = "worktree"
@@ -22,12 +22,13 @@ SECONDS = 12 * 3600
 TRIES = 3
 
 
-def take(desk: Desk, project: Path, handoff: Handoff, title: str) -> None:
-    """Let nobody but this handoff's target, which people call `title`, change the worktree; again for longer."""
+def take(desk: Desk, project: Path, holder_id: str, title: str) -> None:
+    """Let nobody but the target of a handoff, or the agent of a run, change the worktree; again for longer. `title` is
+    what people call it."""
     root = root_of(project)
     lease = None
     for _ in range(TRIES):
-        lease = desk.shared.take(KIND, _subject(root), SECONDS, holder=handoff.id)
+        lease = desk.shared.take(KIND, _subject(root), SECONDS, holder=holder_id)
         if lease is not None:
             break
         if held := holder(desk, project):
@@ -75,7 +76,9 @@ def _subject(root: Path) -> str:
 
 
 def _held(root: Path, lease: Lease, title: str) -> Held:
+    is_run = (lease.holder or "").startswith("r-")
     return Held(
+        back=f"segue run stop {lease.holder}" if is_run else "segue back",
         root=str(root),
         handoff=lease.holder or "",
         holder=title,

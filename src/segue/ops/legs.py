@@ -15,7 +15,7 @@ from segue.agents.starting import Start
 from segue.delivery import Mode
 from segue.errors import AgentFailed, NotArrived, Stopped
 from segue.model import Ending, Limit
-from segue.ops import arrival, children, delivering, handoffs, planning, records, redaction, running
+from segue.ops import arrival, children, delivering, handoffs, planning, records, running, stops
 from segue.ops.arrival import Arrival, Sought
 from segue.ops.children import End, Ended
 from segue.ops.desk import Desk
@@ -23,6 +23,8 @@ from segue.ops.trips import GO_ON, Trip
 from segue.runs import Leg, Run
 from segue.stop import Stop, Why
 
+HANDOFF = "SEGUE_HANDOFF"
+"""The variable that lets an agent's hooks know who holds the worktree for it."""
 RUN = "SEGUE_RUN"
 """The variable that tells an agent's own programs which run it works for."""
 HIT = 100
@@ -52,6 +54,9 @@ class Opening:
         self.keeper = records.keeper_for(desk, self.agent.name)
         self.logs = logs_of(desk, run, leg)
         self.said = delivering.spoken(self.keeper, run.task)
+        self.transcript = ""
+        """The id of the transcript that the agent keeps of it, as soon as there is one."""
+        self.files: object = None
 
     def travel(self) -> Outcome:
         """From wherever it is to its end: it may have been begun before, by a Segue that is gone."""
@@ -83,7 +88,7 @@ class Opening:
                 agents.starter(self.agent.name).command(start, self.desk.env),
                 mode=Mode.HEADLESS,
                 folder=start.project,
-                env={**self.desk.env, RUN: self.run.id},
+                env={**self.desk.env, RUN: self.run.id, HANDOFF: self.run.id},
                 logs=self.logs,
                 look=self.look_at_files,
                 patience=self.watch.patience,
@@ -102,13 +107,20 @@ class Opening:
             project=Path(self.run.project),
             since=self.leg.since,
             text=self.said,
+            besides=self.leg.besides,
         )
 
     def look(self) -> Arrival:
-        return arrival.look(self.sought, self.desk.env)
+        found = arrival.look(self.sought, self.desk.env)
+        self.transcript = found.id
+        return found
 
     def look_at_files(self) -> object:
-        return arrival.state_of_files(self.sought, self.desk.env)
+        files = arrival.state_of_files(self.sought, self.desk.env)
+        if not self.transcript and files != self.files:
+            self.look()
+        self.files = files
+        return files
 
 
 def logs_of(desk: Desk, run: Run, leg: Leg) -> Path:
@@ -132,39 +144,37 @@ def travel(trip: Trip, watch: Watch) -> Outcome:
         found = trip.end()
     except (Stopped, NotArrived):
         return outcome(trip.desk, trip.agent.name, trip.ended, trip.found)
-    return Outcome(transcript=found.id, reply=found.reply)
+    return Outcome(transcript=found.id, reply=stops.clean(trip.desk, found.reply))
+
+
+def read_back(trip: Trip) -> Outcome:
+    """How a leg ended whose handoff has come to its end: its supervisor died before it could note it."""
+    found = trip.look()
+    return Outcome(transcript=found.id, reply=stops.clean(trip.desk, found.reply))
 
 
 def outcome(desk: Desk, agent: str, ended: Ended | None, found: Arrival) -> Outcome:
     """How a leg ended, by what the program printed and by its own records."""
-    is_done = _is_done(found) and (ended is None or ended.exit_code in (0, None))
-    stop = _stop_of(desk, agent, ended, found)
-    if is_done and (stop is None or stop.why is Why.CRASHED):
-        return Outcome(transcript=found.id, reply=found.reply)
-    return Outcome(transcript=found.id, reply=found.reply, stop=stop or Stop(why=Why.CRASHED))
+    reply = stops.clean(desk, found.reply)
+    is_cut = ended is not None and ended.by is End.ENOUGH
+    if _is_done(found) and not is_cut and not stops.is_in_trouble(desk, agent, ended):
+        return Outcome(transcript=found.id, reply=reply)
+    return Outcome(transcript=found.id, reply=reply, stop=_stop_of(desk, agent, ended, found))
 
 
 def _is_done(found: Arrival) -> bool:
     return found.ending is Ending.ENDED and bool(found.reply)
 
 
-def _stop_of(desk: Desk, agent: str, ended: Ended | None, found: Arrival) -> Stop | None:
+def _stop_of(desk: Desk, agent: str, ended: Ended | None, found: Arrival) -> Stop:
     if ended is not None and ended.by is End.ENOUGH:
         return Stop(why=Why.ASKED)
     if ended is not None and ended.by is End.GIVEN_UP:
         return Stop(why=Why.HUNG, said="it showed no sign of life")
-    tells = agents.offers(agent, "stop_of")
-    stop: Stop | None = tells(ended.output, desk.clock()) if tells and ended else None
+    stop = stops.told_by(desk, agent, ended.output) if ended else None
     if found.ending is Ending.LIMIT and (stop is None or stop.limit is None):
         stop = Stop(why=Why.LIMIT, said=stop.said if stop else "", limit=_limit_in(desk, found))
-    if stop is None:
-        stop = Stop(why=Why.CRASHED, said=_last_words(ended))
-    return without_secrets(desk, stop)
-
-
-def without_secrets(desk: Desk, stop: Stop) -> Stop:
-    """A program may quote a key in what it says."""
-    return Stop(why=stop.why, said=redaction.redact(desk, stop.said).text, limit=stop.limit)
+    return stop or Stop(why=Why.CRASHED, said=stops.clean(desk, _last_words(ended)))
 
 
 def _limit_in(desk: Desk, found: Arrival) -> Limit | None:

@@ -25,7 +25,6 @@ from segue.ops import (
     children,
     delivering,
     found,
-    legs,
     planning,
     records,
     redaction,
@@ -53,6 +52,8 @@ class Prewarmed(Struct, frozen=True, kw_only=True):
     source: str
     """The transcript that the context is of."""
     transcript: str
+    is_ready: bool = False
+    """Whether the agent has taken it: until then it only costs."""
 
 
 def all_of(desk: Desk, run: str) -> list[Prewarmed]:
@@ -65,8 +66,9 @@ def all_of(desk: Desk, run: str) -> list[Prewarmed]:
 
 def transcript_for(desk: Desk, run: str, target: str, source: str) -> str:
     """The transcript in which an agent was given the context of another one; empty where it was not."""
+    wanted = (target, source, True)
     return next(
-        (one.transcript for one in all_of(desk, run) if (one.target, one.source) == (target, source)), ""
+        (one.transcript for one in all_of(desk, run) if (one.target, one.source, one.is_ready) == wanted), ""
     )
 
 
@@ -80,33 +82,44 @@ class Prewarming(threading.Thread):
     def __init__(self, desk: Desk, run: Run, target: str, source: str, tell: Callable[[str], None]) -> None:
         super().__init__(daemon=True)
         self.outer, self.run_, self.tell = desk, run, tell
-        self.of = (target, source)
+        self.target, self.source = target, source
+        self.is_over = threading.Event()
 
     def run(self) -> None:
         desk = open_desk(env=self.outer.env, cwd=self.outer.cwd, clock=self.outer.clock)
+        title = records.title_of(self.target)
         try:
-            self.tell(f"{records.title_of(self.of[0])} is ready: {prewarm(desk, self.run_, *self.of)}.")
-        except SegueError as error:
-            self.tell(f"note: {records.title_of(self.of[0])} was not prewarmed: {error}")
+            id = prewarm(desk, self.run_, self.target, self.source, self.is_over.is_set)
+            self.tell(f"{title} has the context (transcript {id}), and waits.")
+        except (SegueError, OSError) as error:
+            self.tell(f"note: {title} was not prewarmed: {error}")
         finally:
             desk.close()
 
+    def end(self) -> None:
+        self.is_over.set()
+        self.join(2 * children.GRACE_SECONDS)
 
-def prewarm(desk: Desk, run: Run, target: str, source: str) -> str:
+
+def logs_of(desk: Desk, run: str) -> Path:
+    """Where the program that is prewarmed leaves what it prints."""
+    return running.folder(desk, run) / "prewarming"
+
+
+def prewarm(desk: Desk, run: Run, target: str, source: str, enough: Callable[[], bool]) -> str:
     """Give an agent the context; the id of its transcript."""
     refresh.refresh(desk, [Pass.SPENDS, Pass.ENTRIES])
     works = [work for work in found.works(desk) if any(one.id == source for one in work.transcripts)]
     if not works:
         raise NotFound(noun="transcript", name=source, next="segue transcripts")
-    order = Order(to=target, mode=Mode.HEADLESS, session=run.session or None, anyway=True)
-    plan = planning.plan(desk, order, works[0])
+    plan = planning.plan(desk, Order(to=target, mode=Mode.HEADLESS, anyway=True), works[0])
     id = desk.new_id("h")
-    logs = running.folder(desk, run.id) / "prewarming"
-    resume = _written(desk, plan, id, logs)
+    resume = _written(desk, plan, id, logs_of(desk, run.id))
     extra = prompt.Extra(instructions=plan.instructions, is_above=bool(resume))
     text = prompt.compose(id, plan.made.brief, extra, closing=NOT_YET)
     redaction.assure_clean(text, desk.settings.redact_allow)
     keeper = records.keeper_for(desk, plan.agent.name)
+    # Without what the person passed for its program: that is for working, and it is only to listen.
     start = Start(
         program=plan.program,
         project=Path(plan.folder),
@@ -116,22 +129,26 @@ def prewarm(desk: Desk, run: Run, target: str, source: str) -> str:
         resume=resume,
         id="" if resume else delivering.new_id(plan.agent.name, id),
         is_question=True,
-        arguments=legs.arguments_for(run, plan.agent.name),
     )
     sought = Sought(agent=keeper, handoff=id, project=start.project, since=time.time_ns(), text=start.prompt)
+    begun = Prewarmed(target=target, source=source, transcript=resume or start.id)
+    _keep(desk, run.id, begun)
     children.run(
         agents.starter(plan.agent.name).command(start, desk.env),
         mode=Mode.HEADLESS,
         folder=start.project,
         env={**desk.env, "SEGUE_HANDOFF": id},
-        logs=logs,
+        logs=logs_of(desk, run.id),
         look=lambda: None,
         patience=run.patience,
+        enough=enough,
     )
     arrived = arrival.look(sought, desk.env, plan.conversation)
-    if not arrived.is_there or not arrived.reply:
+    is_ready = arrived.is_there and bool(arrived.reply)
+    known = arrived.id or begun.transcript
+    _keep(desk, run.id, msgspec.structs.replace(begun, transcript=known, is_ready=is_ready))
+    if not is_ready:
         raise AgentError(agent=plan.agent.title, what="it did not take the context")
-    _keep(desk, run.id, Prewarmed(target=target, source=source, transcript=arrived.id))
     return arrived.id
 
 
@@ -149,5 +166,6 @@ def _written(desk: Desk, plan: Plan, id: str, logs: Path) -> str:
 
 
 def _keep(desk: Desk, run: str, one: Prewarmed) -> None:
-    known = [*all_of(desk, run), one]
+    others = [had for had in all_of(desk, run) if (had.target, had.source) != (one.target, one.source)]
+    known = [*others, one]
     disk.write_file(running.folder(desk, run) / FILE, msgspec.json.encode(known))

@@ -112,18 +112,20 @@ def facts_since(desk: Desk, out: Handoff) -> tuple[Fact, ...]:
     return derive(entries, Meaning(source.agent))
 
 
-def _unsupported_since(desk: Desk, out: Handoff) -> tuple[Fact, ...]:
-    """What was asserted there and the world contradicts, each with its evidence."""
+def _unsupported_since(desk: Desk, out: Handoff, is_last: bool) -> tuple[Fact, ...]:
+    """What was asserted there and the world contradicts, each with its evidence. Tests are run once, if at all."""
     if out.delivery is None or not out.delivery.path:
         return ()
-    return verifying.facts_for_brief(verifying.verify(desk, since=out.id))
+    verified = verifying.verify(desk, since=out.id, run_tests=None if is_last else False)
+    return verifying.facts_for_brief(verified)
 
 
 def _facts_of(desk: Desk, hops: Sequence[Handoff]) -> tuple[Fact, ...]:
     """What was done and said wherever the work has been, and what of that nothing bears out."""
     facts: tuple[Fact, ...] = ()
     for hop in hops:
-        facts = making.joined(facts, (*facts_since(desk, hop), *_unsupported_since(desk, hop)))
+        unsupported = _unsupported_since(desk, hop, hop is hops[-1])
+        facts = making.joined(facts, (*facts_since(desk, hop), *unsupported))
     return facts
 
 
@@ -138,7 +140,8 @@ def plan(desk: Desk, order: Order, out: Handoff | None = None) -> Plan:
     home = transcripts.find(desk, out.transcript).transcript
     if home is None:
         raise NotFound(noun="transcript", name=out.transcript, next="segue transcripts")
-    address, agent, program = planning.target_of(desk, out.source)
+    # Whoever names where to go back to may name the model as well.
+    address, agent, program = planning.target_of(desk, out.source if order.to == planning.BACK else order.to)
     where = None
     with contextlib.suppress(NotFound):
         last = hops[-1].delivery or out.delivery

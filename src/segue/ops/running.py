@@ -7,6 +7,7 @@ import contextlib
 import fcntl
 import os
 import re
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -24,6 +25,8 @@ LOG = "log.txt"
 LOCK = ".lock"
 STOP = "stop"
 LARGEST = 16 << 20
+TRIES = 5
+MOMENT_SECONDS = 0.05
 ID = re.compile(r"r-[0-9a-z]{1,32}")
 
 
@@ -74,7 +77,9 @@ def find(desk: Desk, id: str | None) -> Run:
             raise NotFound(
                 noun="run in", name=places.as_text(desk.project), next='segue run "TASK" --chain AGENT,AGENT'
             )
-        return next((run for run in own if run.state is not RunState.DONE), own[0])
+        under_way = [run for run in own if run.state in UNFINISHED]
+        left = [run for run in own if run.state is not RunState.DONE]
+        return (under_way or left or own)[0]
     if ID.fullmatch(id):
         matches = [run for run in listed(desk, everywhere=True) if run.id.startswith(id)]
         if len(matches) == 1:
@@ -101,16 +106,35 @@ def attended(desk: Desk, run: Run) -> Iterator[None]:
     """Be the one that supervises a run; the system frees it if that dies."""
     fd = _open_lock(desk, run.id)
     try:
-        try:
-            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
+        if not any(_is_taken(fd) for _ in range(TRIES)):
             raise Refused(
                 what=f"Run {run.id} is being supervised by another segue.",
                 next=f"segue run attach {run.id} shows what it does",
-            ) from None
+            )
         yield
     finally:
         os.close(fd)
+
+
+def _is_taken(fd: int) -> bool:
+    """Take a lock, or wait a moment: whoever only looks whether it is held, holds it for that long."""
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        time.sleep(MOMENT_SECONDS)
+        return False
+    return True
+
+
+@contextlib.contextmanager
+def alone(desk: Desk) -> Iterator[None]:
+    """Hold what says which runs there are: two that begin at once would not see each other."""
+    from segue.store import faults  # lazy: as above
+
+    with contextlib.ExitStack() as held:
+        with faults.translated(desk.places.data / FOLDER):
+            held.enter_context(disk.locked(desk.places.data / f"{FOLDER}.lock"))
+        yield
 
 
 def is_attended(desk: Desk, id: str) -> bool:

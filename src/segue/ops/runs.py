@@ -7,13 +7,14 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Mapping
+from pathlib import Path
 
 import msgspec
 from msgspec import Struct
 
 from segue import disk, places
-from segue.errors import BadInput, NoConsent, NotInstalled, Refused
-from segue.ops import children, consent, leases, legs, models, planning, running
+from segue.errors import BadInput, NoConsent, NotInstalled, Refused, SegueError
+from segue.ops import children, consent, leases, legs, models, planning, prewarming, running
 from segue.ops.desk import Desk
 from segue.ops.supervising import Supervisor, Tell
 from segue.runs import UNFINISHED, Caps, Leg, Run, RunState
@@ -52,8 +53,16 @@ MayGo = Callable[[str, str], bool]
 """Asks the person whether a project's context may go to a vendor: the vendor, and the agent."""
 
 
-def begin(desk: Desk, wish: Wish, may: MayGo) -> Run:
-    """A new run on record, or the one of this folder that was begun with the same words. Nothing has started yet."""
+class Begun(Struct, frozen=True):
+    """A run that can be supervised, and whether it was on record before."""
+
+    run: Run
+    is_old: bool = False
+
+
+def begin(desk: Desk, wish: Wish, may: MayGo) -> Begun:
+    """A new run on record, or the one of this folder that was begun with the same words: what else is wished for holds
+    from now on. Nothing has started yet."""
     task = wish.task.strip()
     if not task:
         raise BadInput(what="There is no task.", next='segue run "TASK" --chain AGENT,AGENT')
@@ -65,36 +74,38 @@ def begin(desk: Desk, wish: Wish, may: MayGo) -> Run:
     chain = _chain(desk, wish.chain)
     _check_arguments(wish.arguments, chain)
     project = places.as_text(desk.project)
-    if known := running.unfinished_here(desk, project):
-        if (known.task, known.chain) == (task, chain):
-            return known
-        raise Refused(
-            what=f"Run {known.id} is not finished in this folder ({known.state.value}): one at a time.",
-            next=f"segue run resume {known.id} goes on with it, segue run stop {known.id} ends it",
+    with running.alone(desk):
+        known = running.unfinished_here(desk, project)
+        if known is not None and (known.task, known.chain) != (task, chain):
+            raise Refused(
+                what=f"Run {known.id} is not finished in this folder ({known.state.value}): one at a time.",
+                next=f"segue run resume {known.id} goes on with it, segue run stop {known.id} ends it",
+            )
+        if known is None:
+            _refuse_held(desk, desk.project)
+        _settle_consent(desk, chain, project, may)
+        now = desk.clock()
+        run = known or Run(
+            id=desk.new_id("r"), task=task, chain=chain, project=project, created_at=now, updated_at=now
         )
-    if held := leases.holder(desk, desk.project):
-        raise Refused(
-            what=f"{held.holder} holds this worktree (handoff {held.handoff}).",
-            next=f"{held.back} ends that",
-        )
-    _settle_consent(desk, chain, project, may)
-    now = desk.clock()
-    return running.save(
-        desk,
-        Run(
-            id=desk.new_id("r"),
-            task=task,
-            chain=chain,
-            project=project,
-            created_at=now,
-            updated_at=now,
+        wished = msgspec.structs.replace(
+            run,
             caps=wish.caps,
             returns=wish.returns,
             prewarm=wish.prewarm,
             patience=wish.patience,
             arguments=wish.arguments,
-        ),
-    )
+        )
+        if known is not None and running.is_attended(desk, known.id):
+            return Begun(known, True)  # whoever supervises it says so
+        return Begun(running.save(desk, wished), known is not None)
+
+
+def _refuse_held(desk: Desk, project: Path) -> None:
+    if held := leases.holder(desk, project):
+        raise Refused(
+            what=f"{held.holder} holds this worktree ({held.handoff}).", next=f"{held.back} ends that"
+        )
 
 
 def _chain(desk: Desk, names: tuple[str, ...]) -> tuple[str, ...]:
@@ -133,13 +144,12 @@ def _check_arguments(arguments: tuple[tuple[str, str], ...], chain: tuple[str, .
 def _settle_consent(desk: Desk, chain: tuple[str, ...], project: str, may: MayGo) -> None:
     """What may go where is settled before anything starts: later nobody is there to be asked. The first agent is the
     one that the person gives the task to."""
-    given = consent.vendor_of(desk, chain[0])
-    for target in chain[1:]:
-        vendor = consent.vendor_of(desk, target)
-        if consent.is_given(desk, project, vendor, given):
-            continue
-        if not may(vendor, target):
-            raise NoConsent(vendor=vendor, target=target)
+    vendors = {consent.vendor_of(desk, target): target for target in reversed(chain)}
+    due = [vendor for vendor in vendors if not consent.is_given(desk, project, vendor, "")]
+    for vendor in due:
+        if vendors[vendor] != chain[0] and not may(vendor, vendors[vendor]):
+            raise NoConsent(vendor=vendor, target=vendors[vendor])
+    for vendor in due:
         consent.give(desk, project, vendor)
 
 
@@ -149,6 +159,7 @@ def supervise(desk: Desk, run: Run, tell: Tell) -> Run:
         run = running.load(desk, run.id)
         if run.state not in UNFINISHED:
             return run
+        children.end(prewarming.logs_of(desk, run.id))  # of a supervisor that is gone
         supervisor = Supervisor(desk, run, tell)
         try:
             return supervisor.work()
@@ -156,15 +167,24 @@ def supervise(desk: Desk, run: Run, tell: Tell) -> Run:
             supervisor.keep(state=RunState.STOPPED, why="you interrupted it")
             supervisor.tell(f"Stopped. segue run resume {run.id} goes on.")
             raise
+        except SegueError as error:
+            running.log(desk, run.id, f"The run stands still: {error} Next: {error.next_step}")
+            with contextlib.suppress(SegueError):  # it may be the disk that is full
+                supervisor.keep(why=str(error))
+            raise
+        finally:
+            supervisor.ahead.end()
 
 
 def take_up(desk: Desk, run: Run, caps: Mapping[str, object]) -> Run:
     """Let a run that was left, or has ended before its work did, go on: with other caps, if some are named."""
-    if run.state is RunState.DONE:
-        raise Refused(
-            what=f"Run {run.id} is done: there is nothing left to do.", next=f"segue run status {run.id}"
-        )
-    with running.attended(desk, run):
+    with running.alone(desk), running.attended(desk, run):
+        run = running.load(desk, run.id)
+        if run.state is RunState.DONE:
+            raise Refused(
+                what=f"Run {run.id} is done: there is nothing left to do.", next=f"segue run status {run.id}"
+            )
+        _refuse_in_the_way(desk, run)
         running.forget_stop(desk, run.id)
         return running.save(
             desk,
@@ -180,6 +200,25 @@ def take_up(desk: Desk, run: Run, caps: Mapping[str, object]) -> Run:
         )
 
 
+def _refuse_in_the_way(desk: Desk, run: Run) -> None:
+    """One at a time works in a folder, and the folder must be there."""
+    if not Path(run.project).is_dir():
+        raise Refused(
+            what=f"The folder of run {run.id}, {run.project}, is not there.",
+            next=f"bring it back, then segue run resume {run.id}",
+        )
+    other = running.unfinished_here(desk, run.project)
+    if other is not None and other.id != run.id:
+        raise Refused(
+            what=f"Run {other.id} is not finished in that folder ({other.state.value}): one at a time.",
+            next=f"segue run stop {other.id} ends it",
+        )
+    held = leases.holder(desk, Path(run.project))
+    own = {run.id, *(leg.handoff for leg in run.legs if leg.handoff)}
+    if held is not None and held.handoff not in own:
+        _refuse_held(desk, Path(run.project))
+
+
 def _reopened(leg: Leg) -> Leg:
     """A leg that the same agent goes on with. One that must wait for a limit, or whose context is full, is over."""
     stop = leg.stop
@@ -187,13 +226,15 @@ def _reopened(leg: Leg) -> Leg:
         return leg
     if stop.why is Why.LIMIT and stop.limit is not None and stop.limit.resets_at:
         return leg
-    return msgspec.structs.replace(leg, stop=None, ended_at=None, tries=0)
+    return msgspec.structs.replace(leg, stop=None, ended_at=None, tries=1, again=None)
 
 
 def stop(desk: Desk, run: Run) -> Run:
     """End a run, and the agent that is at work for it. The work so far is kept."""
-    if run.state not in UNFINISHED:
+    if run.state not in UNFINISHED and not _ends_leftovers(desk, run):
         raise Refused(what=f"Run {run.id} is {run.state.value} already.", next=f"segue run status {run.id}")
+    if run.state not in UNFINISHED:
+        return run
     running.ask_to_stop(desk, run.id)
     deadline = time.monotonic() + 2 * children.GRACE_SECONDS + START_SECONDS
     while running.is_attended(desk, run.id) and time.monotonic() < deadline:
@@ -202,8 +243,7 @@ def stop(desk: Desk, run: Run) -> Run:
         run = running.load(desk, run.id)
         if run.state not in UNFINISHED:
             return run
-        if run.leg is not None:  # its supervisor is gone; what it started need not be
-            children.end(legs.logs_of(desk, run, run.leg))
+        _ends_leftovers(desk, run)  # its supervisor is gone; what it started need not be
         running.forget_stop(desk, run.id)
         running.log(desk, run.id, "The run is stopped: you stopped it.")
         return running.save(
@@ -211,13 +251,24 @@ def stop(desk: Desk, run: Run) -> Run:
         )
 
 
+def _ends_leftovers(desk: Desk, run: Run) -> bool:
+    """End what a supervisor that is gone has left at work; whether there was anything."""
+    started = [prewarming.logs_of(desk, run.id), *([legs.logs_of(desk, run, run.leg)] if run.leg else [])]
+    running_now = [logs for logs in started if children.is_running(logs)]
+    for logs in running_now:
+        children.end(logs)
+    leases.give_back(desk, Path(run.project), run.id)
+    return bool(running_now)
+
+
 def in_background(desk: Desk, run: Run) -> None:
     """Start a supervisor that outlives this process and its terminal."""
+    _refuse_in_the_way(desk, run)
     folder = running.folder(desk, run.id)
     disk.make_private_folder(folder)
     with (folder / "supervisor.log").open("ab") as log:
         subprocess.Popen(
-            [sys.executable, "-m", "segue", "run", "resume", run.id],
+            [sys.executable, "-P", "-m", "segue", "run", "resume", run.id],
             cwd=run.project,
             env=dict(desk.env),
             stdin=subprocess.DEVNULL,

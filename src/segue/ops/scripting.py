@@ -26,7 +26,7 @@ NAMED = ("SEGUE_HOME", "XDG_DATA_HOME", "XDG_CONFIG_HOME")
 def reach(desk: Desk) -> Reach:
     """How an agent's settings reach Segue."""
     beside = Path(sys.executable).with_name("segue")
-    program = (str(beside),) if os.access(beside, os.X_OK) else (sys.executable, "-m", "segue")
+    program = (str(beside),) if os.access(beside, os.X_OK) else (sys.executable, "-P", "-m", "segue")
     return Reach(str(desk.places.data), program)
 
 

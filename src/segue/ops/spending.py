@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from segue.clock import Moment
 from segue.model import Transcript
-from segue.ops import found, totals
+from segue.ops import totals
 from segue.ops.desk import Desk
 from segue.runs import Spent
 
@@ -29,20 +28,6 @@ def of_transcripts(desk: Desk, ids: Iterable[str], seconds: float) -> Spent:
         tokens += fresh + said + cached + put_in_cache
         usd += purse.cost(row, day) or 0.0
     return Spent(usd=usd, tokens=tokens, seconds=seconds, unpriced=tuple(sorted(purse.unknown)))
-
-
-def begun_since(desk: Desk, agent: str, project: str, since: Moment) -> set[str]:
-    """The transcripts that an agent began in a folder from a moment on."""
-    here = found.work_folder(project)
-    known = (entry.transcript for entry in desk.index.transcripts().values())
-    return {
-        one.id
-        for one in known
-        if one
-        and one.agent == agent
-        and (one.started_at or "") >= since
-        and found.work_folder(one.project) == here
-    }
 
 
 def _id(transcript: Transcript | None) -> str:

@@ -10,17 +10,20 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 import msgspec
 
 from segue import agents, clock, runs
 from segue.delivery import Mode, Way
 from segue.errors import AgentError, NotFound, SegueError
-from segue.model import Handoff, Limit, Scope, Trigger, TriggerType, Urgency
+from segue.model import Handoff, HandoffState, Limit, Trigger, TriggerType, Urgency
 from segue.ops import (
+    arrival,
     children,
     found,
     handoffs,
+    leases,
     legs,
     limits,
     models,
@@ -32,6 +35,7 @@ from segue.ops import (
     running,
     sessions,
     spending,
+    stops,
 )
 from segue.ops.ahead import Ahead
 from segue.ops.desk import Desk
@@ -43,6 +47,9 @@ from segue.ops.trips import Trip
 from segue.runs import Bar, Do, Leg, Move, Run, RunState
 from segue.stop import Stop, Why
 
+SLACK_NS = 3600 * 10**9
+"""By how much the clock that stamps files may be behind: a transcript that was there before is told by its name."""
+ENDED = (HandoffState.COMPLETED, HandoffState.VALIDATED)
 LOOK_SECONDS = 5.0
 """How often what was used is added up while an agent works."""
 NAP_SECONDS = 0.5
@@ -61,28 +68,29 @@ class Supervisor:
         self.looked_at = 0.0
         self.cut: Stop | None = None
         """Why the agent at work is being ended, if Segue does it."""
-        self.cap = ""
+        self.unpriced: set[str] = set()
+        self.at_work: Callable[[], str] = str
+        """Gives the id of the transcript that the agent at work keeps, as soon as there is one."""
         self.ahead = Ahead(desk, self.tell)
 
     def work(self) -> Run:
         """To the end of the run, or until it cannot go on."""
         leg = self.run.leg
         if leg is not None and leg.ended_at is None:
-            self.tell(
-                f"{self.title(leg.target)} had the task when the last supervisor ended: looking after it."
-            )
-            self.take_leg(leg)
+            self.tell(f"{self.title(leg.target)} has the task already: looking after it.")
+            self.take_leg()
         while (move := self.next_move()).do is not Do.END:
             self.make(move)
         return self.finish(move)
 
     def next_move(self) -> Move:
-        if self.cap or (cap := self.is_over()):
-            return Move(do=Do.END, state=RunState.CAPPED, why=self.cap or cap)
         if running.is_asked_to_stop(self.desk, self.run.id):
             return Move(do=Do.END, state=RunState.STOPPED, why="you stopped it")
-        now = self.desk.clock()
-        return runs.decide(self.run, self.bars(), now)
+        move = runs.decide(self.run, self.bars())
+        if move.state in (RunState.DONE, RunState.FAILED):
+            return move  # what is done is done, whatever it took
+        cap = runs.over(self.run.caps, self.spent())
+        return Move(do=Do.END, state=RunState.CAPPED, why=cap) if cap else move
 
     def make(self, move: Move) -> None:
         if move.do is Do.WAIT:
@@ -90,16 +98,20 @@ class Supervisor:
             return
         self.keep(state=RunState.WORKING, until=None, why="")
         leg = self.run.leg
-        if move.do is Do.AGAIN and leg is not None:
+        if move.do is Do.AGAIN and leg is not None and leg.stop is not None:
             self.tell(f"{self.title(leg.target)} goes on where it left off.")
-            self.change_leg(stop=None, ended_at=None)
+            self.change_leg(stop=None, ended_at=None, again=leg.stop.why, tries=leg.tries + 1)
         else:
             self.add_leg(move)
-        if self.run.leg is not None:
-            self.take_leg(self.run.leg, move)
+        self.take_leg()
 
     def finish(self, move: Move) -> Run:
         state = move.state or RunState.DONE
+        self.ahead.end()
+        leg = self.run.leg
+        if leg is not None and leg.handoff:
+            # Nobody is at work there any more.
+            leases.give_back(self.desk, Path(self.run.project), leg.handoff)
         self.keep(state=state, why=move.why, until=None, spent=self.spent())
         self.tell(f"The run is {state.value}" + (f": {move.why}." if move.why else "."))
         running.forget_stop(self.desk, self.run.id)
@@ -108,62 +120,87 @@ class Supervisor:
     # One leg
 
     def add_leg(self, move: Move) -> None:
-        leg = Leg(target=move.target, started_at=self.desk.clock(), since=time.time_ns())
+        since = time.time_ns() - SLACK_NS
+        keeper = records.keeper_for(self.desk, records.agent_of(move.target))
+        leg = Leg(
+            target=move.target,
+            started_at=self.desk.clock(),
+            since=since,
+            besides=arrival.there_since(keeper, Path(self.run.project), since, self.desk.env),
+            returns=move.do is Do.RETURN,
+            tries=1,
+        )
         self.keep(legs=(*self.run.legs, leg))
 
-    def take_leg(self, leg: Leg, move: Move | None = None) -> None:
-        """Let an agent have the task, and note how that ended."""
+    def take_leg(self) -> None:
+        """Let the agent of the last leg have the task, and note how that ended."""
         self.cut, self.looked_at = None, time.monotonic()
-        self.change_leg(tries=leg.tries + 1)
         try:
-            outcome = self.travel(move)
+            outcome = self.travel()
         except AgentError as error:
-            outcome = Outcome(stop=Stop(why=Why.REFUSED, said=str(error)))
+            outcome = Outcome(stop=Stop(why=Why.REFUSED, said=stops.clean(self.desk, str(error))))
+        leg = self.run.legs[-1]
         stop = self.cut if outcome.stop and outcome.stop.why is Why.ASKED and self.cut else outcome.stop
+        is_other = stop is not None and leg.again is not None and leg.again is not stop.why
         self.change_leg(
             stop=stop,
             ended_at=self.desk.clock(),
             reply=outcome.reply,
-            transcript=outcome.transcript or (self.run.leg.transcript if self.run.leg else ""),
+            transcript=outcome.transcript or leg.transcript,
+            tries=1 if is_other else leg.tries,
         )
         self.note_session(outcome.transcript)
         self.keep(spent=self.spent())
         self.tell(self.how_it_ended(stop, outcome.reply))
 
-    def travel(self, move: Move | None) -> Outcome:
-        leg = self.run.leg
-        if leg is None:
-            return Outcome()
+    def travel(self) -> Outcome:
+        leg = self.run.legs[-1]
         watch = Watch(self.run.patience, self.enough)
-        if not self.run.is_begun or (len(self.run.legs) == 1 and not leg.handoff):
-            self.tell(f"{self.title(leg.target)} has the task.")
-            return Opening(self.desk, self.run, leg, watch).travel()
+        if not leg.handoff and not any(before.transcript for before in self.run.legs[:-1]):
+            return self.open(leg, watch)
         with handoffs.alone(self.desk, self.run.session, leg.target):
-            handoff = self.handoff_for(leg, move)
+            handoff = self.handoff_for(leg)
             self.change_leg(handoff=handoff.id)
+            trip = Trip(self.desk, handoff, self.tell)
+            self.at_work = lambda: trip.delivery.transcript if trip.delivery.has_arrived else ""
+            if handoff.state in ENDED:
+                return legs.read_back(trip)
             self.tell(f"{self.title(leg.target)} gets the work (handoff {handoff.id}).")
-            return legs.travel(Trip(self.desk, handoff, self.tell), watch)
+            return legs.travel(trip, watch)
 
-    def handoff_for(self, leg: Leg, move: Move | None) -> Handoff:
-        """The handoff of a leg: as it was begun, or a new one."""
+    def open(self, leg: Leg, watch: Watch) -> Outcome:
+        """The task as the person said it."""
+        opening = Opening(self.desk, self.run, leg, watch)
+        self.at_work = lambda: opening.transcript
+        project = Path(self.run.project)
+        self.tell(f"{self.title(leg.target)} has the task.")
+        leases.take(self.desk, project, self.run.id, opening.agent.title)
+        try:
+            return opening.travel()
+        finally:
+            leases.give_back(self.desk, project, self.run.id)
+
+    def handoff_for(self, leg: Leg) -> Handoff:
+        """The handoff of a leg: as it was begun, or a new one where that came to nothing."""
         if leg.handoff:
-            return records.get(self.desk, leg.handoff)
+            begun = records.get(self.desk, leg.handoff)
+            if begun.state in (*handoffs.UNFINISHED, *ENDED):
+                return begun
         refresh.refresh(self.desk, [Pass.SPENDS, Pass.ENTRIES])
         work = planning.work_here(self.desk, self.run.session)
         # A supervisor may have died between the handoff and the note of it.
         last = next(iter(self.desk.shared.handoffs_of(work.session.id)), None)
         if last and last.created_at >= leg.started_at and last.state in handoffs.UNFINISHED:
             return last
-        out = self.way_home() if leg.target == self.run.home else None
-        if out is not None:
-            self.tell(f"Back to {self.title(leg.target)}: looking at what was done meanwhile.")
-            handoff = returning.prepared(self.desk, self.order(leg, work), out)
-            lines = records.receipt_of(self.desk, handoff).lines
-            for line in lines:
-                if line.fact.kind == "assertion":
-                    self.tell(f"Nothing bears out: {line.fact.value}")
-            return handoff
-        return handoffs.prepare(self.desk, planning.plan(self.desk, self.order(leg, work), work))
+        out = self.way_home() if leg.returns else None
+        if out is None:
+            return handoffs.prepare(self.desk, planning.plan(self.desk, self.order(leg, work), work))
+        self.tell(f"Back to {self.title(leg.target)}: looking at what was done meanwhile.")
+        handoff = returning.prepared(self.desk, self.order(leg, work), out)
+        for line in records.receipt_of(self.desk, handoff).lines:
+            if line.fact.kind == "assertion":
+                self.tell(f"Nothing bears out: {line.fact.value}")
+        return handoff
 
     def way_home(self) -> Handoff | None:
         """The handoff by which the work left the preferred agent last, if its own transcript can be gone on with."""
@@ -242,35 +279,33 @@ class Supervisor:
         return self.cut is not None
 
     def look_closer(self) -> None:
-        leg = self.run.leg
-        if leg is None:
-            return
-        if (hopeless := self.hear(leg)) is not None:
-            self.cut = hopeless
-            return
-        refresh.refresh(self.desk, [Pass.SPENDS, Pass.ENTRIES])
-        spent = self.spent()
-        self.run = running.save(self.desk, self.changed(spent=spent), is_lasting=False)
-        self.cap = runs.over(self.run.caps, spent)
-        bar = runs.by_week(self.run, leg.target, self.told()[leg.target], self.desk.clock())
-        if self.cap:
-            self.cut = Stop(why=Why.ASKED, said=self.cap)
-        elif bar is not None:
-            week = Limit(window="week", scope=Scope.ACCOUNT, resets_at=bar.until)
-            self.cut = Stop(why=Why.LIMIT, said=bar.why, limit=week)
-        else:
-            self.cut = self.ahead.look(self.run, leg, self.told()[leg.target])
-
-    def hear(self, leg: Leg) -> Stop | None:
-        """What the agent has printed so far: what it tells of its limits, and whether it waits in vain."""
+        leg, known = self.run.legs[-1], self.at_work()
         name = records.agent_of(leg.target)
         output = children.output_of(legs.logs_of(self.desk, self.run, leg), None)
-        tells = agents.offers(name, "reports_of")
-        if tells and (told := tells(output.stdout, self.desk.clock())):
+        if (tells := agents.offers(name, "reports_of")) and (told := tells(output.stdout, self.desk.clock())):
             self.reports[name] = told
-        tells = agents.offers(name, "stop_of")
-        stop: Stop | None = tells(output, self.desk.clock()) if tells else None
-        return legs.without_secrets(self.desk, stop) if stop else None
+        if (in_vain := stops.told_by(self.desk, name, output)) is not None:
+            self.cut = in_vain  # it waits for what will not come
+            return
+        refresh.refresh(self.desk, [Pass.SPENDS, Pass.ENTRIES])
+        if known and known != leg.transcript:
+            self.change_leg(transcript=known)
+        self.run = running.save(self.desk, self.changed(spent=self.spent()), is_lasting=False)
+        self.tell_unpriced()
+        limits_told = self.told()
+        week = runs.week_used(self.run, leg.target, limits_told[leg.target], self.desk.clock())
+        if cap := runs.over(self.run.caps, self.run.spent):
+            self.cut = Stop(why=Why.ASKED, said=cap)
+        elif week is not None:
+            self.cut = Stop(why=Why.LIMIT, said=runs.week_in_words(self.run, week), limit=week)
+        else:
+            self.cut = self.ahead.look(self.run, limits_told[leg.target], self.bars())
+
+    def tell_unpriced(self) -> None:
+        unknown = set(self.run.spent.unpriced) - self.unpriced
+        if unknown and self.run.caps.usd is not None:
+            self.tell(f"note: no price is known of {', '.join(sorted(unknown))}: it is not in the money.")
+        self.unpriced |= unknown
 
     # What is known
 
@@ -298,18 +333,10 @@ class Supervisor:
     def spent(self) -> runs.Spent:
         ids = {leg.transcript for leg in self.run.legs if leg.transcript}
         ids |= prewarming.transcripts_of(self.desk, self.run.id)
-        leg = self.run.leg
-        if leg is not None and leg.handoff:
-            delivery = records.get(self.desk, leg.handoff).delivery
-            ids |= {delivery.transcript} if delivery else set()
-        elif leg is not None and not leg.transcript:
-            keeper = records.keeper_for(self.desk, records.agent_of(leg.target))
-            ids |= spending.begun_since(self.desk, keeper, self.run.project, leg.started_at)
-        seconds = clock.parse(self.desk.clock()) - clock.parse(self.run.created_at)
-        return spending.of_transcripts(self.desk, ids, seconds.total_seconds())
+        return spending.of_transcripts(self.desk, ids, self.seconds())
 
-    def is_over(self) -> str:
-        return runs.over(self.run.caps, self.spent()) if self.run.caps != runs.Caps() else ""
+    def seconds(self) -> float:
+        return (clock.parse(self.desk.clock()) - clock.parse(self.run.created_at)).total_seconds()
 
     # Waiting
 
@@ -323,7 +350,7 @@ class Supervisor:
         while self.desk.clock() < move.until:
             if running.is_asked_to_stop(self.desk, self.run.id):
                 return
-            if self.run.caps.seconds is not None and self.is_over():
+            if self.run.caps.seconds is not None and self.seconds() >= self.run.caps.seconds:
                 return
             time.sleep(NAP_SECONDS)
         self.keep(state=RunState.WORKING, until=None, why="")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import collections
+import contextlib
 import json
 import os
 import re
@@ -24,6 +24,8 @@ KEPT = 400_000
 """How many bytes of the end of its output are looked at."""
 PIECE = 1 << 16
 LARGEST_FILE = 1 << 20
+LAST_WORDS_SECONDS = 2.0
+"""How long its output is still read after it has ended."""
 DECIDED = (Kind.TESTS, Kind.TEST)
 MOST_FAILING = 50
 
@@ -93,14 +95,19 @@ def run(argv: Sequence[str], folder: Path, env: Mapping[str, str], seconds: floa
         return TestRun(
             command=command, status=None, summary=f"it could not be started: {error.strerror or error}"
         )
-    over = threading.Event()
-    watchdog = threading.Timer(seconds, _end, [process, over])
-    watchdog.daemon = True
-    watchdog.start()
-    with process:
-        output = _tail(process)
-    watchdog.cancel()
-    if over.is_set():
+    said = bytearray()
+    reading = threading.Thread(target=_read, args=[process, said], daemon=True)
+    reading.start()
+    is_over = False
+    try:
+        process.wait(seconds)
+    except subprocess.TimeoutExpired:
+        is_over = True
+    # With all that it started: what holds its output open is not waited for.
+    _end(process)
+    reading.join(LAST_WORDS_SECONDS)
+    output = bytes(said).decode(errors="replace")
+    if is_over:
         return TestRun(command=command, status=None, summary=f"it took longer than {seconds:g} s")
     tally = outcomes.tally_in(output)
     failing = [name for name, is_passing in outcomes.tests_in(output).items() if not is_passing]
@@ -109,17 +116,17 @@ def run(argv: Sequence[str], folder: Path, env: Mapping[str, str], seconds: floa
     return TestRun(command=command, status=status, summary=summary, failing=tuple(failing[:MOST_FAILING]))
 
 
-def _tail(process: subprocess.Popen[bytes]) -> str:
-    pieces: collections.deque[bytes] = collections.deque(maxlen=1 + KEPT // PIECE)
-    while process.stdout and (piece := process.stdout.read(PIECE)):
-        pieces.append(piece)
-    return b"".join(pieces).decode(errors="replace")
-
-
-def _end(process: subprocess.Popen[bytes], over: threading.Event) -> None:
-    """End it with all that it started: what holds its output open would be waited for."""
-    over.set()
-    try:
-        os.killpg(process.pid, signal.SIGKILL)
-    except ProcessLookupError:
+def _read(process: subprocess.Popen[bytes], said: bytearray) -> None:
+    """The end of what a program prints, as it comes."""
+    if process.stdout is None:
         return
+    with process.stdout as output:
+        while piece := os.read(output.fileno(), PIECE):
+            said += piece
+            del said[:-KEPT]
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()

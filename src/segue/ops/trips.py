@@ -40,6 +40,7 @@ from segue.ops import (
     records,
     redaction,
     sessions,
+    stops,
 )
 from segue.ops.arrival import Arrival, Sought
 from segue.ops.children import Ended
@@ -149,7 +150,7 @@ class Trip:
                 if records.get(self.desk, held.handoff).session == self.handoff.session:
                     leases.give_back(self.desk, self.project, held.handoff)
         if not self.handoff.returns:
-            leases.take(self.desk, self.project, self.handoff, self.title)
+            leases.take(self.desk, self.project, self.handoff.id, self.title)
 
     def refuse_busy(self, held: Held) -> None:
         """What is still at work keeps the worktree."""
@@ -329,7 +330,11 @@ class Trip:
             what = self.why_not(found)
             raise NotArrived(agent=self.title, what=what, again=self.again, handoff=self.handoff.id)
         self.acknowledge(found)
-        is_done = self.delivery.mode is Mode.OPEN or (found.ending is Ending.ENDED and bool(found.reply))
+        is_done = self.delivery.mode is Mode.OPEN or (
+            found.ending is Ending.ENDED
+            and bool(found.reply)
+            and not stops.is_in_trouble(self.desk, self.agent.name, self.ended)
+        )
         if not is_done:
             raise Stopped(agent=self.title, what=self.how_it_stopped(found), again=self.again)
         with self.told("the context was not packed"):

@@ -12,7 +12,7 @@ from typing import Any
 import click
 
 from segue import clock
-from segue.errors import BadInput, Declined
+from segue.errors import BadInput, Declined, SegueError
 from segue.faces import render
 from segue.faces.cli.frame import Frame, answers
 from segue.ops import running
@@ -228,9 +228,9 @@ def start(
         arguments=tuple(_argument(text) for text in passed),
     )
     begun = ops.begin(frame.desk, wish, asking(frame, yes))
-    if begun.legs:
-        frame.say(f"Going on with run {begun.id}, which was begun with the same words.")
-    return _go(frame, begun, background)
+    if begun.is_old:
+        frame.say(f"Going on with run {begun.run.id}, which was begun with the same words.")
+    return _go(frame, begun.run, background)
 
 
 def _argument(text: str) -> tuple[str, str]:
@@ -321,7 +321,15 @@ def resume(
     desk = frame.desk
     due = ops.to_take_up(desk) if every else [running.find(desk, id)]
     caps = caps_of(max_usd, max_tokens, max_time, week)
-    return [_go(frame, ops.take_up(desk, one, caps), background or every) for one in due]
+    shown = []
+    for one in due:
+        try:
+            shown.append(_go(frame, ops.take_up(desk, one, caps), background or every))
+        except SegueError as error:
+            if not every:
+                raise
+            frame.say(f"note: {render.clean(str(error))}")  # the others are to go on all the same
+    return shown
 
 
 COMMANDS = {"run": run}
