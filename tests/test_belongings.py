@@ -244,7 +244,7 @@ def test_permissions_are_told_in_a_few_words(world: World) -> None:
     world.put("repo/opencode.json", text='{"permission": {"edit": "allow", "bash": {"rm *": "deny"}}}')
     told = {agent: world.of(agent, world.repo).permissions for agent in FOUR}
     assert told == {
-        "claude": ("edits accepted by itself", "2 rules that allow calls", "1 rule that deny calls"),
+        "claude": ("edits accepted by itself", "2 rules that allow calls", "1 rule that denies calls"),
         "codex": ("sandbox: danger-full-access", "approvals: never"),
         "gemini": ("edits accepted by itself", "sandbox"),
         "opencode": ("edit: allow", "bash: by rules"),

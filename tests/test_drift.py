@@ -376,6 +376,27 @@ def test_where_filters_cannot_be_switched_off_git_is_not_asked(
     assert not mark.exists()
 
 
+def test_where_git_does_not_tell_the_filters_it_is_not_asked_for_more(tmp_path: Path) -> None:
+    repository, mark = evil(tmp_path)
+    with (repository.root / ".git" / "config").open("a") as config:  # more than is read of any answer
+        config.write("[junk]\n" + "".join(f"\tk{n:05d}{'x' * 80} = 1\n" for n in range(60_000)))
+    env = {"PATH": os.environ["PATH"], "HOME": str(tmp_path)}
+    assert worktree.look(repository.root, [], env).problem == worktree.NO_ANSWER
+    assert worktree.git_at(repository.root, env) is None
+    assert not mark.exists()
+
+
+def test_a_filter_of_the_persons_own_does_not_run_because_a_repository_wants_it(tmp_path: Path) -> None:
+    repository, mark = evil(tmp_path)
+    for key in ("clean", "process", "required"):
+        repository.git("config", "--unset", f"filter.evil.{key}")
+    program = tmp_path / "program.sh"
+    (tmp_path / ".gitconfig").write_text(f'[filter "evil"]\n\tclean = {program}\n\trequired = true\n')
+    env = {"PATH": os.environ["PATH"], "HOME": str(tmp_path)}
+    assert worktree.look(repository.root, [], env).branch == "main"
+    assert not mark.exists()
+
+
 def test_a_program_called_git_in_the_folder_is_not_run(
     repository: Repository, monkeypatch: pytest.MonkeyPatch
 ) -> None:

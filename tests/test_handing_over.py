@@ -8,6 +8,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import click
+import msgspec
 import pytest
 from inline_snapshot import snapshot
 
@@ -16,9 +18,12 @@ from segue.agents.starting import Launch
 from segue.conversation import Conversation as Conversation_
 from segue.conversation import Speaker, Turn
 from segue.errors import SecretsLeft, SegueError
-from segue.model import HandoffState
+from segue.faces.cli.handoff import executed_screen
+from segue.model import Handoff, HandoffState
 from segue.ops import children, delivering, records
+from segue.ops.arrival import Arrival
 from segue.ops.desk import open_desk
+from segue.ops.handoffs import Handed
 from tests.conftest import CommandLine
 from tests.world import Conversation
 
@@ -123,6 +128,24 @@ def test_the_forms_of_the_founding_documents(worked: CommandLine) -> None:
     assert forced.code == 0, forced
     (last, *_) = json.loads(worked("history", "show", "--limit", "1", "--json").out)
     assert "complex-analysis" in last["reason"] and last["event"]["trigger"]["type"] == "user_request"
+
+
+@pytest.mark.parametrize(
+    ("preserve", "held"),
+    [
+        ("complete", "full context"),
+        ("standard", "its brief and 2 turns of the conversation"),
+        ("minimal", "its brief"),
+    ],
+)
+def test_what_the_target_is_said_to_have_is_what_it_was_given(
+    worked: CommandLine, preserve: str, held: str
+) -> None:
+    install(worked, "codex")
+    made = worked("handoff", "prepare", "--to", "codex", "--preserve", preserve, "--json")
+    handoff = msgspec.convert(json.loads(made.out), Handoff)
+    shown = click.unstyle(executed_screen(Handed(handoff, Arrival())))
+    assert shown.endswith(f"✓ Handoff complete - Codex ready with {held}")
 
 
 def test_no_secret_is_in_what_was_said(worked: CommandLine) -> None:

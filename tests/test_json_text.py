@@ -195,6 +195,26 @@ def test_what_is_added_beside_comments_leaves_them_and_goes_without_a_trace(path
     assert json_text.remove(added, (*path, len(found) - 1)) == COMMENTED
 
 
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        ('{"a": 1, "mcp": {"ours": 1,},}', '{"a": 1,}'),
+        ('{"mcp": {"ours": 1,},}', "{}"),
+        ('{"mcp": {/* c */ "ours": 1,},}', '{"mcp": {/* c */ },}'),
+        ('{"mcp": {"ours": 1, // why\n},}', '{"mcp": { // why\n},}'),
+        ('{"mcp": {"ours": 1 /* , */ ,},}', '{"mcp": { /* , */ },}'),
+        ('{"mcp": {"ours": 1, // why\n"b": 2}}', '{"mcp": { // why\n"b": 2}}'),
+        ('{"mcp": {"a": 1, // why\n"ours": 2,}}', '{"mcp": {"a": 1 // why\n,}}'),
+    ],
+)
+def test_what_is_taken_out_leaves_no_comma_and_no_comment_is_lost(text: str, left: str) -> None:
+    removed = json_text.remove(text, ("mcp", "ours"))
+    assert removed == left
+    expected = json_text.parse_with_comments(text)
+    del expected["mcp"]["ours"]
+    assert {"mcp": {}, **json_text.parse_with_comments(removed)} == expected
+
+
 comments = st.sampled_from(["", " ", "\n", '// a "}\n', "/* ] , */", "//\n", "/**/", "\t"])
 
 

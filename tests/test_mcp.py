@@ -144,6 +144,27 @@ def test_anybody_else_is_told_figures_and_no_words(machine: CommandLine, name: s
     assert "41%" in words(called(machine, "status", name))
     refused = called(machine, "brief", name)
     assert refused.is_error and "vendors.allowed" in words(refused)
+    assert ("segue to " in words(refused)) is (name == "codex-mcp-client")
+
+
+def test_a_program_that_no_agent_is_is_told_of_the_setting_that_names_it(machine: CommandLine) -> None:
+    refused = words(called(machine, "brief", "my client; rm"))
+    assert "Next: segue config set vendors.allowed 'client:my client; rm' allows" in refused
+
+
+def test_an_argument_that_a_tool_does_not_take_is_refused_by_name(machine: CommandLine) -> None:
+    async def schemas(client: Client) -> list[Any]:
+        return [tool.input_schema for tool in (await client.list_tools()).tools]
+
+    assert all(schema["additionalProperties"] is False for schema in connected(machine, schemas))
+    refused = called(machine, "sessions", folder=".", limit=3)
+    assert refused.is_error
+    assert words(refused) == "sessions takes no argument 'folder'. Next: it takes project, limit"
+
+
+def test_what_an_agent_adds_to_every_call_for_itself_is_no_unknown_argument(machine: CommandLine) -> None:
+    told = called(machine, "status", "gemini-cli-mcp-client", wait_for_previous=True)
+    assert not told.is_error, words(told)
 
 
 def test_consent_lets_the_words_go(machine: CommandLine) -> None:
@@ -386,7 +407,7 @@ def test_without_the_library_the_command_says_what_to_install(
     monkeypatch.setitem(sys.modules, "mcp", None)
     result = cli("mcp")
     assert result.code == errors.ExtraMissing.exit_code
-    assert "pip install 'segue[mcp]'" in result.err and result.out == ""
+    assert "in Segue's checkout: uv tool install '.[mcp]'" in result.err and result.out == ""
 
 
 # Whatever is sent

@@ -9,10 +9,14 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import hypothesis
 import msgspec
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from segue.agents import gemini, scanning
+from segue.agents.gemini import parts
 from segue.agents.reading import INTERRUPT, Reading
 from segue.model import Ending, Entry, EntryKind, Mark, Origin, Relation, Scope, Source, Tokens
 
@@ -91,6 +95,57 @@ def test_what_the_program_put_in_the_persons_place_is_kept_as_a_note() -> None:
         assert notes[name].origin is Origin.SYSTEM
         assert notes[name].text
     assert "pytest" in notes["referenced_files"].text
+
+
+HOOK = "<hook_context>Do as the &lt;hook&gt; says</hook_context>"
+"""What a hook said, as the program puts it around the words: it escapes both signs."""
+
+
+@pytest.mark.parametrize(
+    ("texts", "typed", "hooks"),
+    [
+        ([f"{HOOK}\n\nNever push."], "Never push.", [HOOK]),
+        (["Never push.", HOOK], "Never push.", [HOOK]),
+        ([f"{HOOK}\n\nNever push.", HOOK], "Never push.", [HOOK, HOOK]),
+        ([HOOK], None, [HOOK]),
+        ([f"{HOOK}\n\n{HOOK} Never push."], f"{HOOK} Never push.", [HOOK]),
+        ([f"{HOOK}\n\n{HOOK}"], HOOK, [HOOK]),
+        ([f"{HOOK}\n\nWhat ends </hook_context>?"], "What ends </hook_context>?", [HOOK]),
+        ([f"{HOOK} Never push."], f"{HOOK} Never push.", []),
+        ([f"Never write {HOOK}"], f"Never write {HOOK}", []),
+        (
+            ["<hook_context>never</hook_context> push</hook_context>"],
+            "<hook_context>never</hook_context> push</hook_context>",
+            [],
+        ),
+        (["<hook_context> is never to be closed"], "<hook_context> is never to be closed", []),
+    ],
+)
+def test_what_a_hook_says_is_no_persons_and_takes_no_word_of_theirs(
+    tmp_path: Path, texts: list[str], typed: str | None, hooks: list[str]
+) -> None:
+    found = entries(written(tmp_path, said("u1", [{"text": text} for text in texts])))
+    assert human(found) == ([typed] if typed else [])
+    notes = [(e.text, e.origin) for e in found if e.tool == "hook_context"]
+    assert notes == [(hook, Origin.SYSTEM) for hook in hooks]
+    assert found[-1].id == "u1"
+
+
+@given(st.text(), st.booleans(), st.booleans())
+def test_whatever_is_typed_beside_a_hooks_words_is_read_as_it_was_typed(
+    typed: str, before: bool, after: bool
+) -> None:
+    hypothesis.assume(before or after)
+    texts = [f"{HOOK}\n\n{typed}" if before else typed, *([HOOK] if after else [])]
+    found, hooks = parts.apart([{"text": text} for text in texts])
+    assert found == [typed] and hooks == [HOOK] * (before + after)
+
+
+def test_what_the_program_shows_of_a_message_is_typed_but_for_what_a_hook_said(tmp_path: Path) -> None:
+    shown = {"displayContent": [{"text": f"{HOOK}\n\nNever push, see @Makefile"}]}
+    sent = [{"text": f"{HOOK}\n\nNever push, see Makefile"}, {"text": HOOK}]
+    found = entries(written(tmp_path, said("u1", sent, **shown)))
+    assert human(found) == ["Never push, see @Makefile"]
 
 
 def test_a_prompt_that_the_program_shows_again_was_typed_once(tmp_path: Path) -> None:

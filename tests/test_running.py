@@ -8,11 +8,14 @@ from __future__ import annotations
 
 import errno
 import json
+import os
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from inline_snapshot import snapshot
@@ -53,8 +56,19 @@ def reply(text, **more):
     write("assistant", message, **more)
     print(json.dumps(dict(type="assistant", message=message, **more)), flush=True)
 
-if step != "deaf":
+if not step.startswith("deaf"):
     write("user", dict(role="user", content=said))
+if step == "deaf done":
+    print(json.dumps(dict(type="result", subtype="success", is_error=False, result="It is done.")))
+    sys.exit(0)
+if step == "stubborn":
+    import signal, subprocess
+    deaf = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); print(flush=True); time.sleep(90)"
+    child = subprocess.Popen([sys.executable, "-c", deaf], stdout=subprocess.PIPE)
+    child.stdout.readline()
+    pathlib.Path(os.environ["HOME"], "child").write_text(str(child.pid))
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    time.sleep(90)
 if step.startswith("fill "):
     with open(step[5:], "wb", buffering=0) as filler:
         try:
@@ -121,19 +135,18 @@ def test_a_run_to_its_end_and_how_it_is_shown(cli: CommandLine, agents: Agents) 
 ✓ Run r-000000000001: done
   Task   Mend the totals
   Chain  claude
-  Used   1,010 tokens, $0.00, 0 min; leaves an agent at 60 % of its week
-  Legs   2026-11-16 09:30  claude  done
+  Used   1,010 tokens, $0.00, 0 min; no agent beyond 60% of its week
+  Who    2026-11-16 09:30  claude  done
   Log    /ada/home/data/supervised/r-000000000001/log.txt
 
-The totals are right now.
+  The totals are right now.
 
-  segue transcripts lists what was said
+  segue verify checks what was said · git diff shows what was done
 """)
     assert plain(result.err, cli) == snapshot("""\
 Run r-000000000001. Ctrl-C stops it; segue run resume goes on.
 Claude Code has the task.
-Claude Code says it is done:
-The totals are right now.
+Claude Code says it is done.
 The run is done.
 """)
     shown = cli("run", "status")
@@ -150,8 +163,8 @@ def test_a_crash_is_tried_again_and_then_told(cli: CommandLine, agents: Agents) 
 ✗ Run r-000000000002: failed (claude: it crashed 3 times)
   Task   Another task
   Chain  claude
-  Used   0 tokens, $0.00, 1 min; leaves an agent at 60 % of its week
-  Legs   2026-11-16 09:30  claude  crashed: exit code 3
+  Used   0 tokens, $0.00, 1 min; no agent beyond 60% of its week
+  Who    2026-11-16 09:30  claude  crashed: exit code 3
   Log    /ada/home/data/supervised/r-000000000002/log.txt
   segue run resume r-000000000002 goes on
 """)
@@ -231,7 +244,7 @@ def test_one_run_at_a_time_in_a_folder_and_the_same_words_go_on(
 
 
 def left_behind(cli: CommandLine, agents: Agents, monkeypatch: pytest.MonkeyPatch) -> str:
-    """A run whose supervisor died while the agent was at work: as a kill leaves it."""
+    """A run whose supervisor died before it could start the agent: as a kill leaves it."""
     agents.do("silent")
 
     def die(*_arguments: object, **_more: object) -> None:
@@ -321,3 +334,163 @@ def test_a_record_that_cannot_be_read_stops_nobody(cli: CommandLine, agents: Age
     assert cli("run", "status").out.startswith("No runs.")
     agents.do("done")
     assert cli("run", "Another", "--chain", "claude").code == 0
+
+
+def test_what_is_done_is_done_whatever_it_took(cli: CommandLine, agents: Agents) -> None:
+    agents.do("done")
+    result = cli(*RUN, "--max-tokens", "5", "--json")
+    assert result.code == 0 and json.loads(result.out)["run"]["state"] == "done"
+
+
+def test_what_ended_well_and_left_no_transcript_is_not_said_again(cli: CommandLine, agents: Agents) -> None:
+    agents.do("deaf done", "done It was done a second time.")
+    result = cli(*RUN, "--json")
+    assert result.code == 5 and "no transcript" in json.loads(result.out)["run"]["why"]
+    assert agents.plan_of("claude").read_text() == "done It was done a second time."
+
+
+def test_secrets_are_in_neither_the_record_nor_the_log_nor_on_the_screen(
+    cli: CommandLine, agents: Agents
+) -> None:
+    secret = "ghp_" + "Zq7Rk2Vb9Xw4Tn6Lm1Pd8Sf3Hc5Jg0Ya2Ue9"
+    agents.do(f"done The key is {secret} as you asked.")
+    result = cli(*RUN)
+    assert result.code == 0 and secret not in result.out + result.err
+    for path in (cli.home / "data" / running.FOLDER).rglob("*"):
+        if path.is_file() and not path.parent.name.startswith("start-"):
+            assert secret.encode() not in path.read_bytes(), path
+
+
+def test_while_a_run_works_nobody_else_gets_the_worktree(cli: CommandLine, agents: Agents) -> None:
+    agents.do("silent")
+    env = {**os.environ, **cli.env, "PATH": f"{cli.env['PATH']}:{os.environ['PATH']}"}
+    command = [sys.executable, "-m", "segue", *RUN]
+    with subprocess.Popen(
+        command, cwd=cli.cwd, env=env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    ) as one:
+        until = time.monotonic() + 30
+        while not list(cli.folder.glob(".claude/projects/*/*.jsonl")) and time.monotonic() < until:
+            time.sleep(0.05)
+        assert list((cli.home / "data" / "leases").glob("*.json"))
+        second = cli("run", "Another", "--chain", "claude")
+        assert second.code == 5 and "segue run attach" in second.err, second
+        handed = cli("to", "claude:sonnet", "--headless", "--yes")
+        assert handed.code == 5 and "segue run stop" in handed.err, handed
+        stopped = cli("run", "stop", "--json")
+        assert json.loads(stopped.out)["run"]["state"] == "stopped"
+        assert one.wait(30) == 5
+    assert list((cli.home / "data" / "leases").glob("*.json")) == []
+
+
+def test_an_agent_that_a_dead_supervisor_left_is_ended_by_stop_with_all_that_it_started(
+    cli: CommandLine, agents: Agents
+) -> None:
+    agents.do("stubborn")
+    env = {**os.environ, **cli.env, "PATH": f"{cli.env['PATH']}:{os.environ['PATH']}"}
+    command = [sys.executable, "-m", "segue", *RUN]
+    note = cli.folder / "child"
+    with subprocess.Popen(
+        command, cwd=cli.cwd, env=env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    ) as one:
+        until = time.monotonic() + 30
+        while not note.exists() and time.monotonic() < until:
+            time.sleep(0.05)
+        one.kill()
+    child = int(note.read_text())
+    assert Path(f"/proc/{child}").exists()
+    assert cli("run", "stop").code == 0
+    until = time.monotonic() + 5
+    while _is_alive(child) and time.monotonic() < until:
+        time.sleep(0.05)
+    assert not _is_alive(child)
+
+
+def _is_alive(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+@pytest.mark.parametrize("name", ["msgspec.py", "segue.py", "json.py"])
+def test_in_the_background_nothing_of_the_projects_own_is_loaded(
+    cli: CommandLine, agents: Agents, name: str
+) -> None:
+    (cli.cwd / name).write_text(f"open({str(cli.folder / 'evil')!r}, 'w')\n")
+    agents.do("done")
+    result = cli(*RUN, "--background", "--json")
+    assert result.code == 0, result
+    until = time.monotonic() + 30
+    while (
+        json.loads(cli("run", "status", "--json").out)[0]["run"]["state"] != "done"
+        and time.monotonic() < until
+    ):
+        time.sleep(0.1)
+    assert json.loads(cli("run", "status", "--json").out)[0]["run"]["state"] == "done"
+    assert not (cli.folder / "evil").exists()
+
+
+def test_the_same_words_with_other_caps_have_those(
+    cli: CommandLine, agents: Agents, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    left_behind(cli, agents, monkeypatch)
+    agents.do("done")
+    result = cli(*RUN, "--max-tokens", "77", "--return", "--pass", "claude=--verbose", "--json")
+    run = json.loads(result.out)["run"]
+    assert (run["caps"]["tokens"], run["returns"], run["arguments"]) == (77, True, [["claude", "--verbose"]])
+
+
+def test_all_that_were_left_are_taken_up_whatever_is_wrong_with_one(
+    cli: CommandLine, agents: Agents, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    left_behind(cli, agents, monkeypatch)
+    [path] = (cli.home / "data" / running.FOLDER).glob(f"*/{running.FILE}")
+    gone = json.loads(path.read_text()) | {"id": "r-gone", "project": str(cli.folder / "gone")}
+    disk.write_file(path.parent.parent / "r-gone" / running.FILE, json.dumps(gone).encode())
+    agents.do("done")
+    result = cli("run", "resume", "--all", "--json")
+    assert result.code == 0 and "is not there" in result.err
+    assert len(json.loads(result.out)) == 1
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        lambda run: run | {"id": "../../elsewhere"},
+        lambda run: run | {"created_at": "yesterday"},
+        lambda run: run | {"state": "levitating"},
+        lambda run: {"id": run["id"]},
+    ],
+)
+def test_a_record_that_segue_did_not_write_is_not_believed(
+    cli: CommandLine, agents: Agents, spoil: Callable[[dict[str, Any]], dict[str, Any]]
+) -> None:
+    agents.do("done")
+    cli(*RUN)
+    [path] = (cli.home / "data" / running.FOLDER).glob(f"*/{running.FILE}")
+    path.write_text(json.dumps(spoil(json.loads(path.read_text()))))
+    shown = cli("run", "status")
+    assert shown.code == 0 and "cannot be read" in shown.err
+    for command in (["status"], ["resume"], ["stop"]):
+        refused = cli("run", *command, path.parent.name)
+        assert refused.code == 5 and "cannot be read" in refused.err
+
+
+@pytest.mark.parametrize(
+    "caps", [["--max-usd", "nan"], ["--max-usd", "inf"], ["--max-time", "9" * 400 + "h"]]
+)
+def test_a_cap_that_is_none_is_refused(cli: CommandLine, agents: Agents, caps: list[str]) -> None:
+    result = cli(*RUN, *caps)
+    assert result.code == 2 and "no cap" in result.err
+
+
+def test_a_word_that_is_nearly_a_command_starts_nobody(cli: CommandLine, agents: Agents) -> None:
+    cli("config", "set", "run.chain", "claude")
+    result = cli("run", "stauts")
+    assert result.code == 2 and "segue run status" in result.err
+
+
+def test_a_folder_that_is_gone_starts_nobody(cli: CommandLine, agents: Agents) -> None:
+    cli.cwd = cli.folder / "gone"
+    result = cli(*RUN)
+    assert result.code == 2 and "cannot be started in" in result.err

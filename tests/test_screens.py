@@ -167,7 +167,7 @@ def test_segue_alone_with_agents_and_work(cli: CommandLine) -> None:
     cli("session", "create", "--title", "Invoices a cent off")
     assert cli().out == snapshot("""\
 Agents
-  Claude Code  limits not reported yet; segue statusline --help tells how to have them recorded
+  Claude Code  limits not reported yet; segue init has them recorded
   Codex        limits not reported yet
 
 This folder  /ada/project

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -50,6 +51,7 @@ def test_worktrees_of_one_repository_are_one_folder(cli: CommandLine, tmp_path: 
     (repository / ".git" / "worktrees" / "feature").mkdir(parents=True)
     worktree.mkdir(parents=True)
     (worktree / ".git").write_text(f"gitdir: {repository}/.git/worktrees/feature\n")
+    (repository / ".git" / "worktrees" / "feature" / "gitdir").write_text(f"{worktree}/.git\n")
     talk(cli, "aaaa", "In the worktree", worktree)
     talk(cli, "bbbb", "In the repository", repository / "src")
     cli.cwd = repository
@@ -64,6 +66,25 @@ def test_a_pointer_that_leads_nowhere_is_no_worktree(tmp_path: Path) -> None:
     for content in ("", "gitdir:", "nonsense", "gitdir: ../.git/modules/x", "x" * 5000):
         (tmp_path / ".git").write_text(content)
         assert places.find_work(tmp_path) == tmp_path
+
+
+def test_a_folder_that_points_at_a_repository_which_does_not_know_it_stays_another_project(
+    tmp_path: Path,
+) -> None:
+    repository, stranger, real = tmp_path / "repo", tmp_path / "stranger", tmp_path / "real"
+    kept = repository / ".git" / "worktrees" / "feature"
+    kept.mkdir(parents=True)
+    stranger.mkdir()
+    real.mkdir()
+    for folder in (stranger, real):
+        (folder / ".git").write_text(f"gitdir: {kept}\n")
+    assert places.find_work(stranger) == stranger
+    for told in (f"{real}/.git\n", "../../../../real/.git\n"):
+        (kept / "gitdir").write_text(told)
+        assert places.find_work(real) == repository
+        assert places.find_work(stranger) == stranger
+    os.symlink(real, tmp_path / "link")
+    assert places.find_work(tmp_path / "link") == repository
 
 
 def test_a_session_that_is_only_found_is_kept_when_something_is_done_with_it(cli: CommandLine) -> None:

@@ -136,8 +136,9 @@ def test_a_script_that_is_gone_or_old_is_made_anew_and_the_settings_stay(
 
 def test_without_a_terminal_it_is_shown_and_not_done(cli: CommandLine, settings: Path) -> None:
     result = cli("init")
-    assert_refused(result, 2, "Nothing was changed: it was not confirmed.")
+    assert_refused(result, 2, "Nothing was changed: there is no terminal to ask on.")
     assert '+                        "timeout": 10' in result.err and "segue init --yes" in result.err
+    assert "1 file: /ada/.claude/settings.json; segue init --undo puts it back as it was." in result.err
     assert settings.read_text() == OWN and not (cli.home / "data").exists()
 
 
@@ -146,8 +147,58 @@ def test_on_a_terminal_the_person_decides(
     cli: CommandLine, settings: Path, monkeypatch: pytest.MonkeyPatch, answer: bool
 ) -> None:
     monkeypatch.setattr(face, "confirmed", lambda: answer)
-    assert cli("init").code == (0 if answer else 2)
+    result = cli("init")
+    assert result.code == 0 and (result.out == "Nothing was changed.\n") is not answer
     assert (settings.read_text() == OWN) is not answer
+    assert (cli.home / "data").exists() is answer
+
+
+def test_no_secret_of_the_settings_is_shown(cli: CommandLine, settings: Path) -> None:
+    key = "sk-ant-api03-" + "x8Kq2Lm5Np7Rs9Tv1Wy3Za4Bc6De8Fg0Hj2K" * 2
+    line = {"type": "command", "command": f"ANTHROPIC_AUTH_TOKEN={key} mine.sh"}
+    own = json.dumps({"env": {"ANTHROPIC_API_KEY": key}, "statusLine": line}, indent=2)
+    settings.write_text(own)
+    shown = cli("init").err
+    assert "ANTHROPIC_AUTH_TOKEN" in shown and "sk-ant" not in shown and key[20:40] not in shown
+    assert not (cli.home / "data").exists()
+    told = cli("init", "--yes", "--json").out
+    assert "mine.sh" in told and "sk-ant" not in told and key[20:40] not in told
+    assert key in settings.read_text()
+    assert cli("init", "--undo").code == 0 and settings.read_text() == own
+
+
+def test_a_line_of_any_length_with_tabs_in_it_is_shown_narrow(cli: CommandLine, settings: Path) -> None:
+    settings.write_text('{\n\t"hooks": {},\n\t"permissions": {"allow": ["' + "ls " * 200 + '"]}\n}\n')
+    shown = cli("init").err
+    assert "\ufffd" not in shown and '   "permissions"' in shown
+    assert max(len(line) for line in shown.splitlines() if "permissions" in line) == face.WIDEST + 2
+
+
+def test_who_has_no_agent_here_is_told_what_to_do(cli: CommandLine) -> None:
+    assert cli("init").out == snapshot("""\
+· Claude Code: not on this machine
+· Codex: not on this machine
+· Gemini CLI: not on this machine
+
+Install one of them, or put it on PATH; then run segue init again.
+""")
+
+
+def test_an_agent_without_hooks_is_named_and_what_it_could_have(cli: CommandLine, settings: Path) -> None:
+    (cli.folder / "bin").mkdir()
+    (cli.folder / "bin" / "opencode").write_text("#!/bin/sh\n")
+    (cli.folder / "bin" / "opencode").chmod(0o755)
+    assert "· OpenCode has no hooks that Segue can use; segue init --mcp gives it tools" in cli("init").err
+    assert "has no hooks that Segue can use; segue init --mcp" in cli("init", "--yes").out
+    assert "OpenCode: set up" in cli("init", "--mcp", "--yes").out
+
+
+def test_for_a_plugin_one_script_is_written_and_no_settings(cli: CommandLine, settings: Path) -> None:
+    for names in ((), ("claude",)):
+        assert cli("init", "--plugin", *names).out == snapshot(
+            "✓ The script that the hooks of a plugin run was written; no settings were changed (/ada/home/data/hook.sh)\n"
+        )
+    assert settings.read_text() == OWN and os.access(cli.home / "data" / "hook.sh", os.X_OK)
 
 
 def test_programs_get_json(cli: CommandLine, settings: Path) -> None:
@@ -218,7 +269,7 @@ def test_settings_that_cannot_be_understood_are_left_alone(
     for arguments in (("init", "--yes"), ("init",)):
         result = cli(*arguments)
         assert_refused(result, 5, says)
-        assert "Nothing was changed" in result.err
+        assert "It was left as it is" in result.err and "segue init AGENT" in result.err
     assert settings.read_bytes() == content and not (cli.home / "data").exists()
 
 
@@ -484,7 +535,7 @@ def test_each_agent_has_its_own_file_and_those_that_were_not_there_go_again(cli:
     result = cli("init", "--yes")
     assert "Codex: set up" in result.out and "Gemini CLI: set up" in result.out
     assert "Claude Code: not on this machine" in result.out
-    assert "Codex does not trust these hooks yet" in result.out and "/hooks" in result.out
+    assert "its hooks are not trusted yet" in result.out and "Trust all and continue" in result.out
     files = [cli.folder / FILES[name] for name in ("codex", "gemini")]
     assert all(file.is_file() for file in files)
     assert cli("init", "--undo", "codex").code == 0
@@ -563,15 +614,17 @@ def test_codex_hooks_count_as_trusted_when_it_says_so_of_each(cli: CommandLine) 
     state = "".join(f'[hooks.state."{path}:{name}:0:0"]\ntrusted_hash = "sha256:0"\n' for name in names)
     for config, says in (
         (state, ""),
-        (state.replace("session_end", "session_begin"), "does not trust"),
-        (state + "enabled = false\n", "does not trust"),
+        (state.replace("session_end", "session_begin"), "not trusted yet"),
+        (state + "enabled = false\n", "not trusted yet"),
         ("[features]\nhooks = false\n" + state, "switched off"),
-        ("no toml", "does not trust"),
+        ("no toml", "not trusted yet"),
     ):
         (folder / "config.toml").write_text(config)
         (change, *_) = json.loads(cli("init", "codex", "--yes", "--json").out)
         assert says in "".join(change["notes"]) and bool(change["notes"]) is bool(says), config
-        assert (says in cli("doctor").out) if says else ("trust these hooks" not in cli("doctor").out)
+        doctor = cli("doctor").out
+        assert ("✓ hooks         Codex: its hooks are set up" in doctor) is not bool(says)
+        assert says in doctor and "All is well." not in doctor and "Codex: Codex" not in doctor
 
 
 def test_gemini_settings_with_comments_are_understood_and_their_comments_stay(cli: CommandLine) -> None:

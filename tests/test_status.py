@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import subprocess
@@ -12,6 +13,9 @@ from typing import Any
 import pytest
 
 import segue
+from segue.ops import running
+from segue.ops.desk import open_desk
+from segue.runs import Run, RunState
 from tests.conftest import CommandLine
 from tests.world import Conversation
 
@@ -296,3 +300,67 @@ def test_everything_that_the_package_names_is_there() -> None:
         assert getattr(segue, name)
     with pytest.raises(AttributeError, match="nonsense"):
         _ = segue.nonsense
+
+
+# What is set up, and what is under way
+
+
+def test_limits_that_nobody_told_yet_are_had_by_init_and_then_by_the_next_answer(cli: CommandLine) -> None:
+    program = cli.folder / "bin" / "claude"
+    program.parent.mkdir()
+    program.write_text("#!/bin/sh\n")
+    program.chmod(0o755)
+    assert "Claude Code  limits not reported yet; segue init has them recorded\n" in cli().out
+    assert cli("init", "claude", "--yes").code == 0
+    assert "Claude Code  limits not reported yet; shown after its next answer\n" in cli().out
+    assert json.loads(cli("--json").out)["set_up"] == ["claude"]
+
+
+def test_less_than_one_percent_is_said_to_be_so(cli: CommandLine) -> None:
+    filled(cli, 1000)
+    (line,) = [line for line in cli().out.splitlines() if line.startswith("  context")]
+    assert "█░" in line and line.endswith("<1%")
+
+
+def begun(cli: CommandLine, **more: Any) -> Run:
+    """A run of this folder, as it is on record."""
+    with contextlib.closing(open_desk(env=cli.env, cwd=cli.cwd, clock=cli.clock)) as desk:
+        return running.save(
+            desk,
+            Run(
+                id="r-1",
+                task="Mend it",
+                chain=("claude",),
+                project=str(cli.cwd),
+                created_at=cli.clock(),
+                updated_at="",
+                **more,
+            ),
+        )
+
+
+def test_a_run_in_this_folder_is_told_of_and_nothing_is_to_be_handed_over_meanwhile(
+    cli: CommandLine,
+) -> None:
+    filled(cli, 190_000)
+    run = begun(cli)
+    with (
+        contextlib.closing(open_desk(env=cli.env, cwd=cli.cwd, clock=cli.clock)) as desk,
+        running.attended(desk, run),
+    ):
+        shown = cli().out
+        assert "  Run r-1: working (segue run attach r-1 reads along)\n" in shown
+        assert "\nnext: segue run attach r-1 reads along · segue run stop r-1 ends it ·" in shown
+        assert "segue to AGENT" not in shown
+        begun(cli, state=RunState.WAITING, until="2026-11-16T12:00:00.000000Z")
+        assert "  Run r-1: waiting until 2026-11-16 12:00 (segue run attach" in cli().out
+    left = cli().out
+    assert "  Run r-1 was left: segue run resume r-1 goes on\n" in left
+    assert "\nnext: segue run resume r-1 goes on ·" in left and "segue to AGENT" not in left
+    assert json.loads(cli("--json").out)["run"]["is_attended"] is False
+
+
+def test_a_run_that_is_over_is_no_news(cli: CommandLine) -> None:
+    filled(cli, 1000)
+    begun(cli, state=RunState.DONE)
+    assert "r-1" not in cli().out and json.loads(cli("--json").out)["run"] is None

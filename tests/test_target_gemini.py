@@ -33,6 +33,8 @@ OWN_WORDS = [
     " \n/help",
     "<session_context>\nquoted\n</session_context>",
     "<hook_context>quoted",
+    "<hook_context>quoted</hook_context>",
+    "<hook_context>quoted</hook_context>\n\nand asked about",
     "<system-reminder>quoted",
     "--- Content from referenced files ---\nquoted",
     "Fix it\n--- Content from referenced files ---\nquoted",
@@ -202,7 +204,7 @@ def test_a_message_that_the_program_would_leave_out_is_marked_as_no_thought(
 ) -> None:
     records = [json.loads(line) for line in written(tmp_path, project).read_text().splitlines()]
     marked = [record["content"][0] for record in records if "thought" in str(record.get("content"))]
-    assert marked == [{"text": text, "thought": False} for text in OWN_WORDS[:5]]
+    assert marked == [{"text": text, "thought": False} for text in OWN_WORDS[:7]]
 
 
 def test_it_is_found_where_the_program_looks_for_it(tmp_path: Path, project: Path) -> None:

@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -251,7 +252,8 @@ def test_the_screen(cli: CommandLine, project: Path) -> None:
     conversation = talk(cli)
     conversation.reply("I updated `src/client.py`. The logic lives in `src/server.py`. All 42 tests pass.")
     assert cli("verify").out == snapshot("""\
-What is asserted in transcript 6f0c1a52-3d0e-4b7f-9a55-0d5a9f3f9b10
+✗ 2 of 3 assertions do not hold.
+  In transcript 6f0c1a52-3d0e-4b7f-9a55-0d5a9f3f9b10
 
 ✗ file changed: src/client.py
     said: "I updated `src/client.py`."
@@ -261,10 +263,10 @@ What is asserted in transcript 6f0c1a52-3d0e-4b7f-9a55-0d5a9f3f9b10
     no test was run
 ✓ path exists: src/server.py
 
-Rigorous       100%, 3 of 3 assertions could be checked
-Accurate       33%, 1 of 3 checked hold
-Interpretable  2 assertions unsupported, each with its evidence
-Transparent    Segue looked at the transcript, the files and the repository
+rigorous       3 of 3 assertions could be checked, whatever came of it (100%)
+accurate       1 of the 3 that were checked holds (33%)
+interpretable  2 assertions do not hold, each with its evidence
+transparent    Segue looked at the transcript, the files and the repository
 """)
 
 
@@ -273,15 +275,36 @@ def test_nothing_asserted(cli: CommandLine, project: Path) -> None:
     result = cli("verify")
     assert result.code == 0
     assert result.out == snapshot("""\
-What is asserted in transcript 6f0c1a52-3d0e-4b7f-9a55-0d5a9f3f9b10
-
-Nothing is asserted there that could be checked.
-
-Rigorous       0 of 0 assertions could be checked
-Accurate       0 of 0 checked hold
-Interpretable  none is unsupported
-Transparent    Segue looked at the transcript, the files and the repository
+· Nothing that could be checked is asserted.
+  In transcript 6f0c1a52-3d0e-4b7f-9a55-0d5a9f3f9b10
 """)
+
+
+@pytest.mark.parametrize(
+    ("reply", "first"),
+    [
+        ("The logic lives in `src/server.py`.", "✓ The one assertion that could be checked holds."),
+        (
+            "The logic lives in `src/server.py`. The other half lives in `src/client.py`.",
+            "✓ All 2 assertions that could be checked hold.",
+        ),
+        ("I updated `src/client.py`.", "✗ The one assertion that could be checked does not hold."),
+        ("I updated `/etc/hosts`.", "· One thing is asserted, and nothing shows whether it is so."),
+    ],
+)
+def test_the_first_line_says_what_counts(cli: CommandLine, project: Path, reply: str, first: str) -> None:
+    talk(cli).reply(reply)
+    assert cli("verify").out.splitlines()[0] == first
+
+
+def test_what_can_be_done_about_it_is_named(cli: CommandLine, project: Path) -> None:
+    (project / "pytest.ini").write_text("[pytest]\n")
+    talk(cli).reply("All 42 tests pass.")
+    shown = cli("verify").out
+    assert "\nnext: segue config set verify.test_command pytest, for --tests to run it\n" in shown
+    cli("config", "set", "verify.test_command", "true")
+    assert cli("verify").out.endswith("\nnext: segue verify --tests runs the tests\n")
+    assert "next:" not in cli("verify", "--tests").out
 
 
 def test_secrets_in_what_is_quoted_are_not_shown(cli: CommandLine, project: Path) -> None:
@@ -298,6 +321,50 @@ def test_the_same_in_python(cli: CommandLine, project: Path, monkeypatch: pytest
     found = segue.verify(project=project)
     assert [one.assertion.subject for one in found.unsupported] == ["src/client.py"]
     assert found.rait.accurate.share == 0.0
+
+
+# A stranger's repository
+
+
+def test_a_signed_commit_does_not_run_the_program_that_a_repository_names_for_it(
+    cli: CommandLine, project: Path
+) -> None:
+    mark, program = cli.folder / "ran", cli.folder / "program.sh"
+    program.write_text(f"#!/bin/sh\ntouch {mark}\n")
+    program.chmod(0o755)
+    tree = git(project, "write-tree").strip()
+    who = "a <a@example.org> 1795000000 +0000"
+    signature = "-----BEGIN PGP SIGNATURE-----\n \n abc\n -----END PGP SIGNATURE-----"
+    commit = f"tree {tree}\nauthor {who}\ncommitter {who}\ngpgsig {signature}\n\nSigned\n"
+    (cli.folder / "commit").write_text(commit)
+    made = git(project, "hash-object", "-t", "commit", "-w", str(cli.folder / "commit")).strip()
+    git(project, "update-ref", "HEAD", made)
+    for name, value in {"log.showSignature": "true", "gpg.program": str(program)}.items():
+        git(project, "config", name, value)
+    talk(cli).reply("I updated `src/client.py`. I committed the change.")
+    assert verdicts(cli) == {"file changed: src/client.py": "supported", "commit made: ": "supported"}
+    assert not mark.exists()
+    git(project, "log", "-1")  # that it would, where nothing is done about it
+    assert mark.exists()
+
+
+def test_a_pipe_in_the_place_of_a_settings_file_is_not_waited_for(tmp_path: Path) -> None:
+    for name in ("pytest.ini", "pyproject.toml", "package.json", "Makefile"):
+        os.mkfifo(tmp_path / name)
+    done: list[tuple[str, ...]] = []
+    looking = threading.Thread(target=lambda: done.append(testruns._suggested(tmp_path)), daemon=True)
+    looking.start()
+    looking.join(10)
+    assert done == [()]
+
+
+def test_searching_for_symbols_ends_when_its_time_is_over(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text("def here(): ...\n")
+    world = RealWorld(tmp_path, Record(), None, None, {})
+    assert world.holding("here") == ("a.py",)
+    world.deadline = 0.0
+    assert world.holding("here") is None  # what was read before is not searched again either
+    assert world.holding("gone", ("a.py",)) is None
 
 
 # Without git

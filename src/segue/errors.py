@@ -96,7 +96,10 @@ class NotBuiltYet(BadInput):
 class ExtraMissing(BadInput):
     """'{command}' needs {library}, which is not installed beside Segue."""
 
-    hint = "pip install 'segue[{extra}]' installs it; in a checkout: uv tool install '.[{extra}]'"
+    hint = (
+        "in Segue's checkout: uv tool install '.[{extra}]', or pipx install '.[{extra}]', "
+        "or python3 -m venv V && V/bin/pip install '.[{extra}]'"
+    )
 
 
 class NoReason(SegueError):
@@ -316,10 +319,7 @@ class NoConsent(Refused):
 class NotTold(Refused):
     """{caller} may not read this: nothing of this work has gone to {vendor} yet, and nobody is there to be asked."""
 
-    hint = (
-        "segue to {target} asks the person and lets it go there; "
-        "segue config set vendors.allowed {allowed} allows that vendor everywhere"
-    )
+    hint = "{asking}segue config set vendors.allowed {allowed} allows that vendor everywhere"
 
 
 class Declined(Refused):

@@ -9,6 +9,8 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from segue import disk
+
 PROJECT_FILE = ".segue.toml"
 LONGEST_POINTER = 4096
 
@@ -78,18 +80,28 @@ def find_work(folder: Path) -> Path:
     is gone counts as what is left of the repository around it, if it was inside one."""
     project = find_project(folder)
     pointer = project / ".git"
-    try:
-        if not pointer.is_file() or pointer.stat().st_size > LONGEST_POINTER:
-            return project
-        text = pointer.read_text(errors="replace").strip()
-    except OSError:
-        return project
-    kept = Path(text.removeprefix("gitdir:").strip())
+    kept = Path(_line(pointer).removeprefix("gitdir:").strip())
     kept = kept if kept.is_absolute() else project / kept
     # 'repository/.git/worktrees/name' is a worktree; a submodule's is '.git/modules/name'.
-    if kept.parent.name == "worktrees" and kept.parent.parent.name == ".git":
+    is_worktree = kept.parent.name == "worktrees" and kept.parent.parent.name == ".git"
+    if is_worktree and _leads_back(kept, pointer):
         return Path(os.path.normpath(kept.parent.parent.parent))
     return project
+
+
+def _leads_back(kept: Path, pointer: Path) -> bool:
+    """Whether the repository knows a worktree itself: anyone can write a file that points at another's repository."""
+    told = _line(kept / "gitdir")
+    return bool(told) and os.path.realpath(kept / told) == os.path.realpath(pointer)
+
+
+def _line(path: Path) -> str:
+    """What a small file of git's says; nothing where there is none."""
+    try:
+        text = disk.read_file(path, LONGEST_POINTER).decode(errors="surrogateescape").strip()
+    except (OSError, ValueError):
+        return ""
+    return "" if "\0" in text else text
 
 
 def is_there(path: Path) -> bool:

@@ -201,7 +201,7 @@ def week_used(run: Run, target: str, limits: Sequence[Limit], now: Moment) -> Li
 
 
 def week_in_words(run: Run, limit: Limit) -> str:
-    return f"{limit.used_percent or 0:.0f} % of its week is used, and this run leaves it at {run.caps.week} %"
+    return f"{limit.used_percent or 0:.0f}% of its week is used, and this run leaves it at {run.caps.week}%"
 
 
 def holds_for(limit: Limit, target: str) -> bool:

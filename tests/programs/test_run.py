@@ -347,7 +347,7 @@ def test_an_agent_is_left_alone_from_a_share_of_its_week_on(household: Household
     )
     assert ran.exit_code == 0, ran.report
     [first, second] = ran.data["run"]["legs"]
-    assert "63 % of its week" in first["stop"]["said"] and second["stop"] is None
+    assert "63% of its week" in first["stop"]["said"] and second["stop"] is None
 
 
 # Watching and stopping

@@ -77,23 +77,35 @@ def remove(text: str, path: Path) -> str:
     index = max((n for n, part in enumerate(parts) if part.key == key), default=None)
     if index is None:
         return text
+    part, close = parts[index], _close(bare, at)
     if len(parts) == 1:
-        if text[at : _close(bare, at)] != bare[at : _close(bare, at)]:
-            return text[: parts[0].start] + text[parts[0].end :]  # somebody wrote something beside it
-        return remove(text, above) if above else text[: at + 1] + text[_close(bare, at) :]
+        before, after = text[at + 1 : part.start], _remarks(text, part.end, close)
+        if before.strip() or after:
+            return text[: part.start] + after + text[close:]  # somebody wrote something beside it
+        return remove(text, above) if above else text[: at + 1] + text[close:]
     if index:
-        return text[: parts[index - 1].end] + text[parts[index].end :]
-    return text[: parts[0].start] + text[parts[1].start :]
+        end = parts[index - 1].end
+        return text[:end] + _remarks(text, end, part.start) + text[part.end :]
+    return text[: part.start] + _remarks(text, part.end, parts[1].start) + text[parts[1].start :]
+
+
+def _remarks(text: str, start: int, end: int) -> str:
+    """What stands between two parts, without the comma, if there is a comment in it; else nothing."""
+    plain = COMMENT.sub(_blanked, text)
+    if text[start:end] == plain[start:end]:
+        return ""
+    comma = plain.find(",", start, end)
+    return text[start:end] if comma < 0 else text[start:comma] + text[comma + 1 : end]
 
 
 def _bare(text: str) -> str:
     """The text with blanks in place of comments, and of commas that nothing follows: as JSON has it, and each sign
     where it was."""
+    return LAST_COMMA.sub(_blanked, COMMENT.sub(_blanked, text))
 
-    def blanked(found: re.Match[str]) -> str:
-        return re.sub(r"[^\r\n]", " ", found[0]) if found[1] else found[0]
 
-    return LAST_COMMA.sub(blanked, COMMENT.sub(blanked, text))
+def _blanked(found: re.Match[str]) -> str:
+    return re.sub(r"[^\r\n]", " ", found[0]) if found[1] else found[0]
 
 
 def _way(bare: str, path: Sequence[str]) -> tuple[int, int]:

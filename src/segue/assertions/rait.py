@@ -1,7 +1,8 @@
 """What was found, in four words: rigorous, accurate, interpretable, transparent. Pure.
 
-*Rigorous*: how much of what was asserted could be checked at all, and was. *Accurate*: how much of that holds.
-*Interpretable*: for each assertion that does not hold, the sentence and the evidence, for anyone to look up.
+*Rigorous* is the check: how much of what was asserted could be checked at all, and was. *Accurate* is the agent: how
+much of that holds. *Interpretable*: for each assertion that does not hold, the sentence and the evidence, for anyone to
+look up.
 *Transparent*: what could not be checked and why, and what Segue did to find out.
 """
 
@@ -40,19 +41,19 @@ def report(checked: Sequence[Checked], done: str) -> Rait:
     told = tuple(sorted((*held, *false)))
     return Rait(
         rigorous=Word(
-            statement=f"{len(told)} of {_counted(len(checked))} could be checked",
+            statement=f"{len(told)} of {_counted(len(checked))} could be checked, whatever came of it",
             share=_share(len(told), len(checked)),
             assertions=told,
         ),
         accurate=Word(
-            statement=f"{len(held)} of {len(told)} checked hold",
+            statement=f"{len(held)} of the {len(told)} that were checked {_hold(len(held))}",
             share=_share(len(held), len(told)),
             assertions=held,
         ),
         interpretable=Word(
-            statement=f"{_counted(len(false))} unsupported, each with its evidence"
+            statement=f"{_counted(len(false))} {'does' if len(false) == 1 else 'do'} not hold, each with its evidence"
             if false
-            else "none is unsupported",
+            else "there is none that does not hold",
             assertions=false,
         ),
         transparent=Word(
@@ -64,6 +65,10 @@ def report(checked: Sequence[Checked], done: str) -> Rait:
 
 def _share(part: int, whole: int) -> float | None:
     return round(part / whole, 4) if whole else None
+
+
+def _hold(count: int) -> str:
+    return "holds" if count == 1 else "hold"
 
 
 def _counted(count: int) -> str:

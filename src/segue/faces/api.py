@@ -173,7 +173,8 @@ def run(
     go to every vendor of the chain."""
     with _desk(project) as desk:
         caps = Caps(usd=usd, tokens=tokens, seconds=seconds, week=desk.settings.run_week)
-        wish = runs.Wish(task=task, chain=tuple(chain), caps=caps, returns=returns)
+        names = chain.split(",") if isinstance(chain, str) else chain
+        wish = runs.Wish(task=task, chain=tuple(names), caps=caps, returns=returns)
         begun = runs.begin(desk, wish, lambda _vendor, _target: yes)
         return runs.supervise(desk, begun.run, _to_nobody)
 

@@ -111,7 +111,8 @@ def run(
                 logs,
             )
         except BaseException:
-            _end(child, mode)
+            with _to_the_end():
+                _end(child, mode)
             raise
     if mode is Mode.HEADLESS and (child.returncode < 0 or by is not End.ITSELF):
         _sweep(child.pid)
@@ -218,7 +219,8 @@ def wait(
     try:
         by = _attend(is_ended, lambda: end(logs), look, patience, enough, logs)
     except KeyboardInterrupt:
-        end(logs)
+        with _to_the_end():
+            end(logs)
         raise
     return Ended(output=output_of(logs, None), by=by)
 
@@ -266,6 +268,19 @@ def _started_elsewhere(pid: int) -> str:
         ["ps", "-o", "lstart=", "-p", str(pid)], capture_output=True, text=True, check=False
     )
     return "_".join(done.stdout.split())
+
+
+@contextlib.contextmanager
+def _to_the_end() -> Iterator[None]:
+    """Whoever presses the keys once more does not keep what is being ended alive."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    kept = signal.signal(signal.SIGINT, _heard)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, kept)
 
 
 def _end(child: subprocess.Popen[bytes], mode: Mode) -> None:

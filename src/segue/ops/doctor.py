@@ -216,6 +216,9 @@ def _hooks(desk: Desk) -> Iterator[Finding]:
     for title, why in troubles:
         mend = "segue init" if "another version" in why else "mend that, or segue init --undo takes it out"
         yield Finding("hooks", Level.NOTE, f"{title}: {why}", mend)
+    for title in setup.sound(desk):
+        text = f"{title}: its hooks are set up, and nothing in its settings keeps them from running"
+        yield Finding("hooks", Level.OK, text)
     if setup.is_set_up(desk) and not scripting.is_whole(desk):
         text = f"{data / SCRIPT} is gone, or was made by another version"
         yield Finding("hooks", Level.NOTE, text, "segue init")

@@ -6,7 +6,9 @@ Each file has one record and one backup, of what it was before the first change,
 from __future__ import annotations
 
 import contextlib
+import itertools
 import os
+import re
 import stat
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,12 +17,16 @@ import msgspec
 from msgspec import Struct
 
 from segue import disk
-from segue.agents.fitting import SCRIPT
-from segue.errors import Refused, SettingsNotWritten
+from segue.agents.fitting import OLD_SCRIPT, SCRIPT
+from segue.errors import Refused, SettingsNotWritten, StoreExposed, StoreForeign
 from segue.ops.desk import Desk
 
 FOLDER = "setup"
 LARGEST = 4 << 20
+NAMES = (SCRIPT.encode(), OLD_SCRIPT.encode(), b"segue")
+"""What we put into a file has one of these in it."""
+HALF_WRITTEN = re.compile(re.escape(disk.TEMPORARY) + "[0-9a-f]{16}")
+AGAIN = "mend that file and try again; segue init AGENT is for one agent alone, with --undo too"
 
 
 class Record(Struct, frozen=True):
@@ -42,8 +48,7 @@ def keep(desk: Desk, agent: str, path: Path, before: bytes | None, after: bytes,
         record = msgspec.structs.replace(known, after=hash_of(after))
     else:
         original = before if clean is None else clean
-        when = desk.clock()[:19].replace("-", "").replace(":", "")
-        name = f"{agent}-{path.name}-{when}Z"
+        name = _backup_name(desk, agent, path)
         record = Record(
             path=str(path),
             before=hash_of(original) if original is not None else None,
@@ -59,19 +64,28 @@ def keep(desk: Desk, agent: str, path: Path, before: bytes | None, after: bytes,
     return str(desk.places.data / FOLDER / record.backup) if record.backup else ""
 
 
+def _backup_name(desk: Desk, agent: str, path: Path) -> str:
+    """A name that no backup has: two files of one name may be changed in one second."""
+    when = desk.clock()[:19].replace("-", "").replace(":", "")
+    more = itertools.chain([""], (f"-{n}" for n in itertools.count(2)))
+    names = (f"{agent}-{path.name}-{when}Z{one}" for one in more)
+    return next(name for name in names if not os.path.lexists(desk.places.data / FOLDER / name))
+
+
 def _missing(path: Path) -> Iterator[str]:
-    for folder in path.parents:
+    """The folders that writing a file makes: where a link stands, those of the file that it leads to."""
+    for folder in Path(os.path.realpath(path)).parents:
         if folder.exists():
             return
         yield str(folder)
 
 
 def put_back(desk: Desk, record: Record) -> None:
-    """The file as it was, or none where there was none, nor the folders that were made for it."""
+    """The file as it was, or none where there was none, nor the folders that were made for it. A link stays."""
     path, backup = Path(record.path), desk.places.data / FOLDER / record.backup
     if record.before is None:
         with writing(path):
-            path.unlink()
+            Path(os.path.realpath(path)).unlink()
         for folder in record.folders:
             with contextlib.suppress(OSError):  # somebody keeps something there by now
                 Path(folder).rmdir()
@@ -126,11 +140,38 @@ def _old_record_file(desk: Desk, agent: str) -> Path:
 
 
 def _read(file: Path) -> Record | None:
-    found = content(file)
     try:
+        found = content(file)
         return msgspec.json.decode(found, type=Record) if found else None
-    except msgspec.MsgspecError:
+    except (Refused, msgspec.MsgspecError):
         return None  # then what stands in the settings has to tell
+
+
+def sweep(desk: Desk, agent: str, path: Path) -> None:
+    """Remove what a killed process left half-written: of ours, and beside a file that was about to be changed. Only
+    whoever holds the lock writes here."""
+    record = record_of(desk, agent, path)
+    known = {record.before, record.after} if record else set()
+    beside = Path(os.path.realpath(path)).parent
+    for file in beside.glob(f"{disk.TEMPORARY}*") if record else ():
+        if HALF_WRITTEN.fullmatch(file.name) and _is_ours(file, known):
+            _discard(file)
+    for file in (desk.places.data / FOLDER).glob(f"{disk.TEMPORARY}*"):
+        _discard(file)
+
+
+def _is_ours(file: Path, known: set[str | None]) -> bool:
+    """Whether a file holds what was to be written, or nothing yet."""
+    try:
+        found = disk.read_file(file, LARGEST)
+        return disk.is_ours(file) and (not found or hash_of(found) in known)
+    except OSError:
+        return False
+
+
+def _discard(file: Path) -> None:
+    with contextlib.suppress(OSError):  # the doctor tells of what stays
+        file.unlink()
 
 
 # Files
@@ -143,9 +184,21 @@ def content(path: Path) -> bytes | None:
         return None
     except OSError as error:
         raise Refused(
-            what=f"{path} cannot be read: {error.strerror}. Nothing was changed.",
-            next="make it readable for you, then segue init",
+            what=f"{path} cannot be read: {error.strerror}. It was left as it is.", next=AGAIN
         ) from error
+
+
+def seen(desk: Desk, agent: str, path: Path) -> bytes | None:
+    """The same of a file that may hold what is ours: one that nothing is on record of, and that cannot be read or does
+    not name Segue, is none of ours."""
+    try:
+        found = content(path)
+    except Refused:
+        if record_of(desk, agent, path) is None:
+            return None
+        raise
+    is_named = found is not None and any(name in found for name in NAMES)
+    return found if is_named or record_of(desk, agent, path) is not None else None
 
 
 @contextlib.contextmanager
@@ -155,8 +208,7 @@ def understood(path: Path) -> Iterator[None]:
         yield
     except ValueError as error:
         raise Refused(
-            what=f"{path} cannot be understood: {error}. Nothing was changed.",
-            next="mend that file, then segue init",
+            what=f"{path} cannot be understood: {error}. It was left as it is.", next=AGAIN
         ) from error
 
 
@@ -174,6 +226,16 @@ def writing(path: Path) -> Iterator[None]:
         yield
     except OSError as error:
         raise SettingsNotWritten(place=path, what=error.strerror or str(error)) from error
+
+
+def refuse_exposed(desk: Desk) -> None:
+    """Agents run what lies in the data folder: nobody else may be able to change it."""
+    data = desk.places.data
+    with writing(data):
+        if data.exists() and not disk.is_ours(data):
+            raise StoreForeign(place=data)
+        if data.exists() and disk.is_writable_by_others(data):
+            raise StoreExposed(place=data, what="others may write to it")
 
 
 @contextlib.contextmanager

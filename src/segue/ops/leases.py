@@ -11,7 +11,7 @@ import os
 from pathlib import Path
 
 from segue import agents, guard, places
-from segue.errors import Refused, SegueError
+from segue.errors import NotFound, Refused, SegueError
 from segue.guard import Held
 from segue.model import Lease
 from segue.ops.desk import Desk
@@ -50,6 +50,19 @@ def holder(desk: Desk, project: Path) -> Held | None:
     root = root_of(project)
     lease = desk.shared.held(_subject(root))
     return _held(root, lease, _title(desk, root, lease)) if lease else None
+
+
+def session_of_holder(desk: Desk, project: Path) -> str | None:
+    """The session whose handoff holds the worktree; None where nobody does, or a run."""
+    held = holder(desk, project)
+    if held is None:
+        return None
+    from segue.store import HANDOFF  # lazy: as above
+
+    try:
+        return desk.shared.get(HANDOFF, held.handoff).session
+    except NotFound:
+        return None
 
 
 def give_back(desk: Desk, project: Path, handoff_id: str) -> None:

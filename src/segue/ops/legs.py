@@ -22,11 +22,12 @@ from segue.ops.desk import Desk
 from segue.ops.trips import GO_ON, Trip
 from segue.runs import Leg, Run
 from segue.stop import Stop, Why
+from segue.text import begun
 
 HANDOFF = "SEGUE_HANDOFF"
 """The variable that lets an agent's hooks know who holds the worktree for it."""
-RUN = "SEGUE_RUN"
-"""The variable that tells an agent's own programs which run it works for."""
+LONGEST_REPLY = 20_000
+NO_TRANSCRIPT = "it ended without an error, and left no transcript that Segue can find; look at the folder before you go on"
 HIT = 100
 
 
@@ -88,7 +89,7 @@ class Opening:
                 agents.starter(self.agent.name).command(start, self.desk.env),
                 mode=Mode.HEADLESS,
                 folder=start.project,
-                env={**self.desk.env, RUN: self.run.id, HANDOFF: self.run.id},
+                env={**self.desk.env, HANDOFF: self.run.id},
                 logs=self.logs,
                 look=self.look_at_files,
                 patience=self.watch.patience,
@@ -127,8 +128,8 @@ def logs_of(desk: Desk, run: Run, leg: Leg) -> Path:
     """Where the program of a leg leaves what it prints."""
     if leg.handoff:
         return desk.places.data / "runs" / leg.handoff
-    begun = sum(not one.handoff for one in run.legs)
-    return running.folder(desk, run.id) / f"start-{begun}"
+    number = sum(not one.handoff for one in run.legs)
+    return running.folder(desk, run.id) / f"start-{number}"
 
 
 def arguments_for(run: Run, agent: str) -> tuple[str, ...]:
@@ -144,18 +145,23 @@ def travel(trip: Trip, watch: Watch) -> Outcome:
         found = trip.end()
     except (Stopped, NotArrived):
         return outcome(trip.desk, trip.agent.name, trip.ended, trip.found)
-    return Outcome(transcript=found.id, reply=stops.clean(trip.desk, found.reply))
+    return Outcome(transcript=found.id, reply=_kept(trip.desk, found.reply))
+
+
+def _kept(desk: Desk, reply: str) -> str:
+    """As much of a reply as is kept on record, without secrets; the transcript has it whole."""
+    return begun(stops.clean(desk, reply[: 2 * LONGEST_REPLY]), LONGEST_REPLY)
 
 
 def read_back(trip: Trip) -> Outcome:
     """How a leg ended whose handoff has come to its end: its supervisor died before it could note it."""
     found = trip.look()
-    return Outcome(transcript=found.id, reply=stops.clean(trip.desk, found.reply))
+    return Outcome(transcript=found.id, reply=_kept(trip.desk, found.reply))
 
 
 def outcome(desk: Desk, agent: str, ended: Ended | None, found: Arrival) -> Outcome:
     """How a leg ended, by what the program printed and by its own records."""
-    reply = stops.clean(desk, found.reply)
+    reply = _kept(desk, found.reply)
     is_cut = ended is not None and ended.by is End.ENOUGH
     if _is_done(found) and not is_cut and not stops.is_in_trouble(desk, agent, ended):
         return Outcome(transcript=found.id, reply=reply)
@@ -172,6 +178,9 @@ def _stop_of(desk: Desk, agent: str, ended: Ended | None, found: Arrival) -> Sto
     if ended is not None and ended.by is End.GIVEN_UP:
         return Stop(why=Why.HUNG, said="it showed no sign of life")
     stop = stops.told_by(desk, agent, ended.output) if ended else None
+    if stop is None and ended is not None and ended.exit_code == 0 and not found.has_handoff:
+        # It may have done all there was to do: the task is not said a second time.
+        return Stop(why=Why.ASKED, said=NO_TRANSCRIPT)
     if found.ending is Ending.LIMIT and (stop is None or stop.limit is None):
         stop = Stop(why=Why.LIMIT, said=stop.said if stop else "", limit=_limit_in(desk, found))
     return stop or Stop(why=Why.CRASHED, said=stops.clean(desk, _last_words(ended)))

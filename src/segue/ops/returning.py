@@ -10,13 +10,26 @@ import contextlib
 from collections.abc import Sequence
 from pathlib import Path
 
+import msgspec
+
 from segue import agents, briefs, clock
 from segue.conversation import Conversation
 from segue.delivery import Mode, Way
 from segue.errors import AgentError, NotFound, Refused
 from segue.facts.tracker import derive
-from segue.model import Ending, Entry, Fact, Handoff, Source, Tier, Transcript
-from segue.ops import arrival, found, limits, planning, records, redaction, refresh, transcripts, verifying
+from segue.model import Ending, Entry, Fact, Handoff, SessionStatus, Source, Tier, Transcript
+from segue.ops import (
+    arrival,
+    found,
+    leases,
+    limits,
+    planning,
+    records,
+    redaction,
+    refresh,
+    transcripts,
+    verifying,
+)
 from segue.ops import briefs as making
 from segue.ops.briefs import Secrets, Wish
 from segue.ops.desk import Desk
@@ -31,8 +44,9 @@ BUDGET = 4000
 
 
 def come_back(desk: Desk, order: Order, *, may: May, tell: Tell) -> Handed:
-    """Return to the agent that the work of this folder came from."""
-    work = planning.work_here(desk, order.session)
+    """Return to the agent that the work of this folder came from. A return that was begun is gone on with."""
+    work = work_away(desk, order.session)
+    order = msgspec.structs.replace(order, session=work.session.id)
     with alone(desk, work.session.id, "where it came from"):
         begun = _unfinished(desk, work)
         handoff = begun or prepared(desk, order)
@@ -48,24 +62,56 @@ def prepared(desk: Desk, order: Order, out: Handoff | None = None) -> Handoff:
     return handoff
 
 
+def work_away(desk: Desk, id: str | None) -> Work:
+    """The session that is named. Else the one whose handoff holds the worktree; or this folder's; or, where that has
+    nowhere to come back from because a new conversation was begun here since, the one that was handed over last."""
+    if id:
+        return planning.work_here(desk, id)
+    held = leases.session_of_holder(desk, desk.project)
+    refresh.refresh(desk, [Pass.ENTRIES])
+    every = [work for work in found.works(desk) if work.session.status is SessionStatus.OPEN]
+    own = found.of_folder(desk, every)
+    last = sorted(own, key=lambda work: _handed_at(desk, work), reverse=True)
+    holding = [work for work in every if work.session.id == held]
+    for work in (*holding, *own[:1], *last):
+        if _unfinished(desk, work) or _away(desk, work):
+            return work
+    return planning.work_here(desk, None)
+
+
+def _handed_at(desk: Desk, work: Work) -> str:
+    """When a session was last handed over."""
+    return max((handoff.created_at for handoff in _handoffs(desk, work)), default="")
+
+
+def _handoffs(desk: Desk, work: Work) -> list[Handoff]:
+    """The newest first."""
+    return desk.shared.handoffs_of(work.session.id) if work.is_kept else []
+
+
 def _unfinished(desk: Desk, work: Work) -> Handoff | None:
     """A return that was begun and did not come to its end."""
-    handoffs = desk.shared.handoffs_of(work.session.id) if work.is_kept else []
-    last = next(iter(handoffs), None)
+    last = next(iter(_handoffs(desk, work)), None)
     return last if last and last.returns and last.state in UNFINISHED else None
 
 
 def away(desk: Desk, work: Work) -> Handoff:
     """The handoff that took the work of a session to where it is now."""
-    handoffs = desk.shared.handoffs_of(work.session.id) if work.is_kept else []
-    returned = _returned(handoffs)
-    for handoff in sorted(handoffs, key=lambda one: one.created_at, reverse=True):
-        if found.is_taken(handoff) and not handoff.returns and handoff.id not in returned:
-            return handoff
+    if handoff := _away(desk, work):
+        return handoff
     raise Refused(
         what="This folder's work has not been handed to another agent: there is nowhere to come back from.",
         next="segue to AGENT hands it over",
     )
+
+
+def _away(desk: Desk, work: Work) -> Handoff | None:
+    handoffs = _handoffs(desk, work)
+    returned = _returned(handoffs)
+    for handoff in sorted(handoffs, key=lambda one: one.created_at, reverse=True):
+        if found.is_taken(handoff) and not handoff.returns and handoff.id not in returned:
+            return handoff
+    return None
 
 
 def _returned(handoffs: Sequence[Handoff]) -> set[str]:
@@ -81,7 +127,7 @@ def _returned(handoffs: Sequence[Handoff]) -> set[str]:
 
 def _hops(desk: Desk, work: Work, out: Handoff) -> list[Handoff]:
     """The handoffs that took the work on from a handoff to where it is now, that one first."""
-    handoffs = desk.shared.handoffs_of(work.session.id) if work.is_kept else []
+    handoffs = _handoffs(desk, work)
     later = [one for one in handoffs if one.created_at > out.created_at]
     taken = [one for one in later if found.is_taken(one) and not one.returns]
     return [out, *sorted(taken, key=lambda one: one.created_at)]
@@ -132,7 +178,7 @@ def _facts_of(desk: Desk, hops: Sequence[Handoff]) -> tuple[Fact, ...]:
 def plan(desk: Desk, order: Order, out: Handoff | None = None) -> Plan:
     """What coming back would be: from where the work is now, or from all that came after a handoff."""
     refresh.refresh(desk, [Pass.ENTRIES])
-    work = planning.work_here(desk, order.session)
+    work = work_away(desk, order.session)
     out = out or away(desk, work)
     hops = _hops(desk, work, out)
     if out.delivery is None:

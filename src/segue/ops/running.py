@@ -18,6 +18,7 @@ from segue.errors import BadInput, NotFound, Refused
 from segue.ops import found
 from segue.ops.desk import Desk
 from segue.runs import UNFINISHED, Run, RunState
+from segue.text import printable
 
 FOLDER = "supervised"
 FILE = "run.json"
@@ -47,14 +48,41 @@ def save(desk: Desk, run: Run, *, is_lasting: bool = True) -> Run:
 def load(desk: Desk, id: str) -> Run:
     path = folder(desk, id) / FILE
     try:
-        return msgspec.json.decode(disk.read_file(path, LARGEST), type=Run)
+        run = msgspec.json.decode(disk.read_file(path, LARGEST), type=Run)
+        _check(run, id)
+        return run
     except FileNotFoundError:
         raise NotFound(noun="run", name=id, next="segue run status --all lists them") from None
-    except (OSError, msgspec.MsgspecError) as error:
+    except (OSError, ValueError) as error:
         raise Refused(
             what=f"The record of run {id} cannot be read: {error}.",
             next=f"look at {path}; the agents' own transcripts are whole (segue transcripts)",
         ) from error
+
+
+def _check(run: Run, id: str) -> None:
+    """Whether a record is one that Segue wrote: what it names is written to."""
+    if run.id != id:
+        raise ValueError(f"it is of another run ({printable(run.id)})")
+    moments = [run.created_at, run.updated_at, run.until, run.taken_up_at]
+    for leg in run.legs:
+        moments += [leg.started_at, leg.ended_at]
+    for moment in moments:
+        if moment is not None:
+            clock.parse(moment)
+
+
+def unreadable(desk: Desk) -> list[str]:
+    """The ids of runs whose records cannot be read."""
+    found = []
+    for path in sorted((desk.places.data / FOLDER).glob(f"*/{FILE}")):
+        try:
+            load(desk, path.parent.name)
+        except Refused:
+            found.append(path.parent.name)
+        except NotFound:
+            continue
+    return found
 
 
 def listed(desk: Desk, *, everywhere: bool = False) -> list[Run]:
@@ -81,6 +109,8 @@ def find(desk: Desk, id: str | None) -> Run:
         left = [run for run in own if run.state is not RunState.DONE]
         return (under_way or left or own)[0]
     if ID.fullmatch(id):
+        if (folder(desk, id) / FILE).exists():
+            return load(desk, id)
         matches = [run for run in listed(desk, everywhere=True) if run.id.startswith(id)]
         if len(matches) == 1:
             return matches[0]
@@ -139,9 +169,10 @@ def alone(desk: Desk) -> Iterator[None]:
 
 def is_attended(desk: Desk, id: str) -> bool:
     """Whether a process supervises a run now."""
-    if not (folder(desk, id) / LOCK).exists():
+    try:
+        fd = os.open(folder(desk, id) / LOCK, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
         return False
-    fd = _open_lock(desk, id)
     try:
         fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -177,7 +208,7 @@ def forget_stop(desk: Desk, id: str) -> None:
 def log(desk: Desk, id: str, text: str) -> None:
     """Add to the log. A disk that is full must not stop the work: the record tells the same."""
     when = clock.parse(desk.clock()).astimezone().strftime("%Y-%m-%d %H:%M:%S")
-    lines = text.splitlines() or [""]
+    lines = [printable(line) for line in text.splitlines()] or [""]
     entry = "\n".join([f"{when}  {lines[0]}", *(f"{'':21}{line}" for line in lines[1:])]) + "\n"
     with contextlib.suppress(OSError):
         disk.make_private_folder(folder(desk, id))

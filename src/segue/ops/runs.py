@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import subprocess
 import sys
 import time
@@ -18,9 +19,10 @@ from segue.ops import children, consent, leases, legs, models, planning, prewarm
 from segue.ops.desk import Desk
 from segue.ops.supervising import Supervisor, Tell
 from segue.runs import UNFINISHED, Caps, Leg, Run, RunState
-from segue.stop import Why
+from segue.stop import Stop, Why
 
 LONGEST_TASK = 100_000
+LARGEST_CAP = 1e15
 LAST_LINES = 8
 START_SECONDS = 15.0
 
@@ -58,6 +60,8 @@ class Begun(Struct, frozen=True):
 
     run: Run
     is_old: bool = False
+    stopped: str = ""
+    """A run of this folder with the same words that was stopped: it could be resumed instead."""
 
 
 def begin(desk: Desk, wish: Wish, may: MayGo) -> Begun:
@@ -73,13 +77,15 @@ def begin(desk: Desk, wish: Wish, may: MayGo) -> Begun:
         )
     chain = _chain(desk, wish.chain)
     _check_arguments(wish.arguments, chain)
-    project = places.as_text(desk.project)
+    check_caps(wish.caps)
+    project = _folder(desk)
     with running.alone(desk):
         known = running.unfinished_here(desk, project)
         if known is not None and (known.task, known.chain) != (task, chain):
             raise Refused(
                 what=f"Run {known.id} is not finished in this folder ({known.state.value}): one at a time.",
-                next=f"segue run resume {known.id} goes on with it, segue run stop {known.id} ends it",
+                next=f"segue run {'attach' if running.is_attended(desk, known.id) else 'resume'} {known.id} goes on "
+                f"with it, segue run stop {known.id} ends it",
             )
         if known is None:
             _refuse_held(desk, desk.project)
@@ -98,7 +104,40 @@ def begin(desk: Desk, wish: Wish, may: MayGo) -> Begun:
         )
         if known is not None and running.is_attended(desk, known.id):
             return Begun(known, True)  # whoever supervises it says so
-        return Begun(running.save(desk, wished), known is not None)
+        running.forget_stop(desk, run.id)
+        return Begun(running.save(desk, wished), known is not None, _stopped_before(desk, run))
+
+
+def _stopped_before(desk: Desk, run: Run) -> str:
+    last = next((one for one in running.listed(desk) if one.id != run.id), None)
+    is_same = last is not None and (last.task, last.chain) == (run.task, run.chain)
+    return last.id if last is not None and is_same and last.state is RunState.STOPPED else ""
+
+
+def _folder(desk: Desk) -> str:
+    """Where the agents are to work."""
+    project = places.as_text(desk.project)
+    is_text = project.encode(errors="replace").decode() == project
+    if not desk.cwd.is_dir() or not Path(project).is_dir() or not is_text:
+        raise BadInput(
+            what=f"An agent cannot be started in {project.encode(errors='replace').decode()}.",
+            next="segue run, from a folder that is there and has a name that is text",
+        )
+    return project
+
+
+def check_caps(caps: Caps) -> None:
+    """Caps that are none would let a run go on for ever."""
+    for name, value in (("money", caps.usd), ("tokens", caps.tokens), ("time", caps.seconds)):
+        if value is None:
+            continue
+        is_number = isinstance(value, int | float) and not isinstance(value, bool)
+        if not is_number or not math.isfinite(value) or not 0 < value <= LARGEST_CAP:
+            raise BadInput(
+                what=f"'{value}' is no cap for {name}.", next="segue run start --help tells what it takes"
+            )
+    if not isinstance(caps.tokens, int | None) or not 1 <= caps.week <= 100:
+        raise BadInput(what="That is no cap.", next="segue run start --help tells what it takes")
 
 
 def _refuse_held(desk: Desk, project: Path) -> None:
@@ -164,6 +203,10 @@ def supervise(desk: Desk, run: Run, tell: Tell) -> Run:
         try:
             return supervisor.work()
         except KeyboardInterrupt:
+            leg = supervisor.run.leg
+            if leg is not None and leg.ended_at is None:
+                cut = Stop(why=Why.ASKED, said="you interrupted it")
+                supervisor.change_leg(stop=cut, ended_at=desk.clock())
             supervisor.keep(state=RunState.STOPPED, why="you interrupted it")
             supervisor.tell(f"Stopped. segue run resume {run.id} goes on.")
             raise
@@ -193,11 +236,17 @@ def take_up(desk: Desk, run: Run, caps: Mapping[str, object]) -> Run:
                 state=RunState.WORKING,
                 why="",
                 until=None,
-                caps=msgspec.structs.replace(run.caps, **caps),
+                caps=_other(run.caps, caps),
                 legs=(*run.legs[:-1], *(_reopened(leg) for leg in run.legs[-1:])),
                 taken_up_at=desk.clock(),
             ),
         )
+
+
+def _other(present: Caps, named: Mapping[str, object]) -> Caps:
+    caps = msgspec.structs.replace(present, **named)
+    check_caps(caps)
+    return caps
 
 
 def _refuse_in_the_way(desk: Desk, run: Run) -> None:
@@ -267,15 +316,16 @@ def in_background(desk: Desk, run: Run) -> None:
     folder = running.folder(desk, run.id)
     disk.make_private_folder(folder)
     with (folder / "supervisor.log").open("ab") as log:
-        subprocess.Popen(
+        left = subprocess.Popen(
             [sys.executable, "-P", "-m", "segue", "run", "resume", run.id],
             cwd=run.project,
-            env=dict(desk.env),
+            env=_where_it_is(desk),
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=log,
             start_new_session=True,
         )
+    left.returncode = 0  # it outlives this process, and is nobody's to wait for
     deadline = time.monotonic() + START_SECONDS
     while not running.is_attended(desk, run.id):
         if running.load(desk, run.id).state not in UNFINISHED:
@@ -286,6 +336,13 @@ def in_background(desk: Desk, run: Run) -> None:
                 next=f"segue run resume {run.id} supervises it here; {folder / 'supervisor.log'} tells more",
             )
         time.sleep(NAP_SECONDS)
+
+
+def _where_it_is(desk: Desk) -> dict[str, str]:
+    """The person's environment, with a home of Segue that means the same from another folder."""
+    home = desk.env.get("SEGUE_HOME", "")
+    is_relative = bool(home) and not home.startswith(("/", "~"))
+    return {**desk.env, **({"SEGUE_HOME": str(desk.cwd / home)} if is_relative else {})}
 
 
 NAP_SECONDS = 0.05

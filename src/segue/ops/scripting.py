@@ -3,6 +3,7 @@ Python runs it, and how each agent is answered are known then, and need not be f
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import shlex
@@ -60,12 +61,14 @@ def write(desk: Desk, agent: str) -> None:
 
 def remove(desk: Desk) -> None:
     data = desk.places.data
-    left = [data / SCRIPT, data / OLD_SCRIPT, *(data / guard.MANNERS).glob("*.json")]
+    manners = data / guard.MANNERS
+    # What a killed process left half-written goes too: only whoever holds the lock writes there.
+    left = [data / SCRIPT, data / OLD_SCRIPT, *manners.glob("*.json"), *manners.glob(f"{disk.TEMPORARY}*")]
     with keeping.writing(data / SCRIPT):
         for path in (*left, data / "now", data / "tended"):
             path.unlink(missing_ok=True)
-        if (data / guard.MANNERS).is_dir():
-            (data / guard.MANNERS).rmdir()
+    with contextlib.suppress(OSError):  # somebody keeps something there by now, or it is gone
+        manners.rmdir()
 
 
 def is_there(desk: Desk, agent: str) -> bool:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import difflib
+import os
 from collections.abc import Iterator, Sequence
 from enum import StrEnum
 from pathlib import Path
@@ -16,13 +17,15 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
-from segue import agents
+from segue import agents, redact
 from segue.agents.fitting import SCRIPT, Piece, Reach
-from segue.errors import AgentError, Refused
+from segue.errors import AgentError, Refused, SegueError
 from segue.model import Agent
-from segue.ops import keeping, scripting
+from segue.ops import keeping, redaction, scripting
 from segue.ops.desk import Desk
 from segue.ops.keeping import Record
+
+APART = "\n\x1e\x1e\n"
 
 
 class State(StrEnum):
@@ -31,6 +34,8 @@ class State(StrEnum):
     ALREADY = "already set up"
     NOT_HERE = "not on this machine"
     NOTHING = "has no hooks that Segue can use"
+    ONLY_TOOLS = "has no hooks that Segue can use; segue init --mcp gives it tools"
+    SCRIPT = "the script that the hooks of a plugin run was written; no settings were changed"
     UNDONE = "taken back"
     TAKEN_OUT = "taken out"
     NOT_SET_UP = "not set up"
@@ -45,6 +50,7 @@ class Change(Struct, frozen=True, kw_only=True):
     path: str = ""
     purposes: tuple[str, ...] = ()
     diff: str = ""
+    """Without secrets: settings may hold keys, and it is shown."""
     backup: str = ""
     notes: tuple[str, ...] = ()
     """What else there is to know."""
@@ -73,62 +79,94 @@ def plan(desk: Desk, names: Sequence[str] = (), *, tools: bool = False) -> tuple
     Nothing is written."""
     planned: list[Planned] = []
     for agent in _agents(names):
-        pieces = _pieces(agent, tools=tools)
-        could_be = bool(pieces or names or agents.offers(agent.name, "tool_server"))
-        if not _is_here(desk, agent, pieces):
+        pieces, possible = _pieces(agent, tools=tools), _pieces(agent, tools=True)
+        if not _is_here(desk, agent, possible):
             planned += [Planned(change=_change(agent, State.NOT_HERE))] if pieces or names else []
         elif pieces:
-            every = {one.path: one.pieces for one in _files(desk, agent, _pieces(agent, tools=True))}
+            every = {one.path: one.pieces for one in _files(desk, agent, possible)}
             planned += [_plan(desk, one, every[one.path]) for one in _files(desk, agent, pieces)]
-        elif could_be:
-            planned.append(Planned(change=_change(agent, State.NOTHING)))
+        elif possible or names:
+            state = State.ONLY_TOOLS if possible else State.NOTHING
+            planned.append(Planned(change=_change(agent, state)))
     return tuple(planned)
 
 
 def apply(desk: Desk, planned: Sequence[Planned]) -> tuple[Change, ...]:
     """Do what was planned, if the files are still what they were then."""
+    keeping.refuse_exposed(desk)
     return tuple(_apply(desk, one) for one in planned)
 
 
 def leave_script(desk: Desk, names: Sequence[str]) -> tuple[Change, ...]:
     """What the hooks of a plugin run, and no more: the plugin brings the hooks, so no settings are changed."""
+    keeping.refuse_exposed(desk)
     with keeping.locked(desk):
-        for agent in (found := _agents(names)):
+        for agent in _agents(names):
             scripting.write(desk, agent.name)
-    return tuple(_change(agent, State.DONE, desk.places.data / SCRIPT) for agent in found)
+    path = str(desk.places.data / SCRIPT)
+    return (Change(agent=" ".join(names), title="", state=State.SCRIPT, path=path),)
 
 
 def undo(desk: Desk, names: Sequence[str] = ()) -> tuple[Change, ...]:
-    """Take back what was set up, and leave the rest of each file alone."""
+    """Take back what was set up, and leave the rest of each file alone. One that cannot be taken back does not keep the
+    others: an error at the end tells of it."""
+    changes, left = list[Change](), list[SegueError]()
     # Where nothing was set up, nothing is made to find that out.
     is_there = (desk.places.data / keeping.FOLDER).is_dir()
     with keeping.locked(desk) if is_there else contextlib.nullcontext():
-        changes = [
-            _undo(desk, fitted)
-            for agent in _agents(names)
-            for fitted in _files(desk, agent, _pieces(agent, tools=True), keeping.paths_of(desk, agent.name))
-        ]
-        if not keeping.any_left(desk):
+        for agent in _agents(names):
+            known = keeping.paths_of(desk, agent.name)
+            for fitted in _files(desk, agent, _pieces(agent, tools=True), known):
+                try:
+                    changes.append(_undo(desk, fitted))
+                except SegueError as error:
+                    left.append(error)
+        if not left and not keeping.any_left(desk):
             scripting.remove(desk)
     shown = [one for one in changes if one.state is not State.NOT_SET_UP]
+    if left:
+        raise _not_all(left, shown)
     return tuple(shown or _once_each(changes))
+
+
+def _not_all(left: Sequence[SegueError], done: Sequence[Change]) -> SegueError:
+    if len(left) == 1 and not done:
+        return left[0]
+    told = [*map(str, left), *(f"{one.title}: {one.state} ({one.path})." for one in done)]
+    return Refused(what=" ".join(told), next=left[0].next_step)
 
 
 def trouble(desk: Desk) -> Iterator[tuple[str, str]]:
     """What is set up and does nothing, or not what it should: the agent, and why. For the doctor."""
-    reach = scripting.reach(desk)
     for agent in _agents(()):
-        for fitted in _files(desk, agent, _pieces(agent, tools=True)):
-            content = keeping.content(fitted.path)
-            for piece in fitted.pieces if content is not None else ():
-                with contextlib.suppress(ValueError):  # init tells of it
-                    text = _text(content, piece)
-                    if piece.drop(text, reach) == text:
-                        continue
-                    if why := piece.trouble(text, reach, desk.env):
-                        yield agent.title, why
-                    if not piece.has(text, reach):
-                        yield agent.title, f"{fitted.path} holds what another version of Segue set up"
+        yield from ((agent.title, why) for why in _looked_at(desk, agent, tools=True) if why)
+
+
+def sound(desk: Desk) -> Iterator[str]:
+    """The agents whose hooks are set up, with nothing there that keeps them from running. For the doctor."""
+    for agent in _agents(()):
+        found = list(_looked_at(desk, agent, tools=False))
+        if found and not any(found):
+            yield agent.title
+
+
+def _looked_at(desk: Desk, agent: Agent, *, tools: bool) -> Iterator[str]:
+    """Of each piece that is there, what is wrong with it; empty if nothing is."""
+    reach = scripting.reach(desk)
+    for fitted in _files(desk, agent, _pieces(agent, tools=tools)):
+        try:
+            content = keeping.seen(desk, agent.name, fitted.path)
+        except Refused as error:
+            yield str(error)
+            continue
+        for piece in fitted.pieces if content is not None else ():
+            with contextlib.suppress(ValueError):  # init tells of it
+                text = _text(content, piece)
+                if piece.drop(text, reach) == text:
+                    continue
+                yield piece.trouble(text, reach, desk.env)
+                if not piece.has(text, reach):
+                    yield f"{fitted.path} holds what another version of Segue set up"
 
 
 def is_set_up(desk: Desk) -> bool:
@@ -201,6 +239,8 @@ def _plan(desk: Desk, fitted: Fitted, every: Sequence[Piece]) -> Planned:
         for piece in fitted.pieces:
             if not piece.has(after, reach):
                 after, due = piece.add(after, reach), [*due, piece]
+        if not all(piece.has(after, reach) for piece in due):
+            raise ValueError("what is to be added would not be found there")
         clean = _without(text, every, reach)
         notes = [note for piece in fitted.pieces if (note := piece.trouble(after, reach, desk.env))]
         written = after.encode() if after != text else before
@@ -208,7 +248,7 @@ def _plan(desk: Desk, fitted: Fitted, every: Sequence[Piece]) -> Planned:
     change = msgspec.structs.replace(
         _change(fitted.agent, State.ALREADY if is_done else State.DUE, path),
         purposes=tuple(piece.purpose for piece in due),
-        diff=_diff(path, text if before is not None else "", after),
+        diff=_diff(path, *_without_secrets(desk, text if before is not None else "", after)),
         notes=tuple(notes),
     )
     return Planned(
@@ -239,7 +279,8 @@ def _apply(desk: Desk, planned: Planned) -> Change:
 def _undo(desk: Desk, fitted: Fitted) -> Change:
     path, record = fitted.path, keeping.record_of(desk, fitted.agent.name, fitted.path)
     change = _change(fitted.agent, State.NOT_SET_UP, path)
-    content = keeping.content(path)
+    keeping.sweep(desk, fitted.agent.name, path)
+    content = keeping.seen(desk, fitted.agent.name, path)
     if content is not None and record is not None and keeping.hash_of(content) == record.after:
         keeping.put_back(desk, record)
         change = _change(fitted.agent, State.UNDONE, path)
@@ -253,7 +294,10 @@ def _take_out(desk: Desk, fitted: Fitted, content: bytes) -> bool:
     """Only what is ours, of a file that holds more than we left there; whether there was anything."""
     with keeping.understood(fitted.path):
         text = _text(content, fitted.pieces[0]) if fitted.pieces else ""
-        without = _without(text, fitted.pieces, scripting.reach(desk))
+        reach = scripting.reach(desk)
+        without = _without(text, fitted.pieces, reach)
+        if _without(without, fitted.pieces, reach) != without:  # read once more, by the agent's own rules
+            raise ValueError("what is Segue's cannot be taken out of it")
         written = without.encode()
     if without == text:
         return False
@@ -279,6 +323,17 @@ def _without(text: str, pieces: Sequence[Piece], reach: Reach) -> str:
 def _text(content: bytes | None, piece: Piece) -> str:
     """What the file says; an empty one says as little as none."""
     return content.decode() if content and content.strip() else piece.empty
+
+
+def _without_secrets(desk: Desk, before: str, after: str) -> tuple[str, str]:
+    """Both as they may be shown. They are looked through whole and as one: a diff may hold only part of a secret. The key
+    is for this once, as nothing is written before the person agrees."""
+    key, allow = os.urandom(redaction.KEY_BYTES), desk.settings.redact_allow
+    clean = redact.redact(APART.join((before, after)), key=key, allow=allow).text.split(APART)
+    if len(clean) == 2:
+        return clean[0], clean[1]
+    # One went on from one text into the other: then each is looked at by itself.
+    return redact.redact(before, key=key, allow=allow).text, redact.redact(after, key=key, allow=allow).text
 
 
 def _diff(path: Path, before: str, after: str) -> str:

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Mapping
 
 from msgspec import Struct
 
 from segue import agents, budget, clock, forecast, places, prices
 from segue.budget import Thresholds
+from segue.clock import Moment
 from segue.forecast import Forecast
-from segue.model import Handoff, HandoffState, Tokens, Transcript, Trigger, TriggerType, Usage
-from segue.ops import found, limits, refresh
+from segue.model import Handoff, HandoffState, Scope, Tokens, Transcript, Trigger, TriggerType, Usage
+from segue.ops import found, limits, refresh, running
 from segue.ops.desk import Desk
 from segue.ops.found import Work
 from segue.ops.limits import AgentLimits
 from segue.ops.refresh import Pass
 from segue.ops.usage import Purse
+from segue.runs import RunState
 
 USUAL_WINDOW = 200_000
 """What a context is taken to hold where neither the agent nor the data tells."""
@@ -37,6 +40,17 @@ class Standing(Struct, frozen=True):
     """What the session has used so far, sub-agents included."""
 
 
+class RunHere(Struct, frozen=True):
+    """A run of this folder that has not come to its end."""
+
+    id: str
+    state: RunState
+    until: Moment | None
+    """What it waits for."""
+    is_attended: bool
+    """Whether somebody supervises it; else it was left."""
+
+
 class Overview(Struct, frozen=True):
     project: str
     agents: tuple[AgentLimits, ...]
@@ -46,6 +60,9 @@ class Overview(Struct, frozen=True):
     last_handoff: Handoff | None
     next: str
     problems: tuple[str, ...]
+    run: RunHere | None = None
+    set_up: tuple[str, ...] = ()
+    """The agents that segue init has set up: what they tell of their limits is recorded."""
 
 
 DUE = 10
@@ -89,15 +106,30 @@ def overview(desk: Desk, progress: refresh.Progress = refresh.in_silence) -> Ove
     standing = stand(desk, here[0], known) if here else None
     kept = [work.session for work in here if work.is_kept]
     handoffs = [handoff for session in kept for handoff in desk.shared.handoffs_of(session.id)]
+    models = {transcript.id: transcript.model for work in here for transcript in work.transcripts}
+    run = _run_here(desk)
     return Overview(
         project=places.as_text(desk.project),
         agents=tuple(known),
         standing=standing,
         others=max(0, len(here) - 1),
         last_handoff=max(handoffs, key=lambda handoff: handoff.updated_at, default=None),
-        next=_after(handoffs) or _next(desk, standing),
+        next=_in_run(run) or _after(handoffs, known, models) or _next(desk, standing),
         problems=refreshed.problems,
+        run=run,
+        set_up=_set_up(desk, known),
     )
+
+
+def _run_here(desk: Desk) -> RunHere | None:
+    run = running.unfinished_here(desk, places.as_text(desk.project))
+    return RunHere(run.id, run.state, run.until, running.is_attended(desk, run.id)) if run else None
+
+
+def _set_up(desk: Desk, known: list[AgentLimits]) -> tuple[str, ...]:
+    from segue.ops import keeping  # lazy: most of what asks for a standing never asks for this
+
+    return tuple(each.name for each in known if each.tells_status and keeping.paths_of(desk, each.name))
 
 
 def stand(desk: Desk, work: Work, known: list[AgentLimits]) -> Standing:
@@ -172,21 +204,60 @@ def _cost(desk: Desk, work: Work, purse: Purse) -> float | None:
     return sum(known) if known else None
 
 
-def _after(handoffs: list[Handoff]) -> str:
-    """What to do about the last handoff, if anything."""
-    last = max(handoffs, key=lambda handoff: handoff.created_at, default=None)
-    if last is None or last.delivery is None or last.returns:
+def _in_run(run: RunHere | None) -> str:
+    """In the middle of a run nothing is to be handed over by hand."""
+    if run is None:
         return ""
+    if run.is_attended:
+        return f"segue run attach {run.id} reads along · segue run stop {run.id} ends it"
+    return f"segue run resume {run.id} goes on · segue run status {run.id} shows how far it is"
+
+
+def _after(handoffs: list[Handoff], known: list[AgentLimits], models: Mapping[str, str]) -> str:
+    """What to do about the last handoff, if anything; not before whoever it takes can work again."""
+    last = max(handoffs, key=lambda handoff: handoff.created_at, default=None)
+    if last is None or last.delivery is None:
+        return ""
+    there = _once_free(known, last.target)
+    if last.returns:
+        return _after_return(last, there)
     name = agents.get(last.source.partition(":")[0]).title
+    home = _once_free(known, last.source, models.get(last.transcript, ""))
     match last.state:
         case HandoffState.PREPARED:
             return f"segue handoff execute {last.id} starts what is prepared · segue handoff cancel {last.id}"
         case HandoffState.DELIVERED | HandoffState.ACKNOWLEDGED:
-            return f"segue to {last.target} goes on there · segue undo takes the work back"
+            return f"segue to {last.target} goes on there{there} · segue undo takes the work back"
         case HandoffState.COMPLETED | HandoffState.VALIDATED:
-            return f"segue back returns to {name} · segue undo takes the handoff back"
+            return f"segue back returns to {name}{home} · segue undo takes the handoff back"
         case HandoffState.FAILED if not last.delivery.has_arrived:
-            return f"segue to {last.target} tries again, segue to {last.target} --way prompt with the brief alone"
+            return (
+                f"segue to {last.target} tries again{there}, "
+                f"segue to {last.target} --way prompt with the brief alone"
+            )
+    return ""
+
+
+def _after_return(last: Handoff, there: str) -> str:
+    """What to do about a return that did not come to its end."""
+    match last.state:
+        case HandoffState.PREPARED | HandoffState.DELIVERED | HandoffState.ACKNOWLEDGED:
+            return f"segue back goes on with the return{there} · segue undo takes it back"
+        case HandoffState.FAILED if last.delivery and not last.delivery.has_arrived:
+            return f"segue back tries again{there}"
+    return ""
+
+
+def _once_free(known: list[AgentLimits], address: str, model: str = "") -> str:
+    """From when on an agent can work, in words; empty where nothing keeps it."""
+    name, _, named = address.partition(":")
+    model = named or model
+    for limit in (each.limit for one in known if one.name == name for each in one.limits):
+        is_hit = (limit.used_percent or 0) >= limits.HIT
+        # Of a model that is not known it is not known either whether a limit of one model holds for it.
+        if is_hit and (limit.scope is Scope.ACCOUNT or (model and budget.holds_for(limit, model))):
+            until = limit.resets_at
+            return f" after {until[:16].replace('T', ' ')} UTC" if until else " once its limit is over"
     return ""
 
 

@@ -36,6 +36,7 @@ from segue.ops import (
     sessions,
     spending,
     stops,
+    verifying,
 )
 from segue.ops.ahead import Ahead
 from segue.ops.desk import Desk
@@ -84,11 +85,11 @@ class Supervisor:
         return self.finish(move)
 
     def next_move(self) -> Move:
-        if running.is_asked_to_stop(self.desk, self.run.id):
-            return Move(do=Do.END, state=RunState.STOPPED, why="you stopped it")
         move = runs.decide(self.run, self.bars())
         if move.state in (RunState.DONE, RunState.FAILED):
             return move  # what is done is done, whatever it took
+        if running.is_asked_to_stop(self.desk, self.run.id):
+            return Move(do=Do.END, state=RunState.STOPPED, why="you stopped it")
         cap = runs.over(self.run.caps, self.spent())
         return Move(do=Do.END, state=RunState.CAPPED, why=cap) if cap else move
 
@@ -113,9 +114,24 @@ class Supervisor:
             # Nobody is at work there any more.
             leases.give_back(self.desk, Path(self.run.project), leg.handoff)
         self.keep(state=state, why=move.why, until=None, spent=self.spent())
+        if state is RunState.DONE:
+            self.verify()
         self.tell(f"The run is {state.value}" + (f": {move.why}." if move.why else "."))
         running.forget_stop(self.desk, self.run.id)
         return self.run
+
+    def verify(self) -> None:
+        """Look at what the last agent asserts: nobody has been there to do it."""
+        leg = self.run.legs[-1]
+        try:
+            verified = verifying.verify(
+                self.desk, since=leg.handoff or None, transcript=None if leg.handoff else leg.transcript
+            )
+        except SegueError as error:
+            self.tell(f"note: what {self.title(leg.target)} asserts could not be checked: {error}")
+            return
+        for line in verifying.lines_for_brief(verified):
+            self.tell(f"Nothing bears out: {line}")
 
     # One leg
 
@@ -151,7 +167,9 @@ class Supervisor:
         )
         self.note_session(outcome.transcript)
         self.keep(spent=self.spent())
-        self.tell(self.how_it_ended(stop, outcome.reply))
+        running.log(self.desk, self.run.id, self.how_it_ended(stop, outcome.reply))
+        self.say(self.how_it_ended(stop))
+        self.tell_denied()
 
     def travel(self) -> Outcome:
         leg = self.run.legs[-1]
@@ -345,7 +363,7 @@ class Supervisor:
         if move.until is None:
             return
         self.keep(state=RunState.WAITING, until=move.until, why=f"{self.title(move.target)}: {move.why}")
-        when = clock.parse(move.until).astimezone().strftime("%Y-%m-%d %H:%M:%S")
+        when = clock.parse(move.until).astimezone().strftime("%Y-%m-%d %H:%M %Z")
         self.tell(f"Waiting until {when} for {self.title(move.target)}: {move.why}.")
         while self.desk.clock() < move.until:
             if running.is_asked_to_stop(self.desk, self.run.id):
@@ -376,12 +394,26 @@ class Supervisor:
             return records.title_of(str(models.resolve(self.desk, target)))
         return target
 
-    def how_it_ended(self, stop: Stop | None, reply: str) -> str:
+    def tell_denied(self) -> None:
+        """An agent that had to ask was refused: without a word on that, little is done and nobody knows why."""
+        leg = self.run.legs[-1]
+        name = records.agent_of(leg.target)
+        denied = agents.offers(name, "denied_in")
+        output = children.output_of(legs.logs_of(self.desk, self.run, leg), None)
+        if denied and (tools := denied(output.stdout)):
+            times = f"{len(tools)} call{'s' if len(tools) > 1 else ''} ({', '.join(sorted(set(tools)))})"
+            permit = agents.offers(name, "PERMITTING")
+            hint = f"; --pass {name}={permit} lets it edit" if permit else ""
+            self.tell(f"{self.title(leg.target)} was refused {times}: nobody was there to be asked{hint}.")
+
+    def how_it_ended(self, stop: Stop | None, reply: str = "") -> str:
         leg = self.run.leg
         title = self.title(leg.target) if leg else ""
         if stop is None:
-            return f"{title} says it is done:\n{reply.strip()}"
+            return f"{title} says it is done" + (f":\n{reply.strip()}" if reply else ".")
+        if stop.why is Why.ASKED:
+            return f"{title} was ended: {stop.said}"
         said = f": {stop.said}" if stop.said else ""
         until = stop.limit.resets_at if stop.limit else None
-        reset = f" (until {until[:16].replace('T', ' ')} UTC)" if until else ""
+        reset = f" (until {clock.parse(until).astimezone().strftime('%H:%M %Z')})" if until else ""
         return f"{title} stopped ({stop.why.value}){said}{reset}"

@@ -8,6 +8,7 @@ handoff needs. Figures, ids and states are no one's words.
 from __future__ import annotations
 
 import contextlib
+import shlex
 from collections.abc import Iterable
 
 import msgspec
@@ -66,6 +67,15 @@ def caller_of(desk: Desk, name: str) -> Caller:
     return Caller(name, "", f"client:{name}")
 
 
+def added_arguments() -> frozenset[str]:
+    """What agents add to the arguments of every tool, for themselves."""
+    found: set[str] = set()
+    for agent in agents.names():
+        with contextlib.suppress(AgentError):
+            found.update(agents.offers(agent, "ADDED_ARGUMENTS") or ())
+    return frozenset(found)
+
+
 def refuse_unallowed(desk: Desk, what: str) -> None:
     if what not in desk.settings.mcp_allow:
         wanted = ",".join((*desk.settings.mcp_allow, what))
@@ -92,11 +102,13 @@ def may_be_told(desk: Desk, caller: Caller, transcripts: Iterable[Transcript]) -
 def refuse_unasked(desk: Desk, caller: Caller, work: Work | None) -> None:
     if work is not None and may_be_told(desk, caller, work.transcripts):
         return
+    # A caller that no agent is cannot be handed work: for it, only the setting is left.
+    asking = f"segue to {caller.agent} asks the person and lets it go there; " if caller.agent else ""
     raise NotTold(
         caller=caller.title,
         vendor=caller.vendor,
-        target=caller.agent or "AGENT",
-        allowed=",".join((*desk.settings.vendors_allowed, caller.vendor)),
+        asking=asking,
+        allowed=shlex.quote(",".join((*desk.settings.vendors_allowed, caller.vendor))),
     )
 
 

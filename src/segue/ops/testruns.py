@@ -14,6 +14,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from segue import disk
 from segue.assertions import Kind, TestRun
 from segue.facts import outcomes
 from segue.ops.desk import Desk
@@ -64,7 +65,7 @@ def _suggested(folder: Path) -> tuple[str, ...]:
 
 def _text(path: Path) -> str:
     try:
-        with path.open("rb") as file:
+        with disk.open_file(path) as file:
             return file.read(LARGEST_FILE).decode(errors="replace")
     except OSError:
         return ""

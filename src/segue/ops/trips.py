@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 import shutil
 import time
 from collections.abc import Callable, Iterator
@@ -45,8 +46,12 @@ from segue.ops import (
 from segue.ops.arrival import Arrival, Sought
 from segue.ops.children import Ended
 from segue.ops.desk import Desk
+from segue.stop import LONGEST_SAID, Output
+from segue.text import begun
 
 GO_ON = "Go on with the work where you left off."
+RECORD = re.compile(r"^\{$.*?^\}$", re.MULTILINE | re.DOTALL)
+"""JSON over several lines."""
 
 Tell = Callable[[str], None]
 May = Callable[[Handoff], bool]
@@ -373,9 +378,12 @@ class Trip:
             return "it left no record of it"
         if self.ended.is_given_up:
             return "it showed no sign of life and was given up"
-        said = redaction.redact(self.desk, self.ended.said.rpartition("\n")[2][:300]).text
+        stop = stops.told_by(self.desk, self.agent.name, self.ended.output)
+        said = stop.said if stop and stop.said else stops.clean(self.desk, _last_line(self.ended.output))
         code = self.ended.exit_code
-        return (f"exit code {code}" if code is not None else "it is gone") + (f": {said}" if said else "")
+        return (f"exit code {code}" if code is not None else "it is gone") + (
+            f": {begun(said, LONGEST_SAID)}" if said else ""
+        )
 
     def fail(self) -> None:
         self.step(Event.FAIL)
@@ -383,6 +391,16 @@ class Trip:
 
     def step(self, event: Event, **delivery: Any) -> None:
         self.handoff = records.step(self.desk, self.handoff, event, **delivery)
+
+
+def _last_line(output: Output) -> str:
+    """The last line for people that a program printed, to standard error if anything; what is for programs is none."""
+    for printed in (output.stderr, output.stdout):
+        lines = RECORD.sub("", printed).splitlines()
+        for line in map(str.strip, reversed(lines)):
+            if line and not line.startswith("{") and not line.endswith("}"):
+                return line
+    return ""
 
 
 def _nanoseconds(moment: str) -> int:

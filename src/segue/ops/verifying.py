@@ -9,7 +9,8 @@ No model judges. A second one may be asked for its opinion; that stands beside w
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Sequence
+import shlex
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import msgspec
@@ -57,6 +58,8 @@ class Verification(Struct, frozen=True):
     would_run: tuple[str, ...] = ()
     """The project's test command, where it was found and not run."""
     opinion: Opinion | None = None
+    next: tuple[str, ...] = ()
+    """What can be done about what is unsupported."""
 
     @property
     def unsupported(self) -> tuple[Checked, ...]:
@@ -114,7 +117,27 @@ def verify(
         tests=tests,
         would_run=() if tests else command.argv,
     )
+    made = msgspec.structs.replace(made, next=tuple(_next(desk, made, command)))
     return msgspec.structs.replace(made, opinion=_opinion(desk, opinion, made)) if opinion else made
+
+
+def _next(desk: Desk, made: Verification, command: testruns.Command) -> Iterator[str]:
+    if not made.unsupported:
+        return
+    if made.handoff and _is_away(desk, made.handoff):
+        yield "segue back tells it to the agent that gets the work back"
+    if made.would_run and any(one.assertion.kind in testruns.DECIDED for one in made.checked):
+        if not command.is_set:
+            yield f"segue config set verify.test_command {shlex.quote(shlex.join(command.argv))}, for --tests to run it"
+        else:
+            yield "segue verify --tests runs the tests"
+
+
+def _is_away(desk: Desk, id: str) -> bool:
+    """Whether the work is still where a handoff took it."""
+    handoff = records.get(desk, id)
+    last = next((one for one in desk.shared.handoffs_of(handoff.session) if found.is_taken(one)), None)
+    return last is not None and last.id == id and not last.returns
 
 
 def lines_for_brief(verification: Verification) -> tuple[str, ...]:

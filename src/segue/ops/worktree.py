@@ -40,7 +40,15 @@ MOST_COMMITS = 1000
 MOST_CHANGED = 2000
 BOM = b"\xef\xbb\xbf"
 
-SETTINGS = ("core.fsmonitor=false", "core.hooksPath=/dev/null", "safe.bareRepository=explicit")
+SETTINGS = (
+    "core.fsmonitor=false",
+    "core.hooksPath=/dev/null",
+    "log.showSignature=false",
+    "safe.bareRepository=explicit",
+)
+"""What a repository may not decide: which program watches its files, runs at some moment, or looks at a signature."""
+NO_PROGRAMS = ("--no-show-signature", "--no-ext-diff", "--no-textconv")
+"""The same, said once more to whatever shows commits or differences."""
 KEPT = ("GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM")
 """Of the variables that git obeys, those that only say where the person's own settings are."""
 OURS = {
@@ -48,13 +56,11 @@ OURS = {
     "GIT_TERMINAL_PROMPT": "0",
     "GIT_ALLOW_PROTOCOL": "none",
     "GIT_NO_LAZY_FETCH": "1",
+    "GIT_NO_REPLACE_OBJECTS": "1",
     "LC_ALL": "C",
 }
 FILTER = ("clean", "process", "required")
 """What a filter is called by, and what makes its lack an error."""
-THEIRS = ("local", "worktree")
-"""Settings that come with the repository."""
-
 NOT_INSTALLED = "git is not installed here: branch and commits were not compared"
 NO_ANSWER = "git gave no answer: branch and commits were not compared"
 NAMES_PROGRAMS = "its settings name programs for git to run: branch and commits were not compared"
@@ -75,7 +81,8 @@ def git_at(root: Path, env: Mapping[str, str]) -> _Git | None:
     """A way to ask git about a worktree; None where it is none, git is missing, or would run the repository's own
     programs."""
     git = _open(root, env) if _is_repository(root) else None
-    return _without_filters(git) if git else None
+    filters = git.filters() if git else None
+    return _without(filters, git) if git and filters is not None else None
 
 
 def _is_repository(root: Path) -> bool:
@@ -118,9 +125,13 @@ class _Git(Struct, frozen=True):
         watchdog.cancel()
         return answer if process.returncode == 0 and len(answer) <= LARGEST_ANSWER else None
 
-    def filters(self) -> set[tuple[str, str]]:
-        """The settings that name programs to put files through: from where, and their names."""
-        words = _texts(self.ask("config", "--show-scope", "--name-only", "-z", "--list") or b"")
+    def filters(self) -> set[tuple[str, str]] | None:
+        """The settings that name programs to put files through: from where, and their names. None where git does not
+        tell them: then any may be among them."""
+        told = self.ask("config", "--show-scope", "--name-only", "-z", "--list")
+        if told is None:
+            return None
+        words = _texts(told)
         pairs = zip(words[::2], words[1::2], strict=False)
         return {
             (scope, name)
@@ -139,7 +150,10 @@ def _asked(root: Path, commit: str, env: Mapping[str, str]) -> State:
     git = _open(root, env)
     if git is None:
         return State(is_repository=True, problem=NOT_INSTALLED)
-    git = _without_filters(git)
+    filters = git.filters()
+    if filters is None:
+        return State(is_repository=True, problem=NO_ANSWER)
+    git = _without(filters, git)
     if git is None:
         return State(is_repository=True, problem=NAMES_PROGRAMS)
     told = git.ask(
@@ -171,9 +185,10 @@ def _open(root: Path, env: Mapping[str, str]) -> _Git | None:
     return _Git(program, root, {**own, "PATH": path, **OURS, **bounds}, time.monotonic() + SECONDS)
 
 
-def _without_filters(git: _Git) -> _Git | None:
-    """The same with the repository's own filters switched off; None where this git cannot do that."""
-    filters = {name.rpartition(".")[0] for scope, name in git.filters() if scope in THEIRS}
+def _without(known: set[tuple[str, str]], git: _Git) -> _Git | None:
+    """The same with all filters switched off; None where this git cannot do that. The person's own ones too: which
+    of them run is the repository's choice, and they may obey more of its settings than can be known here."""
+    filters = {name.rpartition(".")[0] for _, name in known}
     if not filters:
         return git
     names = [f"{filter}.{key}" for filter in sorted(filters) for key in FILTER]
@@ -181,7 +196,8 @@ def _without_filters(git: _Git) -> _Git | None:
     for n, name in enumerate(names):
         off |= {f"GIT_CONFIG_KEY_{n}": name, f"GIT_CONFIG_VALUE_{n}": ""}
     quiet = msgspec.structs.replace(git, env={**git.env, **off})
-    return quiet if {name for scope, name in quiet.filters() if scope == "command"} >= set(names) else None
+    is_off = {name for scope, name in quiet.filters() or () if scope == "command"} >= set(names)
+    return quiet if is_off else None
 
 
 def _status(root: Path, told: bytes) -> State:

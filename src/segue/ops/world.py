@@ -24,7 +24,7 @@ LARGEST_FILE = 4 << 20
 LARGEST_TOTAL = 256 << 20
 MOST_FILES = 60_000
 SECONDS = 20.0
-"""How long files may be read for one verification."""
+"""How long files may be read and searched for one verification."""
 SKIPPED = frozenset(
     [
         ".git",
@@ -163,7 +163,8 @@ class RealWorld:
         if self.since is None:
             return None
         since = f"--since=@{int(self.since)}"
-        told = self._ask("log", since, "--no-renames", "--name-status", "--format=%x01%H", "-z", "HEAD")
+        shown = ("--no-renames", "--name-status", "--format=%x01%H", "-z", *worktree.NO_PROGRAMS)
+        told = self._ask("log", since, *shown, "HEAD", "--")
         if told is None:
             return None
         changed, deleted, count, letter = set[str](), set[str](), 0, ""
@@ -203,6 +204,9 @@ class RealWorld:
         found = []
         is_whole = len(self._listed) < MOST_FILES or bool(names)
         for name in self._expanded(names) if names else self._listed:
+            if time.monotonic() > self.deadline:
+                is_whole = False
+                break
             content = self._content(name)
             if content is None:
                 is_whole = False

@@ -16,8 +16,10 @@ if TYPE_CHECKING:  # not asked of typing: that takes long to load
     from segue.agents.claude.reader import (
         AGENT,
         CLIENTS,
+        PERMITTING,
         belongings,
         command,
+        denied_in,
         discard,
         find,
         hooks,
@@ -42,8 +44,10 @@ if TYPE_CHECKING:  # not asked of typing: that takes long to load
 __all__ = [
     "AGENT",
     "CLIENTS",
+    "PERMITTING",
     "belongings",
     "command",
+    "denied_in",
     "discard",
     "files",
     "find",

@@ -254,6 +254,14 @@ def reports_of(stdout: str, now: Moment) -> tuple[Limit, ...]:
     return stopping.reports_of(stdout, now)
 
 
+def denied_in(stdout: str) -> tuple[str, ...]:
+    from segue.agents.claude import stopping  # lazy: as above
+
+    return stopping.denied_in(stdout)
+
+
+PERMITTING = "--permission-mode=acceptEdits"
+"""The least option of its program by which it may edit files with nobody there."""
 CLIENTS = ("claude-code",)
 """What it calls itself to a tool server."""
 

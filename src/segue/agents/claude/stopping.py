@@ -115,3 +115,13 @@ def reports_of(stdout: str, now: Moment) -> tuple[Limit, ...]:
                 told.pop((limit.window, limit.model), None)
                 told[limit.window, limit.model] = limit
     return tuple(told.values())
+
+
+def denied_in(stdout: str) -> tuple[str, ...]:
+    """The tools that a run was refused because nobody was there to be asked, once for each call."""
+    denied: tuple[str, ...] = ()
+    for record in stopping.records(stdout):
+        if record.get("type") == "result":
+            calls = [dict_of(call) for call in list_of(record.get("permission_denials"))]
+            denied = tuple(text_of(call.get("tool_name")) for call in calls if text_of(call.get("tool_name")))
+    return denied

@@ -89,7 +89,11 @@ def _permissions(layers: list[dict[str, Any]]) -> Iterator[str]:
     mode = next((one["defaultMode"] for one in found if isinstance(one.get("defaultMode"), str)), "")
     if mode in MODES:
         yield MODES[mode]
-    for key, what in (("allow", "allow calls"), ("deny", "deny calls"), ("ask", "ask before calls")):
-        count = sum(len(shared.texts(one.get(key))) for one in found)
+    for key, one, more in (
+        ("allow", "allows calls", "allow calls"),
+        ("deny", "denies calls", "deny calls"),
+        ("ask", "asks before calls", "ask before calls"),
+    ):
+        count = sum(len(shared.texts(layer.get(key))) for layer in found)
         if count:
-            yield f"{count} rule{'s' * (count != 1)} that {what}"
+            yield f"1 rule that {one}" if count == 1 else f"{count} rules that {more}"

@@ -50,8 +50,8 @@ MANNER = Manner(
 )
 
 NOT_TRUSTED = (
-    "Codex does not trust these hooks yet and runs none of them: start codex and look at them when it asks, "
-    "or type /hooks there"
+    "its hooks are not trusted yet, so none of them runs: start codex and choose 'Trust all and continue' when it says "
+    "'Hooks need review', or type /hooks there"
 )
 
 

@@ -137,6 +137,8 @@ def stop_of(output: Output, now: Moment) -> Stop | None:
 
 CLIENTS = ("gemini-cli-mcp-client",)
 """What it calls itself to a tool server."""
+ADDED_ARGUMENTS = ("wait_for_previous",)
+"""What it adds to the arguments of every tool, and passes on to the server with them (seen with 0.61)."""
 
 
 def tool_server() -> Piece:

@@ -161,7 +161,7 @@ class Conversation:
 
     def _user(self, key: str, message: dict[str, Any]) -> list[Piece]:
         content = parts.part_list(message.get("content"))
-        typed = self._typed(message, parts.text_in(content))
+        typed = self._typed(message, content)
         found = list(parts.other_parts(content, Origin.HUMAN))
         pieces = [piece for piece in found if not self._is_given(key, piece)]
         if any(isinstance(part.get("text"), str) for part in content):
@@ -169,16 +169,19 @@ class Conversation:
         prompt = next((piece.text for piece in pieces if piece.kind is EntryKind.PROMPT), None)
         if prompt is not None:
             self.state["stopped"] = False
-            self.state["typed"] = [parts.short(prompt), parts.short(parts.text_in(content))]
+            self.state["typed"] = [parts.short(prompt), parts.short("".join(parts.apart(content)[0]))]
         return numbered(pieces or [note("functionResponse" if found else "user")])
 
-    def _typed(self, message: dict[str, Any], text: str) -> str | None:
-        """What the program says was typed. With what it says to the model itself, to make it go on, it repeats
-        what was typed before: then nothing was."""
-        shown = message.get("displayContent")
-        if shown is None:
+    def _typed(self, message: dict[str, Any], content: list[dict[str, Any]]) -> str | None:
+        """What the program says was typed; it says so only where that is not what was sent. What a hook put before it is
+        in that as well. With what it says to the model itself, to make it go on, it repeats what was typed before: then
+        nothing was."""
+        if message.get("displayContent") is None:
             return None
-        typed = parts.text_in(parts.part_list(shown))
+        shown = parts.part_list(message["displayContent"])
+        if parts.text_in(shown) == parts.text_in(content):
+            return parts.text_in(shown)  # so it is our own writing, which says that all of it was typed
+        typed, text = ("".join(parts.apart(found)[0]) for found in (shown, content))
         before, meant = self.state.get("typed") or ("", "")
         is_repeated = parts.short(typed) == before and parts.short(text) != meant
         return "" if is_repeated and not text.startswith(typed) else typed

@@ -28,7 +28,6 @@ CONTINUE = ("Please continue.", "System: Please continue.")
 
 _INJECTED = (
     ("<session_context>", "session_context"),
-    ("<hook_context>", "hook_context"),
     ("<system-reminder>", "system-reminder"),
     ("This is the Gemini CLI. We are setting up the context", "session_context"),
     ("This is the Qwen Code. We are setting up the context", "session_context"),
@@ -40,6 +39,10 @@ _INJECTED = (
     ("You have stopped calling tools without finishing.", "continue"),
     ("I ran the following shell command:\n```sh\n", "shell"),
 )
+_HOOK = re.compile(r"\s*<hook_context>[^<>]*</hook_context>\s*")
+"""What a hook says, and nothing else. The program escapes both signs in it, so no hook's words can end it early."""
+_HOOK_BEFORE = re.compile(r"<hook_context>[^<>]*</hook_context>\n\n")
+"""The same where words were said with the start of the program: it stands before them, in one text."""
 _SUMMARY = "<state_snapshot>"
 _EXIT = re.compile(r"^Exit Code: (-?\d{1,9})\s*$", re.MULTILINE)
 
@@ -103,15 +106,34 @@ def user_texts(parts: Sequence[dict[str, Any]], typed: str | None, writer: Origi
     `typed` is what the program itself says was typed, if it does: the text is then what a command or a
     reference to a file made of it, or the program's own where nothing was.
     """
-    texts = [part["text"] for part in parts if isinstance(part.get("text"), str)]
+    texts, hooks = apart(parts) if typed is None or typed != text_in(parts) else ([typed], [])
+    yield from (note("hook_context", said) for said in hooks)
     whole = "".join(texts)
+    if hooks and not whole.strip():
+        return
     if whole.strip() in CONTINUE or (typed is not None and not typed.strip()):
         yield note("continue", whole)
     elif typed is not None:
-        yield note("expansion", whole)
+        if typed != whole:
+            yield note("expansion", whole)
         yield bare(EntryKind.PROMPT, writer, typed)
     else:
         yield from _typed(texts, writer)
+
+
+def apart(parts: Sequence[dict[str, Any]]) -> tuple[list[str], list[str]]:
+    """The texts of a message in the person's place, and what hooks put around them: before the words, in the same text,
+    or after them, in one of its own. Only what is certain to be a hook's is: whoever types such a tag anywhere else, or
+    types one after a hook's, has said that."""
+    texts = [part["text"] for part in parts if isinstance(part.get("text"), str)]
+    before = _HOOK_BEFORE.match(texts[0]) if texts else None
+    hooks = [before[0].rstrip()] if before else []
+    if before:
+        texts[0] = texts[0][before.end() :]
+    is_alone = len(texts) == 1 and not before
+    if texts and (is_alone or len(texts) > 1) and _HOOK.fullmatch(texts[-1]):
+        hooks.append(texts.pop())
+    return texts, hooks
 
 
 def _typed(texts: list[str], writer: Origin) -> Iterator[Entry]:
@@ -128,9 +150,6 @@ def _typed(texts: list[str], writer: Origin) -> Iterator[Entry]:
     prompt, mark, files = "".join(human).partition(f"\n{REFERENCED_FILES}")
     if mark:
         yield note("referenced_files", mark.lstrip() + files)
-    if prompt.rstrip().endswith("</hook_context>") and "<hook_context>" in prompt:
-        prompt, mark, hook = prompt.partition("<hook_context>")
-        yield note("hook_context", mark + hook)
     if prompt.strip():
         yield bare(EntryKind.PROMPT, writer, prompt)
 

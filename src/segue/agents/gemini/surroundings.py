@@ -70,4 +70,4 @@ def _permissions(layers: list[dict[str, Any]]) -> Iterator[str]:
         yield "sandbox"
     count = sum(len(shared.texts(table(layer, "tools").get("allowed"))) for layer in layers)
     if count:
-        yield f"{count} rule{'s' * (count != 1)} that allow calls"
+        yield "1 rule that allows calls" if count == 1 else f"{count} rules that allow calls"

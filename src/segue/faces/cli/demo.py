@@ -44,7 +44,7 @@ def screen(story: Story) -> str:
         lines.append(f"   {render.mark('ok' if graded.is_right else 'problem')} {question}  {answer}")
     lines += [
         render.bold("6. Receipt"),
-        f"   {passed} facts passed, {kept} left where they can be looked up, {left_out} not passed:",
+        f"   {render.plural(passed, 'fact')} passed, {kept} left where they can be looked up, {left_out} not passed:",
         *(
             f"   · {render.clean(line.fact.kind)} {render.clean(line.fact.subject)}: {line.reason}"
             for line in story.receipt.lines

@@ -20,7 +20,9 @@ def screen(findings: list[Finding]) -> str:
         if finding.mend:
             lines.append(f"  {' ' * width}  {render.dim('→ ' + render.clean(finding.mend))}")
     problems = sum(finding.level is Level.PROBLEM for finding in findings)
-    lines += ["", f"{render.plural(problems, 'problem')} found." if problems else "All is well."]
+    is_all_well = all(finding.level is Level.OK for finding in findings)
+    found = f"{render.plural(problems, 'problem')} found." if problems else "No problem found."
+    lines += ["", "All is well." if is_all_well else found]
     return "\n".join(lines)
 
 

@@ -133,8 +133,8 @@ def _where() -> Path:
     try:
         return Path.cwd()
     except FileNotFoundError:
-        # The folder was deleted under us; PWD still tells what it was called.
-        return Path(os.environ.get("PWD") or "/")
+        # The folder was deleted under us; PWD still tells what it was called. No other folder may stand in for it.
+        return Path(os.environ.get("PWD") or "/(a folder that is gone)")
 
 
 def answers(

@@ -14,7 +14,7 @@ from segue.faces.cli.frame import Frame, answers
 from segue.faces.cli.home import home
 from segue.faces.cli.init import init
 from segue.faces.cli.to import asking, handed_screen, mode_of
-from segue.model import Handoff, Preserve
+from segue.model import Handoff, Preserve, Tier
 from segue.ops import config as ops
 from segue.ops import handoffs as ops_handoffs
 from segue.ops import models as ops_models
@@ -76,9 +76,22 @@ def prepare(
 
 def executed_screen(handed: Handed) -> str:
     title = ops_handoffs.title_of(handed.handoff.target)
-    way = handed.handoff.delivery.way if handed.handoff.delivery else Way.PROMPT
-    kept = "its brief" if way is Way.PROMPT else "full context"
-    return f"{handed_screen(handed)}\n{render.mark('ok')} Handoff complete - {title} ready with {kept}"
+    return f"{handed_screen(handed)}\n{render.mark('ok')} Handoff complete - {title} ready with {_held(handed.handoff)}"
+
+
+def _held(handoff: Handoff) -> str:
+    """What the target has: the full context only where its own conversation goes on, or all was to be passed."""
+    delivery = handoff.delivery
+    if delivery is None or delivery.way is Way.PROMPT:
+        return "its brief"
+    if delivery.way is Way.RESUME:
+        return "full context"
+    if handoff.tier is Tier.FULL:
+        left = len(handoff.not_passed)
+        return "full context" + (
+            f", but for {render.plural(left, 'thing')} that could not be passed" if left else ""
+        )
+    return f"its brief and {render.plural(delivery.turns, 'turn')} of the conversation"
 
 
 @handoff.command("execute")
@@ -93,7 +106,7 @@ def execute(
     frame: Frame, id: str | None, target: str | None, reason: str, is_open: bool, prove: bool, yes: bool
 ) -> Handed:
     """Start the target with what was prepared: the one with this ID, the last one, or a new one with --to."""
-    mode = mode_of(frame, headless=not is_open)
+    mode = mode_of(frame, headless=not is_open, command="segue handoff execute")
     order = Order(to=target or "", mode=mode, reason=reason, prove=prove)
     return ops_handoffs.execute_named(
         frame.desk, id, order if target else None, mode, may=asking(frame, yes), tell=frame.say, prove=prove

@@ -14,7 +14,8 @@ from segue.forecast import Forecast
 from segue.model import Scope
 from segue.ops import status
 from segue.ops.limits import AgentLimits
-from segue.ops.status import Overview, Standing
+from segue.ops.status import Overview, RunHere, Standing
+from segue.runs import RunState
 
 BAR = 20
 FULL = 100
@@ -22,16 +23,17 @@ SHORTEST_WATCH = 0.2
 
 
 def screen(overview: Overview) -> str:
-    lines = [render.bold("Agents"), *_agents(overview.agents)]
+    lines = [render.bold("Agents"), *_agents(overview)]
     lines += ["", render.bold("This folder") + f"  {render.clean(overview.project)}"]
     lines += _folder(overview)
     for problem in overview.problems[:3]:
         lines.append(render.dim("  not read: " + render.clean(problem)))
-    lines += ["", render.dim(f"next: {overview.next} · segue help shows the commands")]
+    lines += ["", render.dim(f"next: {render.in_local_time(overview.next)} · segue help shows the commands")]
     return "\n".join(lines)
 
 
-def _agents(agents: tuple[AgentLimits, ...]) -> list[str]:
+def _agents(overview: Overview) -> list[str]:
+    agents = overview.agents
     if not agents:
         return ["  none found on PATH; segue doctor tells which ones Segue knows"]
     lines = []
@@ -40,12 +42,20 @@ def _agents(agents: tuple[AgentLimits, ...]) -> list[str]:
         title = agent.title.ljust(width)
         if not agent.limits:
             away = "" if agent.is_installed else " (not on PATH)"
-            how = "; segue statusline --help tells how to have them recorded" if agent.tells_status else ""
-            lines.append(f"  {title}  limits not reported yet{how}{away}")
+            lines.append(f"  {title}  limits not reported yet{_how_to_know(overview, agent)}{away}")
         for each in agent.limits:
             lines.append(f"  {title}  {_limit(each)}")
             title = " " * width
     return lines
+
+
+def _how_to_know(overview: Overview, agent: AgentLimits) -> str:
+    """What it takes to know the limits of an agent that would tell them."""
+    if not agent.tells_status:
+        return ""
+    if agent.name in overview.set_up:
+        return "; shown after its next answer"
+    return "; segue init has them recorded"
 
 
 def _limit(each: Forecast) -> str:
@@ -60,7 +70,8 @@ def _limit(each: Forecast) -> str:
 
 def _share(each: Forecast) -> str:
     about = "~" if each.is_estimate else ""
-    return f"{about}{int(each.limit.used_percent or 0)}%".rjust(5)
+    percent = each.limit.used_percent or 0
+    return f"{'<1' if 0 < percent < 1 else about + str(int(percent))}%".rjust(5)
 
 
 def _outlook(each: Forecast) -> str:
@@ -78,9 +89,10 @@ def _outlook(each: Forecast) -> str:
 
 def _folder(overview: Overview) -> list[str]:
     standing = overview.standing
+    run = [f"  {_run(overview.run)}"] if overview.run else []
     if standing is None:
-        return ["  no agent has left anything here yet"]
-    lines = [f"  {standing.work.session.id}  {render.clean(standing.work.session.title)}"]
+        return run or ["  no agent has left anything here yet"]
+    lines = [*run, f"  {standing.work.session.id}  {render.clean(standing.work.session.title)}"]
     lines += [f"  {line}" for line in _standing(standing)]
     if overview.others:
         lines.append(f"  and {render.plural(overview.others, 'other session')}: segue session list")
@@ -89,6 +101,13 @@ def _folder(overview: Overview) -> list[str]:
             f"  last handoff {handoff.id}: {handoff.source} → {handoff.target}, {handoff.state.value}"
         )
     return lines
+
+
+def _run(run: RunHere) -> str:
+    if not run.is_attended:
+        return f"Run {run.id} was left: segue run resume {run.id} goes on"
+    until = f" until {render.local(run.until)}" if run.until and run.state is RunState.WAITING else ""
+    return f"Run {run.id}: {run.state.value}{until} (segue run attach {run.id} reads along)"
 
 
 def _standing(standing: Standing) -> list[str]:

@@ -12,17 +12,19 @@ from segue.faces.cli.frame import Frame, answers
 from segue.ops import setup as ops
 from segue.ops.setup import Change, State
 
-LEVELS = {State.DONE: "ok", State.ALREADY: "ok", State.UNDONE: "ok"}
+LEVELS = {State.DONE: "ok", State.ALREADY: "ok", State.UNDONE: "ok", State.SCRIPT: "ok"}
+SENTENCES = (State.NOTHING, State.ONLY_TOOLS)
+"""States that go on from the agent's name."""
+WIDEST, TAB = 160, 4
+"""Settings may hold lines of any length; what matters of a change stands at their beginnings."""
 
 
 def screen(changes: tuple[Change, ...]) -> str:
+    if not changes:
+        return "Nothing was changed."
     lines = []
     for change in changes:
-        path = f" ({render.clean(change.path)})" if change.path else ""
-        sign = "" if change.state is State.NOTHING else ":"
-        lines.append(
-            f"{render.mark(LEVELS.get(change.state, 'note'))} {change.title}{sign} {change.state}{path}"
-        )
+        lines.append(line_of(change))
         if change.backup:
             lines.append(render.dim(f"  The file as it was before: {render.clean(change.backup)}"))
         lines += [render.dim(f"  But {render.clean(note)}.") for note in change.notes]
@@ -31,17 +33,41 @@ def screen(changes: tuple[Change, ...]) -> str:
             "",
             "An agent that is open now may have to be started anew. segue init --undo takes it all back.",
         ]
+    if all(change.state is State.NOT_HERE for change in changes):
+        lines += ["", "Install one of them, or put it on PATH; then run segue init again."]
     return "\n".join(lines)
 
 
-def offer(changes: list[Change]) -> str:
-    """What would be changed, line by line."""
+def line_of(change: Change) -> str:
+    """What became of one file, or why there is none."""
+    path = f" ({render.clean(change.path)})" if change.path else ""
+    sign = "" if change.state in SENTENCES else ":"
+    said = f"{change.title}{sign} {change.state}" if change.title else change.state.capitalize()
+    return f"{render.mark(LEVELS.get(change.state, 'note'))} {said}{path}"
+
+
+def offer(due: list[Change], others: list[Change]) -> str:
+    """What would be changed, line by line, and what of it stands where."""
     lines = []
-    for change in changes:
+    for change in due:
         lines.append(f"{change.title}:")
         lines += [f"  - {purpose}" for purpose in change.purposes]
-        lines += [f"  {coloured(render.clean(line))}" for line in change.diff.splitlines()]
-    return "\n".join(lines)
+        lines += [f"  {coloured(narrow(line))}" for line in change.diff.splitlines()]
+    lines += [line_of(change) for change in others if change.state is not State.NOT_HERE]
+    return "\n".join([*lines, "", summary([render.clean(change.path) for change in due if change.diff])])
+
+
+def summary(paths: list[str]) -> str:
+    if not paths:
+        return "No settings would change: only the script that the hooks run is written anew."
+    each = "it" if len(paths) == 1 else "each"
+    named = f"{render.plural(len(paths), 'file')}: {', '.join(paths)}"
+    return f"{named}; segue init --undo puts {each} back as it was."
+
+
+def narrow(line: str) -> str:
+    """A line of somebody's settings as it can be shown."""
+    return render.short(render.clean(line.expandtabs(TAB)), WIDEST)
 
 
 def coloured(line: str) -> str:
@@ -49,10 +75,10 @@ def coloured(line: str) -> str:
     return click.style(line, fg=colour) if colour else line
 
 
-def confirmed() -> bool:
-    """Ask on a terminal; without one the answer is no."""
+def confirmed() -> bool | None:
+    """Ask on a terminal; without one there is no answer."""
     is_terminal = sys.stdin is not None and sys.stdin.isatty()
-    return is_terminal and click.confirm("Change that?", err=True)
+    return click.confirm("Change that?", err=True) if is_terminal else None
 
 
 @click.command()
@@ -72,11 +98,18 @@ def init(
     if plugin:
         return ops.leave_script(frame.desk, names)
     planned = ops.plan(frame.desk, names, tools=mcp)
-    due = [one.change for one in planned if one.change.state is State.DUE]
+    changes = [one.change for one in planned]
+    due = [change for change in changes if change.state is State.DUE]
     if due and not yes:
-        frame.say(offer(due))
-        if not confirmed():
-            raise BadInput(what="Nothing was changed: it was not confirmed.", next="segue init --yes")
+        frame.say(offer(due, [change for change in changes if change not in due]))
+        is_confirmed = confirmed()
+        if is_confirmed is None:
+            raise BadInput(
+                what="Nothing was changed: there is no terminal to ask on.",
+                next="segue init --yes does it unasked",
+            )
+        if not is_confirmed:
+            return ()
     return ops.apply(frame.desk, planned)
 
 

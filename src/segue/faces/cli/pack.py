@@ -105,7 +105,7 @@ def _told(made: Made) -> str:
     receipt = made.receipt
     return (
         f"{made.id}: {made.brief.tokens:,} of {made.brief.budget:,} tokens ({made.brief.counter}); "
-        f"{receipt.count(Fate.PASSED)} facts passed, {receipt.count(Fate.RECOVERABLE)} recoverable, "
+        f"{render.plural(receipt.count(Fate.PASSED), 'fact')} passed, {receipt.count(Fate.RECOVERABLE)} recoverable, "
         f"{receipt.count(Fate.NOT_PASSED)} not passed"
         + (f"; {render.plural(receipt.redacted, 'secret')} replaced" if receipt.redacted else "")
         + f". segue show {made.id} tells which."

@@ -45,20 +45,42 @@ class Share(click.ParamType[int]):
     name = "PERCENT"
 
     def convert(self, value: Any, param: click.Parameter | None, context: click.Context | None) -> int:
-        text = str(value).rstrip("%")
+        text = str(value).removesuffix("%")
         if not text.isdecimal() or not 1 <= int(text) <= 100:
             self.fail(f"'{value}' is no percentage from 1% to 100%")
         return int(text)
 
 
 class RunGroup(click.Group):
-    """Whatever is not the name of a command is a task."""
+    """Whatever is not the name of a command is a task; a word that is nearly one is a mistake."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         first = next((arg for arg in args if not arg.startswith("-")), None)
         if args and args[0] not in ("--help", "-h") and first not in self.commands:
+            refuse_nearly(args[0], list(self.commands))
             args = ["start", *args]
         return super().parse_args(ctx, args)
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Those of a task stand here too: this is where they are looked for."""
+        begin = self.commands["start"]
+        context = click.Context(begin, info_name="start", parent=ctx)
+        rows = [row for param in begin.params if (row := param.get_help_record(context)) is not None]
+        with formatter.section("Options of segue run TASK"):
+            formatter.write_dl(rows)
+        self.format_commands(ctx, formatter)
+
+
+def refuse_nearly(word: str, commands: list[str]) -> None:
+    """Nobody wants an agent to work on 'stauts'."""
+    import difflib  # lazy: only a task needs it
+
+    close = difflib.get_close_matches(word, commands, n=1, cutoff=0.7)
+    if close and " " not in word:
+        raise BadInput(
+            what=f"'{word}' is no command of segue run.",
+            next=f"segue run {close[0]}; if it is a task: segue run start {word}",
+        )
 
 
 def caps_of(
@@ -93,7 +115,14 @@ def screen(shown: Shown | list[Shown]) -> str:
     if isinstance(shown, list):
         if not shown:
             return 'No runs. segue run "TASK" --chain AGENT,AGENT begins one.'
-        return "\n\n".join(one_screen(one) for one in shown)
+        older = [
+            (one.run.id, one.run.state.value, _local(one.run.created_at), render.short(one.run.task, 50))
+            for one in shown[1:]
+        ]
+        lines = [one_screen(shown[0])]
+        if older:
+            lines += ["", "Before that", render.table(older, indent="  ")]
+        return "\n".join(lines)
     return one_screen(shown)
 
 
@@ -106,22 +135,23 @@ def one_screen(shown: Shown) -> str:
         ("Used", used(run)),
     ]
     for number, leg in enumerate(run.legs, 1):
-        how = "at work" if leg.ended_at is None else "done"
+        how = "done" if leg.ended_at is not None else "at work" if shown.is_agent_at_work else "left"
         if leg.stop is not None:
             how = f"{leg.stop.why.value}" + (f": {leg.stop.said}" if leg.stop.said else "")
         when = _local(leg.started_at)
-        rows.append(("Legs" if number == 1 else "", f"{when}  {leg.target}  {render.short(how, 80)}"))
+        rows.append(("Who" if number == 1 else "", f"{when}  {leg.target}  {render.short(how, 80)}"))
     rows.append(("Log", shown.log))
     lines = [head, render.table(rows, indent="  ")]
     if run.state is RunState.DONE and run.leg and run.leg.reply:
-        lines += ["", render.clean(run.leg.reply.strip()), ""]
+        said = (render.clean(line) for line in run.leg.reply.strip().splitlines())
+        lines += ["", *(f"  {line}" for line in said), ""]
     lines.append(f"  {next_step(shown)}")
     return "\n".join(lines)
 
 
 def state_in_words(shown: Shown) -> str:
     run = shown.run
-    why = f" ({run.why})" if run.why else ""
+    why = f" ({render.clean(run.why)})" if run.why else ""
     if run.state in UNFINISHED and not shown.is_attended:
         at_work = "; its agent is still at work" if shown.is_agent_at_work else ""
         return f"left, nobody supervises it{at_work}"
@@ -137,7 +167,7 @@ def used(run: Run) -> str:
     time = render.minutes(spent.seconds / 60)
     time += f" of {render.minutes(caps.seconds / 60)}" if caps.seconds is not None else ""
     unpriced = f"; no price is known of {', '.join(spent.unpriced)}" if spent.unpriced else ""
-    return f"{tokens}, {money}, {time}; leaves an agent at {caps.week} % of its week{unpriced}"
+    return f"{tokens}, {money}, {time}; no agent beyond {caps.week}% of its week{unpriced}"
 
 
 def next_step(shown: Shown) -> str:
@@ -145,11 +175,7 @@ def next_step(shown: Shown) -> str:
     if run.state in UNFINISHED and shown.is_attended:
         return f"segue run attach {run.id} reads along · segue run stop {run.id} ends it"
     if run.state is RunState.DONE:
-        return (
-            "segue handoff list shows its handoffs"
-            if len(run.legs) > 1
-            else "segue transcripts lists what was said"
-        )
+        return "segue verify checks what was said · git diff shows what was done"
     return f"segue run resume {run.id} goes on"
 
 
@@ -167,7 +193,7 @@ def exit_code(shown: Shown | list[Shown]) -> int:
 def run() -> None:
     """Work on a task unattended: from agent to agent along a chain, on at a limit, back at the reset.
 
-    segue run "TASK" --chain AGENT,AGENT:MODEL starts one; the rest is for those that there are.
+    segue run "TASK" --chain AGENT,AGENT:MODEL begins one. The commands below are for runs that were begun.
     """
 
 
@@ -230,6 +256,10 @@ def start(
     begun = ops.begin(frame.desk, wish, asking(frame, yes))
     if begun.is_old:
         frame.say(f"Going on with run {begun.run.id}, which was begun with the same words.")
+    if begun.stopped:
+        frame.say(
+            f"note: run {begun.stopped} was stopped; segue run resume {begun.stopped} goes on with that one."
+        )
     return _go(frame, begun.run, background)
 
 
@@ -263,7 +293,8 @@ def _go(frame: Frame, begun: Run, background: bool) -> Shown:
         ops.in_background(frame.desk, begun)
     else:
         with contextlib.suppress(ValueError):  # not the main thread
-            signal.signal(signal.SIGHUP, signal.SIG_IGN)  # the work goes on when the terminal is closed
+            # The work goes on when the terminal is closed. Not SIG_IGN: the agent would inherit that.
+            signal.signal(signal.SIGHUP, lambda _number, _frame: None)
         frame.say(f"Run {begun.id}. Ctrl-C stops it; segue run resume goes on.")
         ops.supervise(frame.desk, begun, telling(frame))
     return ops.shown(frame.desk, running.load(frame.desk, begun.id))
@@ -280,6 +311,10 @@ def telling(frame: Frame) -> Callable[[str], None]:
 def status(frame: Frame, id: str | None, everywhere: bool) -> list[Shown]:
     """How the runs of this folder stand, or the one with this id."""
     found = [running.find(frame.desk, id)] if id else running.listed(frame.desk, everywhere=everywhere)
+    for lost in running.unreadable(frame.desk):
+        frame.say(
+            f"note: the record of run {render.clean(lost)} cannot be read; segue run status {lost} tells why"
+        )
     return [ops.shown(frame.desk, one) for one in found]
 
 
@@ -320,6 +355,8 @@ def resume(
     """Go on with a run that was stopped or left, also after a restart of the machine; with other caps, if you like."""
     desk = frame.desk
     due = ops.to_take_up(desk) if every else [running.find(desk, id)]
+    if not due:
+        frame.say("note: there is none that nobody supervises; segue run status --all lists all.")
     caps = caps_of(max_usd, max_tokens, max_time, week)
     shown = []
     for one in due:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -104,10 +105,26 @@ def handed_screen(handed: Handed) -> str:
 
 def _screen(shown: Shown) -> str:
     if shown.plan is not None:
-        target = shown.plan.target.name
-        command = "segue back" if shown.plan.returns else f"segue to {render.clean(target)}"
-        return f"{plan_screen(shown.plan)}\nNothing was sent. {command} does it."
+        return f"{plan_screen(shown.plan)}\nNothing was sent. {command_of(shown.plan)} does it."
     return handed_screen(shown.handed) if shown.handed else ""
+
+
+def command_of(plan: Plan) -> str:
+    """What does what was only looked at, with what was asked for."""
+    order = plan.order
+    words = ["segue", "back"] if plan.returns else ["segue", "to", plan.target.name]
+    for name, value in (
+        ("--session", order.session),
+        ("--preserve", order.preserve.value if order.preserve else None),
+        ("--budget", order.budget),
+        ("--way", order.way.value if order.way else None),
+        ("--reason", order.reason),
+    ):
+        words += [name, str(value)] if value else []
+    words += ["--prove"] if order.prove else []
+    words += ["--anyway"] if order.anyway else []
+    words += ["--", *order.arguments] if order.arguments else []
+    return render.clean(shlex.join(words))
 
 
 def _data(shown: Shown) -> Any:
@@ -138,14 +155,14 @@ def _data(shown: Shown) -> Any:
     return {"handoff": handed.handoff, "arrival": handed.arrival, "proof": handed.proof} if handed else None
 
 
-def mode_of(frame: Frame, headless: bool) -> Mode:
+def mode_of(frame: Frame, headless: bool, command: str = "segue to AGENT") -> Mode:
     """A person's terminal, or nobody: that is never guessed."""
     if headless:
         return Mode.HEADLESS
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise BadInput(
             what="There is no terminal to open the agent in.",
-            next="segue to AGENT --headless runs it to the end",
+            next=f"{command} --headless runs it to the end",
         )
     return Mode.OPEN
 
@@ -154,16 +171,26 @@ def asking(frame: Frame, yes: bool) -> handoffs.May:
     """How the person is asked whether a handoff may go to a vendor."""
 
     def may(handoff: Handoff) -> bool:
+        title = handoffs.title_of(handoff.target)
+        mode = handoff.delivery.mode if handoff.delivery else None
         if yes:
+            say_at_work(frame, title, mode)
             return True
         if not sys.stdin.isatty():
             return False
         frame.say(going_screen(handoff, handoffs.vendor_of(frame.desk, handoff.target)))
         if not click.confirm("Let this project's context go there?", default=False, err=True):
             raise Declined(agent=handoffs.title_of(handoff.source))
+        say_at_work(frame, title, mode)
         return True
 
     return may
+
+
+def say_at_work(frame: Frame, title: str, mode: Mode | None) -> None:
+    """A headless agent shows nothing of itself: a person at the terminal is told that it works, once it may."""
+    if mode is Mode.HEADLESS and sys.stderr.isatty() and not frame.as_json:
+        frame.say(f"{title} is at work; Ctrl-C stops it.")
 
 
 def going_screen(handoff: Handoff, vendor: str) -> str:
@@ -254,8 +281,8 @@ def showing(frame: Frame, order: Order) -> Callable[[Plan], None]:
     def show(plan: Plan) -> None:
         if order.mode is Mode.OPEN or (sys.stderr.isatty() and not frame.as_json):
             frame.say(plan_screen(plan))
-        if order.mode is Mode.HEADLESS and sys.stderr.isatty() and not frame.as_json:
-            frame.say(f"{plan.target_title} is at work; Ctrl-C stops it.")
+        if plan.is_allowed:
+            say_at_work(frame, plan.target_title, order.mode)
 
     return show
 
@@ -284,7 +311,7 @@ def back(
     """Return to the agent that the work came from: its own conversation goes on, with what happened meanwhile."""
     order = Order(
         to=planning.BACK,
-        mode=Mode.HEADLESS if dry_run else mode_of(frame, headless),
+        mode=Mode.HEADLESS if dry_run else mode_of(frame, headless, "segue back"),
         reason=reason,
         session=session,
         anyway=anyway,

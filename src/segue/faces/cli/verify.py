@@ -17,12 +17,52 @@ FEW = 12
 
 
 def screen(found: Verification) -> str:
-    rait = found.rait
+    lines = [headline(found), render.dim(_where(found)), *_list(found)]
+    if found.checked:
+        lines += ["", *_words(found)]
+    if found.opinion:
+        said = found.opinion.text or f"none: {found.opinion.problem}"
+        lines += [
+            "",
+            f"{render.clean(found.opinion.model)} thinks (an opinion, no finding):",
+            render.clean(said),
+        ]
+    if found.next:
+        lines += ["", render.dim(f"next: {render.clean(' · '.join(found.next))}")]
+    return "\n".join(lines)
+
+
+def headline(found: Verification) -> str:
+    """What counts, in a sentence."""
+    every, false = len(found.checked), len(found.unsupported)
+    told = sum(one.verdict is not Verdict.UNKNOWN for one in found.checked)
+    rest = f"; {every - told} more could not be checked." if every > told else "."
+    if not every:
+        return f"{render.mark('note')} Nothing that could be checked is asserted."
+    if not told:
+        what = "One thing is asserted" if every == 1 else f"{every} things are asserted"
+        return f"{render.mark('note')} {what}, and nothing shows whether it is so."
+    if told == 1:
+        holds = "does not hold" if false else "holds"
+        return f"{render.mark('problem' if false else 'ok')} The one assertion that could be checked {holds}{rest}"
+    if false:
+        do = "does" if false == 1 else "do"
+        return f"{render.mark('problem')} {false} of {told} assertions {do} not hold{rest}"
+    return f"{render.mark('ok')} All {told} assertions that could be checked hold{rest}"
+
+
+def _where(found: Verification) -> str:
     since = f" since handoff {found.handoff}" if found.handoff else ""
-    lines = [f"What is asserted in transcript {render.clean(found.transcript)}{since}", ""]
+    return f"  In transcript {render.clean(found.transcript)}{since}"
+
+
+def _list(found: Verification) -> list[str]:
+    """What does not hold first, each with its sentence and its evidence."""
+    lines: list[str] = []
     for verdict in (Verdict.UNSUPPORTED, Verdict.UNKNOWN, Verdict.SUPPORTED):
         own = [one for one in found.checked if one.verdict is verdict]
         shown = own if verdict is Verdict.UNSUPPORTED else own[:FEW]
+        lines += [""] if own and not lines else []
         for one in shown:
             lines.append(f"{render.mark(SIGNS[verdict])} {render.clean(assertions.label(one))}")
             if verdict is Verdict.UNSUPPORTED:
@@ -31,21 +71,17 @@ def screen(found: Verification) -> str:
                 lines.append(f"    {render.clean(render.short(one.evidence, 150))}")
         if len(own) > len(shown):
             lines.append(f"  … and {len(own) - len(shown)} more {verdict}; --json lists them")
-    if not found.checked:
-        lines.append("Nothing is asserted there that could be checked.")
-    lines.append("")
+    return lines
+
+
+def _words(found: Verification) -> list[str]:
+    """The four words, for who wants to know how it was found."""
+    lines = []
     for name in ("rigorous", "accurate", "interpretable", "transparent"):
-        word = getattr(rait, name)
-        share = f"{word.share:.0%}, " if word.share is not None else ""
-        lines.append(f"{name.capitalize():14} {share}{render.clean(word.statement)}")
-    if found.opinion:
-        said = found.opinion.text or f"none: {found.opinion.problem}"
-        lines += [
-            "",
-            f"{render.clean(found.opinion.model)} thinks (an opinion, no finding):",
-            render.clean(said),
-        ]
-    return "\n".join(lines)
+        word = getattr(found.rait, name)
+        share = f" ({word.share:.0%})" if word.share is not None else ""
+        lines.append(render.dim(f"{name:13}  {render.clean(word.statement)}{share}"))
+    return lines
 
 
 @click.command()
