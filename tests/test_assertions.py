@@ -127,6 +127,49 @@ def test_that_tests_fail_takes_back_that_they_pass() -> None:
     assert assertions.in_entries(entries("All tests pass.", "Now 2 tests still fail.")) == ()
 
 
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "All 12 unit tests pass. The 2 e2e tests still fail, because there is no browser here.",
+        "The 2 e2e tests still fail without a browser. All 12 unit tests pass.",
+        "All unit tests pass.\n\n## Known issues\n\n- the browser tests are still failing",
+        "All unit tests pass. The 2 browser tests fail; you need to install a browser for them.",
+    ],
+)
+def test_that_tests_pass_is_not_asserted_where_the_same_reply_limits_it(reply: str) -> None:
+    assert (Kind.TESTS.value, "") not in found(reply)
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "Two tests failed before my change. All tests pass.",
+        "I thought that it may still fail. All tests pass.",
+        "All tests pass. No test still fails.",
+    ],
+)
+def test_what_failed_once_or_does_not_limits_nothing(reply: str) -> None:
+    assert (Kind.TESTS.value, "") in found(reply)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "don't exist yet",
+        "do not exist",
+        "are missing",
+        "aren't written yet",
+        "have not been created",
+        "is gone",
+    ],
+)
+def test_a_path_that_is_said_not_to_be_there_is_no_assertion(said: str) -> None:
+    assert found(f"The tests in `tests/test_client.py` {said}; I'd create them next.") == set()
+    assert found("The tests in `tests/test_client.py` don't need a network.") == {
+        (Kind.PATH.value, "tests/test_client.py")
+    }
+
+
 def test_thoughts_and_sub_agents_assert_nothing() -> None:
     thought = Entry(id="t", kind=EntryKind.THOUGHT, origin=Origin.ASSISTANT, text="All tests pass.")
     other = Entry(

@@ -87,6 +87,17 @@ def test_a_name_that_only_begins_alike_is_another_folder(root: Path) -> None:
     assert refusal(edit(root.with_name(root.name + " two") / "a.py"), held(root)) == ""
 
 
+@pytest.mark.parametrize("name", ["a\0b", "\ud800", "a/\0/../../../x"])
+def test_a_name_that_no_file_can_have_is_refused_while_a_worktree_is_held(root: Path, name: str) -> None:
+    attempts = [
+        Attempt(folder=str(root), paths=(name,)),
+        Attempt(folder=f"{root}/{name}", paths=("a.py",)),
+        Attempt(folder=f"{root}/{name}", command="touch a.py"),
+    ]
+    assert all(refusal(attempt, held(root)) for attempt in attempts)
+    assert not any(refusal(attempt, held(root), handoff="h-1") for attempt in attempts)
+
+
 def test_links_lead_where_they_lead(root: Path, tmp_path: Path) -> None:
     (tmp_path / "in").symlink_to(root)
     (root / "out").symlink_to(tmp_path)
@@ -661,6 +672,12 @@ def test_with_a_lease_of_another_the_hook_denies_and_gives_the_reason(
     assert "Other Agent holds" in answer["permissionDecisionReason"]
     assert done.returncode == 0 and done.stderr == ""
     assert ask(SEGUE_HANDOFF="h-1").stdout == ""
+
+
+def test_a_note_that_leads_nowhere_hides_no_other(ask: Ask, data: Path, root: Path) -> None:
+    guard.put(data, held(root, expires="2999" + NOW[4:]), NOW)
+    (data / guard.FOLDER / "0.json").symlink_to("/nowhere")
+    assert "Other Agent holds" in ask().stdout
 
 
 def test_a_note_whose_time_is_over_goes_with_the_first_hook_that_meets_it(

@@ -215,6 +215,43 @@ def test_a_note_that_cannot_be_read_is_given_to_nobody_and_told_of(run: Run, dat
     assert "h-1.json cannot be read, and is given to nobody" in guard.failures(data)[-1].error
 
 
+def test_a_note_that_leads_nowhere_hides_no_other(run: Run, data: Path, root: Path) -> None:
+    waiting.put(data, note(root))
+    (data / waiting.FOLDER / "0.json").symlink_to("/nowhere")
+    assert run("start").stdout
+    warning.put(data, "claude", SESSION, b'{"systemMessage":"near"}')
+    (data / warning.FOLDER / "claude-0").symlink_to("/nowhere")
+    assert run("prompt").stdout == '{"systemMessage":"near"}'
+
+
+def test_a_note_that_was_given_too_often_to_be_counted_is_given_all_the_same(
+    run: Run, data: Path, root: Path
+) -> None:
+    waiting.put(data, note(root))
+    marks = data / waiting.FOLDER / f"h-1{waiting.GIVEN}"
+    marks.write_text("claude another\n" * 5000)
+    assert run("start").stdout
+    assert_silent(run("start"))
+    assert marks.read_text() == f"claude {SESSION}\n" and guard.failures(data) == []
+
+
+def test_a_note_that_is_longer_than_an_agent_takes_it_is_not_told(run: Run, data: Path, root: Path) -> None:
+    waiting.put(data, note(root, text="x" * 20_000))
+    assert_silent(run("start"))
+    assert "h-1.json is too long" in guard.failures(data)[-1].error
+    assert waiting.given_to(data, "h-1") == []
+
+
+def test_a_note_that_names_another_file_takes_nothing_away(cli: CommandLine) -> None:
+    data = cli.home / "data"
+    odd = note(cli.cwd, handoff="../precious", expires="2020-01-01T00:00:00.000000Z")
+    (data / waiting.FOLDER).mkdir(parents=True)
+    (data / waiting.FOLDER / "h-1.json").write_text(quick_json.write(odd.fields()))
+    (data / "precious.json").write_text("{}")
+    look(cli)
+    assert (data / "precious.json").exists() and waiting.notes(data) == []
+
+
 lines = st.lists(st.text(min_size=1, max_size=400), min_size=1, max_size=30).map(tuple)
 
 

@@ -157,9 +157,9 @@ def test_an_argument_that_a_tool_does_not_take_is_refused_by_name(machine: Comma
         return [tool.input_schema for tool in (await client.list_tools()).tools]
 
     assert all(schema["additionalProperties"] is False for schema in connected(machine, schemas))
-    refused = called(machine, "sessions", folder=".", limit=3)
+    refused = called(machine, "sessions", project=".", limit=3)
     assert refused.is_error
-    assert words(refused) == "sessions takes no argument 'folder'. Next: it takes project, limit"
+    assert words(refused) == "sessions takes no argument 'project'. Next: it takes folder, limit"
 
 
 def test_what_an_agent_adds_to_every_call_for_itself_is_no_unknown_argument(machine: CommandLine) -> None:
@@ -173,6 +173,67 @@ def test_consent_lets_the_words_go(machine: CommandLine) -> None:
     assert called(machine, "brief", "gemini-cli-mcp-client").is_error
     machine("config", "set", "vendors.allowed", "client:somebody")
     assert "a cent off" in words(called(machine, "brief", "somebody"))
+
+
+@pytest.mark.parametrize(
+    ("name", "is_ours"),
+    [
+        ("claude-code", True),
+        ("claude-code/2.1.0", True),
+        ("claude-code@v2", True),
+        ("claude-code 2.1.0-beta.1", True),
+        ("claude-code-router", False),
+        ("claude-codex", False),
+        ("claude-code ", False),
+        ("claude-code/evil", False),
+        ("Claude-Code", False),
+    ],
+)
+def test_a_name_that_only_begins_like_an_agents_is_another_program(
+    machine: CommandLine, name: str, is_ours: bool
+) -> None:
+    assert ("a cent off" in words(called(machine, "status", name))) is is_ours
+
+
+def test_whose_words_nobody_knows_any_more_are_told_to_nobody_else(machine: CommandLine) -> None:
+    assert machine("handoff", "prepare", "--to", "codex", "--reason", "the boss is canary-furious").code == 0
+    for path in (machine.folder / ".claude").rglob("*.jsonl"):
+        path.unlink()
+    for name in ("gemini-cli-mcp-client", "codex-mcp-client", "somebody"):
+        for tool in ("status", "sessions", "session", "history", "handoff", "receipt", "brief"):
+            result = called(machine, tool, name)
+            told = words(result) + json.dumps(result.structured_content)
+            assert "canary-furious" not in told and "a cent off" not in told, (name, tool)
+    assert "canary-furious" in words(called(machine, "handoff"))  # it came from there
+
+
+def test_the_words_of_a_transcript_that_was_another_models_are_not_the_agents_own(cli: CommandLine) -> None:
+    talk = Conversation(cli.folder, cli.cwd, "6f0c1a52-3d0e-4b7f-9a55-0d5a9f3f9b10")
+    talk.prompt("Keep the canary-plan on this machine.")
+    talk.reply("I will.", model="llama3:8b")
+    assert called(cli, "brief").is_error
+    assert "canary-plan" not in words(called(cli, "status"))
+    cli("config", "set", "vendors.allowed", "anthropic")
+    assert "canary-plan" in words(called(cli, "brief"))
+
+
+def test_a_folder_that_points_at_another_project_is_told_nothing_of_it(machine: CommandLine) -> None:
+    subprocess.run(["git", "init", "-q", str(machine.cwd)], check=True)
+    stranger = machine.folder / "stranger"
+    stranger.mkdir()
+    (stranger / ".git").write_text(f"gitdir: {machine.cwd}/.git/worktrees/x\n")
+    for tool in ("status", "sessions", "session", "brief"):
+        result = called(machine, tool, roots=[stranger.as_uri()])
+        assert "a cent off" not in words(result) + json.dumps(result.structured_content)
+
+
+@pytest.mark.parametrize(("tool", "argument"), [("session", "id"), ("brief", "of"), ("handoff", "id")])
+def test_little_of_a_long_argument_is_said_back(machine: CommandLine, tool: str, argument: str) -> None:
+    for start in ("", "h-", "s-"):
+        given: dict[str, Any] = {argument: start + "A" * 300_000}
+        result = called(machine, tool, **given)
+        assert result.is_error and len(words(result)) < 600
+    assert len(words(called(machine, "brief", "B" * 300_000))) < 1000
 
 
 def test_other_folders_are_not_looked_into(machine: CommandLine) -> None:
@@ -248,14 +309,14 @@ def test_an_offer_waits_for_the_other_agent_and_what_was_only_prepared_does_not(
 # Which folder
 
 
-def test_a_project_must_lie_inside_what_is_open(machine: CommandLine) -> None:
+def test_a_folder_must_lie_inside_what_is_open(machine: CommandLine) -> None:
     inside = machine.cwd / "sub"
     inside.mkdir()
     (machine.cwd / "way out").symlink_to(machine.folder)
-    assert not called(machine, "status", project="sub").is_error
-    assert not called(machine, "status", project=str(inside)).is_error
+    assert not called(machine, "status", folder="sub").is_error
+    assert not called(machine, "status", folder=str(inside)).is_error
     for asked in ("..", "/", "way out", "sub/../..", str(machine.folder), "\0", "no such", "~", "x" * 5000):
-        result = called(machine, "status", project=asked)
+        result = called(machine, "status", folder=asked)
         assert result.is_error and "is no folder inside" in words(result), asked
 
 
@@ -264,7 +325,7 @@ def test_what_the_client_has_open_counts_and_not_where_the_server_was_started(ma
     other.mkdir()
     result = called(machine, "status", roots=[other.as_uri()])
     assert result.structured_content["overview"]["project"] == str(other)
-    assert called(machine, "status", roots=[other.as_uri()], project=str(machine.cwd)).is_error
+    assert called(machine, "status", roots=[other.as_uri()], folder=str(machine.cwd)).is_error
 
 
 @pytest.mark.parametrize(
@@ -503,7 +564,20 @@ def hello(talk: Talk) -> Any:
 def fuzzed(chance: random.Random) -> bytes:
     """A message that is wrong in one of many ways, or right and odd."""
     tools = [*sorted(READING), "prepare_handoff", "offer_handoff", "no such"]
-    names = ("project", "id", "of", "tier", "budget", "limit", "handoff", "to", "reason", "preserve", "x")
+    names = (
+        "folder",
+        "project",
+        "id",
+        "of",
+        "tier",
+        "budget",
+        "limit",
+        "handoff",
+        "to",
+        "reason",
+        "preserve",
+        "x",
+    )
     arguments = {chance.choice(names): chance.choice(ODD) for _ in range(chance.randrange(4))}
     message: Any = {"jsonrpc": "2.0", "id": chance.randrange(10**6), "method": chance.choice(METHODS)}
     if chance.random() < 0.5:

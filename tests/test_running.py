@@ -6,6 +6,7 @@ tests/programs/test_run.py.
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import json
 import os
@@ -113,8 +114,14 @@ class Agents:
 
 
 @pytest.fixture
-def agents(cli: CommandLine) -> Agents:
-    return Agents(cli)
+def agents(cli: CommandLine) -> Iterator[Agents]:
+    yield Agents(cli)
+    # A command that left a supervisor in the background has ended long before; here its process lives on.
+    until = time.monotonic() + 10
+    with contextlib.suppress(ChildProcessError):
+        while time.monotonic() < until:
+            os.waitpid(-1, os.WNOHANG)
+            time.sleep(0.02)
 
 
 def plain(text: str, cli: CommandLine) -> str:

@@ -307,7 +307,7 @@ def test_the_doctor_on_an_empty_home(cli: CommandLine) -> None:
 · agents        not on PATH: Claude Code (claude), Codex (codex), Gemini CLI (gemini), OpenCode (opencode), Copilot CLI (copilot), Qwen Code (qwen), pi (pi), aider (aider), Ollama (ollama)
                 → install what you want to use; the others do no harm
 
-All is well.
+No problem found.
 """)
 
 
@@ -396,8 +396,8 @@ def test_the_demonstration(cli: CommandLine) -> None:
    · content src/ledger/money.py: not at tier SELECTIVE
    · error FAILED tests/test_tax.py::test_rate_from_text - TypeError: unsupported operand type(s) for *: 'decimal.Decimal' and 'float': resolved
    · test tests/test_tax.py::test_rate_from_text: passing
-   · name test_invoice.py: over budget
-   · name credit.py: over budget
+   · name tests/test_invoice.py: over budget
+   · name ledger/credit.py: over budget
    · name ROUND_HALF_EVEN: over budget
    · talk e2: not at tier SELECTIVE
    · talk e9: not at tier SELECTIVE

@@ -194,7 +194,7 @@ def test_without_the_library_it_says_how_to_get_it(monkeypatch: pytest.MonkeyPat
         lambda: llm.check_model("m", {}),
         lambda: llm.command(start(Mode.HEADLESS), {"HOME": "/h"}),
     ):
-        with pytest.raises(AgentError, match=r"pip install 'segue\[llm\]'"):
+        with pytest.raises(AgentError, match=r"uv tool install '\.\[llm\]'"):
             refused()
 
 

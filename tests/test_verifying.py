@@ -289,7 +289,11 @@ def test_nothing_asserted(cli: CommandLine, project: Path) -> None:
             "✓ All 2 assertions that could be checked hold.",
         ),
         ("I updated `src/client.py`.", "✗ The one assertion that could be checked does not hold."),
-        ("I updated `/etc/hosts`.", "· One thing is asserted, and nothing shows whether it is so."),
+        ("I created `/elsewhere/x.py`.", "· One thing is asserted, and nothing shows whether it is so."),
+        (
+            "I created `/elsewhere/x.py`. I updated `src/client.py`. The logic lives in `src/server.py`.",
+            "✗ 1 of 2 assertions does not hold; 1 more could not be checked.",
+        ),
     ],
 )
 def test_the_first_line_says_what_counts(cli: CommandLine, project: Path, reply: str, first: str) -> None:

@@ -289,8 +289,8 @@ def _reaches(attempt: Attempt, root: str) -> bool:
     """Whether it would change something in a worktree."""
     if not attempt.command:
         paths = attempt.paths or (attempt.folder,)
-        return any(is_within(os.path.join(attempt.folder, path), root) for path in paths)
-    if not _names(attempt.command, root) and not is_within(attempt.folder, root):
+        return any(_may_be_within(os.path.join(attempt.folder, path), root) for path in paths)
+    if not _names(attempt.command, root) and not _may_be_within(attempt.folder, root):
         return False
     from segue.facts import plainly  # lazy: only a command needs it
 
@@ -306,6 +306,13 @@ def _names(command: str, root: str) -> bool:
             return True
         at = command.find(root, at + 1)
     return False
+
+
+def _may_be_within(path: str, root: str) -> bool:
+    try:
+        return is_within(path, root)
+    except ValueError:
+        return True  # no file can have that name: what the agent makes of it, nobody can tell
 
 
 def is_within(path: str, root: str) -> bool:

@@ -59,8 +59,12 @@ def answer(data: str, agent: str, given: bytes) -> str:
             guard.note_failure(data, ValueError(f"{path} cannot be read, and is given to nobody"), now)
         elif note.expires <= now:
             _forget(path)
-        elif note.is_for(agent, folder, now) and _is_new(path, f"{agent} {session}"):
-            return quick_json.write(guard.filled(guard.read_manner(data, agent)["tell"], note.text))
+        elif note.is_for(agent, folder, now):
+            form = guard.read_manner(data, agent)["tell"]
+            if not fits(form, note.text):
+                guard.note_failure(data, ValueError(f"{path} is too long, and is given to nobody"), now)
+            elif _is_new(path, f"{agent} {session}"):
+                return quick_json.write(guard.filled(form, note.text))
     return ""
 
 
@@ -71,6 +75,9 @@ def _is_new(path: str, whom: str) -> bool:
     try:
         known = guard.read(marks, LARGEST).decode(errors="replace").split("\n")
     except OSError:
+        known = []
+    except ValueError:  # too many to be read: rather told twice than never
+        guard.forget(marks)
         known = []
     if whom in known:
         return False
@@ -114,9 +121,12 @@ def _forget(path: str) -> None:
 
 
 def _read(path: str) -> Waiting | None:
+    """A note; None where there is none that can be read. Its file is called as its handoff is: another name could lead
+    anywhere."""
     try:
         fields = quick_json.parse(guard.read(path, LARGEST))
         note = Waiting(**{name: fields[name] for name in Waiting.FIELDS})
     except (OSError, ValueError, TypeError, KeyError, RecursionError):
         return None
-    return note if all(isinstance(value, str) for value in fields.values()) else None
+    is_plain = all(isinstance(value, str) for value in fields.values())
+    return note if is_plain and path.endswith(f"/{note.handoff}.json") else None

@@ -237,8 +237,7 @@ def test_hooks_that_a_person_trusts_in_codex_are_seen_to_be_trusted(fitted: Fitt
     environment = fitted.program.environment(server.url)
     argv = [str(fitted.program.executable), "Hello"]
     with Terminal(fitted.sandbox, argv, cwd=fitted.folder, environment=environment) as terminal, server:
-        terminal.wait_for("Hooks need review")
-        terminal.wait_for("Trust all and continue")
+        terminal.wait_for("Trust")
         assert len(list(setup.trouble(fitted.desk))) == 1
         time.sleep(SETTLES_S)  # keys that come while it is still drawn are lost
         terminal.type("2")
@@ -246,6 +245,7 @@ def test_hooks_that_a_person_trusts_in_codex_are_seen_to_be_trusted(fitted: Fitt
         terminal.type(ENTER)
         terminal.wait_for(lambda: "trusted_hash" in config.read_text())
     assert list(setup.trouble(fitted.desk)) == [], config.read_text()
+    assert list(setup.sound(fitted.desk)) == ["Codex"]
 
 
 @pytest.mark.program("codex")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -88,13 +89,14 @@ def test_its_hooks_are_those_that_init_sets_up() -> None:
 
 
 @with_claude
-def test_a_command_puts_the_status_into_the_request(house: Household) -> None:
+def test_the_status_is_asked_for_by_the_tool_that_knows_who_asks(house: Household) -> None:
     project = house.project("invoices")
-    done = run(house, project, "/segue:status")
+    done = run(house, project, "/segue:status", Call("mcp__plugin_segue_segue__status", {}))
 
     asked = done.requests[0].text
-    assert "as `segue status` tells it" in asked, done.report
-    assert f"This folder  {project}" in asked
+    assert "Call the tool `mcp__plugin_segue_segue__status` once" in asked, done.report
+    assert "This folder  " not in asked
+    assert str(project) in done.requests[-1].results[0].text, done.report
     (init,) = news(done, "init")
     assert {f"segue:{name}" for name in ("handoff", "save", "status", "to")} <= set(init["slash_commands"])
     assert not init.get("plugin_errors")
@@ -153,6 +155,7 @@ def hook(home: Path, event: str, **env: str) -> subprocess.CompletedProcess[str]
     return subprocess.run(
         ["/bin/sh", str(PLUGIN / "hooks" / "segue.sh"), event],
         env={"HOME": str(home), "PATH": str(tools), **env},
+        cwd=home,
         input="{}",
         capture_output=True,
         text=True,
@@ -193,7 +196,20 @@ def test_its_hooks_find_segues_folder(tmp_path: Path, env: dict[str, str], where
 
     settings = tmp_path / ".claude" / "settings.json"
     settings.parent.mkdir()
-    settings.write_text(
-        json.dumps({"hooks": {"PreToolUse": [{"hooks": [{"command": f"{script} edit claude"}]}]}})
-    )
-    assert hook(tmp_path, "edit", **named).stdout == ""
+    line = {"type": "command", "command": f"sh -c '[ -x \"$0\" ]' {shlex.quote(str(script))} ''"}
+    settings.write_text(json.dumps({"statusLine": line}))
+    assert hook(tmp_path, "edit", **named).stdout == "ran edit claude\n"
+    for said in (f"{script} edit claude", f"[ ! -x '{script}' ] || '{script}' edit claude"):
+        settings.write_text(json.dumps({"hooks": {"PreToolUse": [{"hooks": [{"command": said}]}]}}))
+        assert hook(tmp_path, "edit", **named).stdout == ""
+
+
+@pytest.mark.parametrize("name", ["SEGUE_HOME", "XDG_DATA_HOME"])
+def test_its_hooks_run_nothing_that_lies_in_the_project(tmp_path: Path, name: str) -> None:
+    script = tmp_path / "mine" / ("data" if name == "SEGUE_HOME" else "segue") / "hook.sh"
+    script.parent.mkdir(parents=True)
+    script.write_text("#!/bin/sh\necho ran\n")
+    script.chmod(0o700)
+    for event in ("start", "edit"):
+        assert hook(tmp_path, event, **{name: "mine"}).stdout == ""
+    assert hook(tmp_path, "edit", **{name: str(tmp_path / "mine")}).stdout == "ran\n"

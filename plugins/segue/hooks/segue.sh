@@ -16,10 +16,16 @@ elif [ -d "$HOME/Library/Application Support" ]; then
 else
   data=$HOME/.local/share/segue
 fi
+# A name that is not whole leads into whichever project the agent works in: what lies there is a stranger's.
+case $data in
+/*) ;;
+*) exit 0 ;;
+esac
 script=$data/hook.sh
 
 settings=${CLAUDE_CONFIG_DIR:-$HOME/.claude}/settings.json
-[ -r "$settings" ] && grep -qF "$script" "$settings" 2>/dev/null && exit 0
+# The hook of this event, that is: the status line names the script too.
+[ -r "$settings" ] && grep -qF -e "$script $event claude" -e "$script' $event claude" "$settings" 2>/dev/null && exit 0
 
 if [ "$event" = start ]; then
   program=$(command -v segue)

@@ -39,7 +39,9 @@ def in_reply(text: str) -> tuple[Assertion, ...]:
 
 
 def _in(text: str) -> Iterable[tuple[tuple[str, str], Assertion | None]]:
+    is_limited = False
     for sentence in prose.sentences(text):
+        is_limited = is_limited or told.still_fails(sentence)
         for assertion in (
             *deeds.in_sentence(sentence),
             *told.in_sentence(sentence),
@@ -50,6 +52,8 @@ def _in(text: str) -> Iterable[tuple[tuple[str, str], Assertion | None]]:
             else:
                 short = msgspec.structs.replace(assertion, sentence=assertion.sentence[:LONGEST_SENTENCE])
                 yield _key(short), short
+    if is_limited:
+        yield (Kind.TESTS.value, ""), None
 
 
 def _key(assertion: Assertion) -> tuple[str, str]:

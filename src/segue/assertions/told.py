@@ -47,6 +47,7 @@ FAIL = lazy_pattern(
     r"\b(?!0|no |zero )(?:\d+ |some |one |two |several |still |tests? |suite )(?:\w+ ){0,3}?fail(?:s|ed|ing|ures?)?\b",
     re.IGNORECASE,
 )
+STILL = lazy_pattern(r"\bstill (?:\w{1,20} ){0,2}?fail(?:s|ing)?\b")
 SOME = lazy_pattern(
     r"\b(?:focused|targeted|related|relevant|new|these|those|this|that|its|my|affected|specific|selected|individual|unit"
     r"|integration|local|the test)\b",
@@ -131,7 +132,8 @@ def _tests(sentence: Sentence, text: str, has_command: bool) -> Iterator[Asserti
     patterns = (ALL_PASS, COUNT_PASS, EVERYTHING, NO_FAILURE, GOOD_TESTS)
     by = next((pattern for pattern in patterns if _said(pattern, text)), None)
     if by is None:
-        if FAIL.search(text) and not _is_unsure(text.lower()) and "test" in text.lower():
+        failing = FAIL.search(text)
+        if failing and not _is_unsure(text.lower(), failing.end()) and "test" in text.lower():
             yield None
         return
     if not ABOUT_TESTS.search(text) or (by is not ALL_PASS and ELSEWHERE.search(text)):
@@ -172,8 +174,17 @@ def _said(pattern: re.Pattern[str], text: str) -> re.Match[str] | None:
     return None
 
 
-def _is_unsure(text: str) -> bool:
-    return mood.is_open(text) or mood.is_denied(text) or "previously" in text or "before" in text
+def _is_unsure(text: str, end: int) -> bool:
+    """Whether a failure that is told up to there may be none, or is none any more. What follows may tell why."""
+    said = text[:end]
+    return mood.is_open(said) or mood.is_denied(said) or "previously" in text or "before" in text
+
+
+def still_fails(sentence: Sentence) -> bool:
+    """Whether a sentence says that tests fail at the end, whatever else is said of them, and wherever that stands."""
+    text = sentence.text.lower()
+    found = STILL.search(text)
+    return found is not None and "test" in text and not _is_unsure(text, found.start())
 
 
 def _named_test(sentence: Sentence) -> list[Span]:

@@ -17,6 +17,13 @@ LOCATED = lazy_pattern(
 )
 FIND = lazy_pattern(r"\byou(?:'ll| will| can)? (?:find|see)\b")
 """Said of what is there, though it is said to someone else."""
+IS_NOT = lazy_pattern(
+    r"(?:do|does|did)(?:n't| not) (?:yet )?exist|(?:no longer|never) exist"
+    r"|(?:is|are|was|were) (?:missing|gone|absent)\b"
+    r"|(?:is|are|was|were)(?:n't| not) (?:yet )?(?:there|here|present|written|created|added|in place|yet)\b"
+    r"|(?:has|have)(?:n't| not) (?:yet )?been (?:written|created|added)\b"
+)
+"""Behind a path that is said not to be there."""
 GONE = frozenset(("remove", "removed", "delete", "deleted", "rename", "renamed", "move", "moved", "replaced"))
 HAS = frozenset(("has", "contains", "includes", "defines", "exports", "provides", "holds", "exposes"))
 DESCRIBING = frozenset(
@@ -55,7 +62,8 @@ def in_words(sentence: Sentence, tokens: list[str]) -> Iterator[Assertion]:
 
 def _path(sentence: Sentence, tokens: list[str], at: int, span: Span) -> Iterator[Assertion]:
     before = FIND.sub("", " ".join(tokens[:at]))
-    if mood.is_open(before) or mood.is_denied(before):
+    after = " ".join(tokens[at + 1 : at + 1 + NEAR])
+    if mood.is_open(before) or mood.is_denied(before) or IS_NOT.match(after):
         return
     how = tokens[at - 1] if at else ""
     how = tokens[at - 2] if how in LEADS and at > 1 else how

@@ -19,12 +19,15 @@ def vendor_of(desk: Desk, address: str) -> str:
 
 
 def vendor_before(transcript: Transcript) -> str:
-    """Who has the work already: the agent's vendor, if the model was one of its own. An agent may have been pointed at
-    any other, on this machine or elsewhere."""
-    agent = agents.get(transcript.agent)
-    is_own = not transcript.model or any(
-        budget.is_of_family(transcript.model, family) for family in agent.families
-    )
+    """Who has the work already."""
+    return vendor_behind(transcript.agent, transcript.model)
+
+
+def vendor_behind(name: str, model: str) -> str:
+    """Who was told what an agent was told: its vendor, if the model was one of its own. An agent may have been pointed
+    at any other, on this machine or elsewhere."""
+    agent = agents.get(name)
+    is_own = not model or any(budget.is_of_family(model, family) for family in agent.families)
     return agent.vendor if is_own and agent.families else ""
 
 

@@ -25,7 +25,7 @@ answer() {
 case $event in
 edit)
   for note in "$data"/leases/*.json; do
-    [ -e "$note" ] || exit 0
+    [ -e "$note" ] || continue
     answer
   done
   ;;
@@ -33,14 +33,14 @@ edit)
 start)
   [ -z "$SEGUE_HANDOFF" ] || exit 0
   for note in "$data"/waiting/*.json; do
-    [ -e "$note" ] || exit 0
+    [ -e "$note" ] || continue
     answer
   done
   ;;
 
 prompt)
   for note in "$data"/warnings/"$agent"-*; do
-    [ -e "$note" ] || break
+    [ -e "$note" ] || continue
     [ -n "$given" ] || given=$(head -c 65536)
     session=${note##*/"$agent"-}
     case $given in

@@ -27,7 +27,9 @@ from segue.text import begun
 HANDOFF = "SEGUE_HANDOFF"
 """The variable that lets an agent's hooks know who holds the worktree for it."""
 LONGEST_REPLY = 20_000
-NO_TRANSCRIPT = "it ended without an error, and left no transcript that Segue can find; look at the folder before you go on"
+NO_TRANSCRIPT = (
+    "it ended without an error, and left no transcript that Segue can find: look at the folder first"
+)
 HIT = 100
 
 

@@ -326,8 +326,8 @@ def _text(content: bytes | None, piece: Piece) -> str:
 
 
 def _without_secrets(desk: Desk, before: str, after: str) -> tuple[str, str]:
-    """Both as they may be shown. They are looked through whole and as one: a diff may hold only part of a secret. The key
-    is for this once, as nothing is written before the person agrees."""
+    """Both as they may be shown. They are looked through whole and as one: a diff may hold only part of a secret. The
+    key is for this once, as nothing is written before the person agrees."""
     key, allow = os.urandom(redaction.KEY_BYTES), desk.settings.redact_allow
     clean = redact.redact(APART.join((before, after)), key=key, allow=allow).text.split(APART)
     if len(clean) == 2:

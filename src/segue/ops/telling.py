@@ -8,8 +8,8 @@ handoff needs. Figures, ids and states are no one's words.
 from __future__ import annotations
 
 import contextlib
+import re
 import shlex
-from collections.abc import Iterable
 
 import msgspec
 from msgspec import Struct
@@ -40,6 +40,10 @@ from segue.text import begun
 
 WITHHELD = "(withheld: it has not gone to this vendor yet)"
 LONGEST_REASON = 500
+QUOTED = 200
+"""How much of what a caller gives is said back to it."""
+VERSION = re.compile(r"[/@ -]v?\d[\w.+-]{0,40}")
+"""What may follow a program's name, and is no part of it."""
 MOST = 1_000_000
 """More than there are."""
 BUDGETS = (200, 20_000)
@@ -60,11 +64,19 @@ class Caller(Struct, frozen=True):
 
 def caller_of(desk: Desk, name: str) -> Caller:
     """The caller that gives itself a name. One that no agent has is a vendor of its own: nothing has gone there."""
+    name = name[:QUOTED]
     for agent in agents.names():
         with contextlib.suppress(AgentError):
-            if name and name.startswith(agents.offers(agent, "CLIENTS") or ()):
+            if any(_is_called(name, own) for own in agents.offers(agent, "CLIENTS") or ()):
                 return Caller(name, agent, consent.vendor_of(desk, agent))
-    return Caller(name, "", f"client:{name}")
+    # A comma parts the vendors in a setting: what lets this one have something must not name another.
+    return Caller(name, "", f"client:{name.replace(',', ' ')}")
+
+
+def _is_called(name: str, own: str) -> bool:
+    """Whether a name is an agent's own, or that with a version: one that only begins alike is another program's."""
+    rest = name.removeprefix(own)
+    return name == own or (rest != name and VERSION.fullmatch(rest) is not None)
 
 
 def added_arguments() -> frozenset[str]:
@@ -88,19 +100,31 @@ def refuse_unallowed(desk: Desk, what: str) -> None:
 # Consent
 
 
-def may_be_told(desk: Desk, caller: Caller, transcripts: Iterable[Transcript]) -> bool:
-    """Whether the words of these may go to the caller's vendor: it wrote them itself, has them, or may have them."""
-    return all(
-        one.agent == caller.agent
-        or consent.is_given(
-            desk, one.project or places.as_text(desk.project), caller.vendor, consent.vendor_before(one)
-        )
-        for one in transcripts
-    )
+def may_be_told(desk: Desk, caller: Caller, work: Work) -> bool:
+    """Whether the words of a session may go to the caller's vendor: it has all of them, or may have them. Whose words
+    nobody knows any more are told to nobody."""
+    whose = [(one.agent, one.model, one.project) for one in work.transcripts]
+    # A transcript may be gone, and what was handed over from it is still there.
+    for handoff in desk.shared.handoffs_of(work.session.id) if work.is_kept else ():
+        agent, _, model = handoff.source.partition(":")
+        whose.append((agent, model, work.session.project))
+    return bool(whose) and all(_may_have(desk, caller, *one) for one in whose)
+
+
+def _may_have(desk: Desk, caller: Caller, agent: str, model: str, folder: str) -> bool:
+    """Whether the caller's vendor may have what an agent and its model said in a folder."""
+    try:
+        has_it = consent.vendor_behind(agent, model)
+        is_its_own = agent == caller.agent and not agents.get(agent).families
+    except AgentError:
+        has_it, is_its_own = "", False
+    # One that has no models of its own is a vendor by its name: what it was told by then it may be told now.
+    folder = folder or places.as_text(desk.project)
+    return is_its_own or consent.is_given(desk, folder, caller.vendor, has_it)
 
 
 def refuse_unasked(desk: Desk, caller: Caller, work: Work | None) -> None:
-    if work is not None and may_be_told(desk, caller, work.transcripts):
+    if _is_told(desk, caller, work):
         return
     # A caller that no agent is cannot be handed work: for it, only the setting is left.
     asking = f"segue to {caller.agent} asks the person and lets it go there; " if caller.agent else ""
@@ -114,7 +138,7 @@ def refuse_unasked(desk: Desk, caller: Caller, work: Work | None) -> None:
 
 def _work_told(desk: Desk, caller: Caller, work: Work) -> Work:
     """A session with its words, or without them."""
-    if may_be_told(desk, caller, work.transcripts):
+    if may_be_told(desk, caller, work):
         return work
     return msgspec.structs.replace(
         work,
@@ -141,10 +165,10 @@ def overview(desk: Desk, caller: Caller) -> Overview:
     """Every agent's limits, this folder's session, and what to do."""
     shown = status.overview(desk)
     standing = shown.standing
-    is_told = standing is None or may_be_told(desk, caller, standing.work.transcripts)
-    if standing is not None and not is_told:
+    if standing is not None and not may_be_told(desk, caller, standing.work):
         standing = _standing_told(standing, _work_told(desk, caller, standing.work))
-    last = _handoff_told(shown.last_handoff, is_told) if shown.last_handoff else None
+    last = shown.last_handoff
+    last = _handoff_told(last, _is_told(desk, caller, _work_of(desk, last))) if last else None
     return msgspec.structs.replace(shown, standing=standing, last_handoff=last)
 
 
@@ -171,7 +195,7 @@ def session(desk: Desk, caller: Caller, id: str) -> Info:
     """One of this folder's sessions; the current one if none is named."""
     work = _named(desk, id)
     known = desk.shared.handoffs_of(work.session.id) if work.is_kept else []
-    is_told = may_be_told(desk, caller, work.transcripts)
+    is_told = may_be_told(desk, caller, work)
     return Info(_work_told(desk, caller, work), tuple(_handoff_told(one, is_told) for one in known))
 
 
@@ -182,7 +206,9 @@ def _named(desk: Desk, id: str) -> Work:
     if current or len(matches) == 1:
         return (current or matches)[0]
     raise NotFound(
-        noun="session of this folder", name=id or places.as_text(desk.project), next="segue session list"
+        noun="session of this folder",
+        name=id[:QUOTED] or places.as_text(desk.project),
+        next="segue session list",
     )
 
 
@@ -218,7 +244,7 @@ def _transcript(desk: Desk, id: str) -> tuple[Work, Transcript]:
         return exact[0]
     raise NotFound(
         noun="one transcript of this folder",
-        name=id or places.as_text(desk.project),
+        name=id[:QUOTED] or places.as_text(desk.project),
         next="segue session info",
     )
 
@@ -247,7 +273,7 @@ def handoff(desk: Desk, caller: Caller, id: str) -> Handoff:
 
 
 def _is_told(desk: Desk, caller: Caller, work: Work | None) -> bool:
-    return work is not None and may_be_told(desk, caller, work.transcripts)
+    return work is not None and may_be_told(desk, caller, work)
 
 
 def _handoff(desk: Desk, id: str) -> Handoff:
@@ -257,7 +283,9 @@ def _handoff(desk: Desk, id: str) -> Handoff:
     if len(exact) == 1:
         return exact[0]
     raise NotFound(
-        noun="handoff of this folder", name=id or places.as_text(desk.project), next="segue handoff list"
+        noun="handoff of this folder",
+        name=id[:QUOTED] or places.as_text(desk.project),
+        next="segue handoff list",
     )
 
 
@@ -287,6 +315,7 @@ def _prepared(desk: Desk, caller: Caller, to: str, reason: str, preserve: Preser
     work = planning.work_here(desk, None)
     refuse_unasked(desk, caller, work)
     said = begun(" ".join(reason.split()), LONGEST_REASON)
+    to = to[:QUOTED]
     with handoffs.alone(desk, work.session.id, to):
         plan = planning.plan(desk, Order(to=to, mode=Mode.HEADLESS, preserve=preserve), work)
         # The plan takes it that a person asked; what the limits say stands after that.

@@ -96,6 +96,7 @@ def _clear_waiting(desk: Desk) -> None:
         except NotFound:
             is_waiting = False
         if not is_waiting or note.expires <= desk.clock():
+            # A note is called as its handoff is, so nothing else can go.
             waiting.drop(desk.places.data, note.handoff)
 
 

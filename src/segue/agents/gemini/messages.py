@@ -173,9 +173,9 @@ class Conversation:
         return numbered(pieces or [note("functionResponse" if found else "user")])
 
     def _typed(self, message: dict[str, Any], content: list[dict[str, Any]]) -> str | None:
-        """What the program says was typed; it says so only where that is not what was sent. What a hook put before it is
-        in that as well. With what it says to the model itself, to make it go on, it repeats what was typed before: then
-        nothing was."""
+        """What the program says was typed; it says so only where that is not what was sent. What a hook put before it
+        is in that as well. With what it says to the model itself, to make it go on, it repeats what was typed before:
+        then nothing was."""
         if message.get("displayContent") is None:
             return None
         shown = parts.part_list(message["displayContent"])

@@ -27,7 +27,7 @@ def is_installed() -> bool:
 
 def refuse_without() -> None:
     if not is_installed():
-        what = "the library is not installed beside Segue; pip install 'segue[llm]' installs both"
+        what = "the library is not installed beside Segue; in Segue's checkout: uv tool install '.[llm]'"
         raise AgentError(agent="llm", what=what)
 
 

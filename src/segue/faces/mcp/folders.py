@@ -41,5 +41,5 @@ def chosen(asked: str, roots: Sequence[Path]) -> Path:
         pass
     raise Refused(
         what=f"'{asked[:200]}' is no folder inside {', '.join(map(str, roots))}.",
-        next="leave the project out, or start the agent in that folder",
+        next="leave the folder out, or start the agent in that folder",
     )

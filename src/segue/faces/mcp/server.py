@@ -94,7 +94,7 @@ class Server(MCPServer[Any]):
     async def answer(
         self,
         context: Asked,
-        project: str,
+        folder: str,
         ask: Callable[[Desk, Caller], V],
         text: Callable[[V], str],
         data: Callable[[V], dict[str, Any]] | None,
@@ -105,7 +105,7 @@ class Server(MCPServer[Any]):
 
         def work() -> CallToolResult:
             try:
-                desk = self.open_desk(folders.chosen(project, roots))
+                desk = self.open_desk(folders.chosen(folder, roots))
                 try:
                     value = ask(desk, telling.caller_of(desk, name))
                     return result(desk, text(value), data(value) if data else None)

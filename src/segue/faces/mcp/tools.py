@@ -19,7 +19,7 @@ from segue.ops import telling
 from segue.ops.briefs import Made
 
 Asked = Context[Any, Any]
-Project = Annotated[
+Folder = Annotated[
     str, Field(description="A folder inside the one that is open; leave it out for that one itself.")
 ]
 Limit = Annotated[int, Field(ge=1, le=50, description="How many, at most.")]
@@ -44,23 +44,23 @@ def add_standing(server: Server) -> None:
     """How things stand, and what was worked on."""
 
     @server.tool(title="Limits and status", annotations=READS)
-    async def status(context: Asked, project: Project = "") -> CallToolResult:
+    async def status(context: Asked, folder: Folder = "") -> CallToolResult:
         """How much every coding agent on this machine has left of its limits, how full this folder's session is, and
         whether the work should be handed to another agent now."""
         return await server.answer(
             context,
-            project,
+            folder,
             telling.overview,
             lambda overview: click.unstyle(home.screen(overview)),
             lambda overview: {"overview": overview},
         )
 
     @server.tool(title="Sessions of this folder", annotations=READS)
-    async def sessions(context: Asked, project: Project = "", limit: Limit = 20) -> CallToolResult:
+    async def sessions(context: Asked, folder: Folder = "", limit: Limit = 20) -> CallToolResult:
         """The pieces of work in this folder, whichever agents they were done with, the last active first."""
         return await server.answer(
             context,
-            project,
+            folder,
             lambda desk, caller: telling.listed(desk, caller, limit),
             lambda works: click.unstyle(session_screens.list_screen(works)),
             lambda works: {"sessions": works},
@@ -72,12 +72,12 @@ def add_standing(server: Server) -> None:
         id: Annotated[
             str, Field(description="Its id or the start of it; this folder's own if left out.")
         ] = "",
-        project: Project = "",
+        folder: Folder = "",
     ) -> CallToolResult:
         """One session of this folder: its transcripts, by which agents, and its handoffs."""
         return await server.answer(
             context,
-            project,
+            folder,
             lambda desk, caller: telling.session(desk, caller, id),
             lambda info: click.unstyle(session_screens.info_screen(info)),
             lambda info: {"session": info},
@@ -102,7 +102,7 @@ def add_brief(server: Server) -> None:
         budget: Annotated[
             int, Field(ge=0, le=20_000, description="At most so many tokens; 0 for the usual.")
         ] = 0,
-        project: Project = "",
+        folder: Folder = "",
     ) -> CallToolResult:
         """What an agent needs to know to go on with this folder's work: the instructions and constraints of the
         person word for word, files, commands and tests with their last state, decisions, open tasks. Left
@@ -110,7 +110,7 @@ def add_brief(server: Server) -> None:
         began, find its session with `sessions` first."""
         return await server.answer(
             context,
-            project,
+            folder,
             lambda desk, caller: telling.brief(desk, caller, of, Tier(tier.upper()), budget),
             lambda made: made.text,
             None,  # the words of others stand in fences only in the text
@@ -128,23 +128,23 @@ def add_records(server: Server) -> None:
     async def receipt(
         context: Asked,
         handoff: Annotated[str, Field(description="The handoff's id; the last one's if left out.")] = "",
-        project: Project = "",
+        folder: Folder = "",
     ) -> CallToolResult:
         """What a handoff of this folder passed to the next agent, what it did not, and why, fact by fact."""
         return await server.answer(
             context,
-            project,
+            folder,
             lambda desk, caller: telling.receipt(desk, caller, handoff),
             lambda made: click.unstyle(pack.show_screen(made)),
             lambda made: {"id": made.id, "facts": counts(made), "receipt": made.receipt},
         )
 
     @server.tool(title="Handoffs of this folder", annotations=READS)
-    async def history(context: Asked, project: Project = "", limit: Limit = 10) -> CallToolResult:
+    async def history(context: Asked, folder: Folder = "", limit: Limit = 10) -> CallToolResult:
         """The last handoffs of this folder: from which agent to which, why, and how they went."""
         return await server.answer(
             context,
-            project,
+            folder,
             lambda desk, caller: telling.history(desk, caller, limit),
             lambda found: click.unstyle(handoff_screens.history_screen(found)),
             lambda found: {"handoffs": found},
@@ -154,12 +154,12 @@ def add_records(server: Server) -> None:
     async def handoff(
         context: Asked,
         id: Annotated[str, Field(description="Its id or the start of it; the last one if left out.")] = "",
-        project: Project = "",
+        folder: Folder = "",
     ) -> CallToolResult:
         """One handoff of this folder: where it stands, how it went, what was not passed."""
         return await server.answer(
             context,
-            project,
+            folder,
             lambda desk, caller: telling.handoff(desk, caller, id),
             lambda found: click.unstyle(handoff_screens.show_screen(found)),
             lambda found: {"handoff": found},
@@ -177,13 +177,13 @@ def add_doing(server: Server) -> None:
 
     @server.tool(title="Prepare a handoff", annotations=PREPARES)
     async def prepare_handoff(
-        context: Asked, to: To, reason: Why = "", preserve: Preserved = "", project: Project = ""
+        context: Asked, to: To, reason: Why = "", preserve: Preserved = "", folder: Folder = ""
     ) -> CallToolResult:
         """Package this folder's work for another agent. Nothing is started and nothing leaves this machine: the
         person does that with the command that is told in return."""
         return await server.answer(
             context,
-            project,
+            folder,
             lambda desk, caller: telling.prepare(desk, caller, to, reason, kept(preserve)),
             prepared,
             lambda found: {"handoff": found},
@@ -191,13 +191,13 @@ def add_doing(server: Server) -> None:
 
     @server.tool(title="Offer a handoff", annotations=PREPARES)
     async def offer_handoff(
-        context: Asked, to: To, reason: Why = "", preserve: Preserved = "", project: Project = ""
+        context: Asked, to: To, reason: Why = "", preserve: Preserved = "", folder: Folder = ""
     ) -> CallToolResult:
         """Package this folder's work for another agent and leave it waiting: that agent is told of it when the person
         next starts it in this folder. Nothing is started."""
         return await server.answer(
             context,
-            project,
+            folder,
             lambda desk, caller: telling.offer(desk, caller, to, reason, kept(preserve)),
             offered,
             lambda found: {"handoff": found},
