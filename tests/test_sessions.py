@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 from typing import Any
 
@@ -83,7 +82,7 @@ def test_a_folder_that_points_at_a_repository_which_does_not_know_it_stays_anoth
         (kept / "gitdir").write_text(told)
         assert places.find_work(real) == repository
         assert places.find_work(stranger) == stranger
-    os.symlink(real, tmp_path / "link")
+    (tmp_path / "link").symlink_to(real)
     assert places.find_work(tmp_path / "link") == repository
 
 
