@@ -350,6 +350,29 @@ def test_an_agent_is_left_alone_from_a_share_of_its_week_on(household: Household
     assert "63% of its week" in first["stop"]["said"] and second["stop"] is None
 
 
+# What it may do
+
+
+def test_an_agent_that_may_not_write_is_told_of_with_what_would_let_it(household: Household) -> None:
+    project = household.project("p")
+    claude = household.programs["claude"]
+    ran = household.segue(
+        *("run", TASK, "--chain", "claude"),
+        cwd=project,
+        script=Script([claude.write_file(project / "poem.txt", "one\n"), Reply("I was refused.")]),
+    )
+    assert ran.exit_code == 0 and not (project / "poem.txt").exists(), ran.report
+    assert "was refused 1 call (Write)" in ran.stderr, ran.report
+    assert "--pass claude=--permission-mode=acceptEdits" in ran.stderr
+    allowed = household.segue(
+        *("run", TASK, "--chain", "claude", "--pass", "claude=--permission-mode=acceptEdits"),
+        cwd=project,
+        script=Script([claude.write_file(project / "poem.txt", "one\n"), Reply("Written.")]),
+    )
+    assert allowed.exit_code == 0 and (project / "poem.txt").exists(), allowed.report
+    assert "was refused" not in allowed.stderr
+
+
 # Watching and stopping
 
 

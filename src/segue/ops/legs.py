@@ -39,6 +39,8 @@ class Outcome(Struct, frozen=True, kw_only=True):
     stop: Stop | None = None
     transcript: str = ""
     reply: str = ""
+    stdout: str = ""
+    """The end of what the program printed."""
 
 
 class Watch(Struct, frozen=True):
@@ -147,7 +149,8 @@ def travel(trip: Trip, watch: Watch) -> Outcome:
         found = trip.end()
     except (Stopped, NotArrived):
         return outcome(trip.desk, trip.agent.name, trip.ended, trip.found)
-    return Outcome(transcript=found.id, reply=_kept(trip.desk, found.reply))
+    stdout = trip.ended.output.stdout if trip.ended else ""
+    return Outcome(transcript=found.id, reply=_kept(trip.desk, found.reply), stdout=stdout)
 
 
 def _kept(desk: Desk, reply: str) -> str:
@@ -163,11 +166,12 @@ def read_back(trip: Trip) -> Outcome:
 
 def outcome(desk: Desk, agent: str, ended: Ended | None, found: Arrival) -> Outcome:
     """How a leg ended, by what the program printed and by its own records."""
-    reply = _kept(desk, found.reply)
+    reply, stdout = _kept(desk, found.reply), ended.output.stdout if ended else ""
     is_cut = ended is not None and ended.by is End.ENOUGH
     if _is_done(found) and not is_cut and not stops.is_in_trouble(desk, agent, ended):
-        return Outcome(transcript=found.id, reply=reply)
-    return Outcome(transcript=found.id, reply=reply, stop=_stop_of(desk, agent, ended, found))
+        return Outcome(transcript=found.id, reply=reply, stdout=stdout)
+    stop = _stop_of(desk, agent, ended, found)
+    return Outcome(transcript=found.id, reply=reply, stop=stop, stdout=stdout)
 
 
 def _is_done(found: Arrival) -> bool:

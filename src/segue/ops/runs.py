@@ -17,7 +17,7 @@ from segue import disk, places
 from segue.errors import BadInput, NoConsent, NotInstalled, Refused, SegueError
 from segue.ops import children, consent, leases, legs, models, planning, prewarming, running
 from segue.ops.desk import Desk
-from segue.ops.supervising import Supervisor, Tell
+from segue.ops.supervising import Supervisor, Tell, free
 from segue.runs import UNFINISHED, Caps, Leg, Run, RunState
 from segue.stop import Stop, Why
 
@@ -79,17 +79,10 @@ def begin(desk: Desk, wish: Wish, may: MayGo) -> Begun:
     _check_arguments(wish.arguments, chain)
     check_caps(wish.caps)
     project = _folder(desk)
+    _begun_here(desk, project, task, chain)  # nobody is asked in vain
+    _settle_consent(desk, chain, project, may)
     with running.alone(desk):
-        known = running.unfinished_here(desk, project)
-        if known is not None and (known.task, known.chain) != (task, chain):
-            raise Refused(
-                what=f"Run {known.id} is not finished in this folder ({known.state.value}): one at a time.",
-                next=f"segue run {'attach' if running.is_attended(desk, known.id) else 'resume'} {known.id} goes on "
-                f"with it, segue run stop {known.id} ends it",
-            )
-        if known is None:
-            _refuse_held(desk, desk.project)
-        _settle_consent(desk, chain, project, may)
+        known = _begun_here(desk, project, task, chain)
         now = desk.clock()
         run = known or Run(
             id=desk.new_id("r"), task=task, chain=chain, project=project, created_at=now, updated_at=now
@@ -106,6 +99,21 @@ def begin(desk: Desk, wish: Wish, may: MayGo) -> Begun:
             return Begun(known, True)  # whoever supervises it says so
         running.forget_stop(desk, run.id)
         return Begun(running.save(desk, wished), known is not None, _stopped_before(desk, run))
+
+
+def _begun_here(desk: Desk, project: str, task: str, chain: tuple[str, ...]) -> Run | None:
+    """The run of a folder that was begun with the same words and is not finished; another one is in the way, and so is
+    whoever else holds the worktree."""
+    known = running.unfinished_here(desk, project)
+    if known is None:
+        _refuse_held(desk, desk.project)
+    elif (known.task, known.chain) != (task, chain):
+        goes_on = "attach" if running.is_attended(desk, known.id) else "resume"
+        raise Refused(
+            what=f"Run {known.id} is not finished in this folder ({known.state.value}): one at a time.",
+            next=f"segue run {goes_on} {known.id} goes on with it, segue run stop {known.id} ends it",
+        )
+    return known
 
 
 def _stopped_before(desk: Desk, run: Run) -> str:
@@ -208,6 +216,7 @@ def supervise(desk: Desk, run: Run, tell: Tell) -> Run:
                 cut = Stop(why=Why.ASKED, said="you interrupted it")
                 supervisor.change_leg(stop=cut, ended_at=desk.clock())
             supervisor.keep(state=RunState.STOPPED, why="you interrupted it")
+            free(desk, supervisor.run)
             supervisor.tell(f"Stopped. segue run resume {run.id} goes on.")
             raise
         except SegueError as error:
@@ -306,7 +315,7 @@ def _ends_leftovers(desk: Desk, run: Run) -> bool:
     running_now = [logs for logs in started if children.is_running(logs)]
     for logs in running_now:
         children.end(logs)
-    leases.give_back(desk, Path(run.project), run.id)
+    free(desk, run)
     return bool(running_now)
 
 

@@ -109,10 +109,7 @@ class Supervisor:
     def finish(self, move: Move) -> Run:
         state = move.state or RunState.DONE
         self.ahead.end()
-        leg = self.run.leg
-        if leg is not None and leg.handoff:
-            # Nobody is at work there any more.
-            leases.give_back(self.desk, Path(self.run.project), leg.handoff)
+        free(self.desk, self.run)
         self.keep(state=state, why=move.why, until=None, spent=self.spent())
         if state is RunState.DONE:
             self.verify()
@@ -169,7 +166,7 @@ class Supervisor:
         self.keep(spent=self.spent())
         running.log(self.desk, self.run.id, self.how_it_ended(stop, outcome.reply))
         self.say(self.how_it_ended(stop))
-        self.tell_denied()
+        self.tell_denied(outcome.stdout)
 
     def travel(self) -> Outcome:
         leg = self.run.legs[-1]
@@ -394,13 +391,12 @@ class Supervisor:
             return records.title_of(str(models.resolve(self.desk, target)))
         return target
 
-    def tell_denied(self) -> None:
+    def tell_denied(self, stdout: str) -> None:
         """An agent that had to ask was refused: without a word on that, little is done and nobody knows why."""
         leg = self.run.legs[-1]
         name = records.agent_of(leg.target)
         denied = agents.offers(name, "denied_in")
-        output = children.output_of(legs.logs_of(self.desk, self.run, leg), None)
-        if denied and (tools := denied(output.stdout)):
+        if denied and (tools := denied(stdout)):
             times = f"{len(tools)} call{'s' if len(tools) > 1 else ''} ({', '.join(sorted(set(tools)))})"
             permit = agents.offers(name, "PERMITTING")
             hint = f"; --pass {name}={permit} lets it edit" if permit else ""
@@ -417,3 +413,10 @@ class Supervisor:
         until = stop.limit.resets_at if stop.limit else None
         reset = f" (until {clock.parse(until).astimezone().strftime('%H:%M %Z')})" if until else ""
         return f"{title} stopped ({stop.why.value}){said}{reset}"
+
+
+def free(desk: Desk, run: Run) -> None:
+    """Let the worktree go that a run held: nobody is at work there for it any more."""
+    for holder in (run.id, run.leg.handoff if run.leg else ""):
+        if holder:
+            leases.give_back(desk, Path(run.project), holder)

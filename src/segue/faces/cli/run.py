@@ -154,7 +154,7 @@ def state_in_words(shown: Shown) -> str:
     why = f" ({render.clean(run.why)})" if run.why else ""
     if run.state in UNFINISHED and not shown.is_attended:
         at_work = "; its agent is still at work" if shown.is_agent_at_work else ""
-        return f"left, nobody supervises it{at_work}"
+        return f"left, nobody supervises it{at_work}{why}"
     if run.state is RunState.WAITING and run.until:
         return f"waiting until {_local(run.until)}{why}"
     return f"{run.state.value}{why}"
