@@ -91,7 +91,8 @@ class Ahead:
     def prewarm(self, run: Run, leg: Leg, transcript: Transcript, barred: Mapping[str, Bar]) -> None:
         """Give the next agent the context now, beside the one at work: once for each leg."""
         target = next((one for one in run.chain if one != leg.target and one not in barred), "")
-        if not target or len(run.legs) in self.prewarmed:
+        is_same = records.agent_of(target) == records.agent_of(leg.target)  # its own conversation will go on
+        if not target or is_same or len(run.legs) in self.prewarmed:
             return
         self.prewarmed.add(len(run.legs))
         self.tell(f"{records.title_of(target)} is given the context before the switch (prewarm).")
