@@ -168,6 +168,8 @@ def modes_after(output: str) -> set[str]:
 def main(keys: str, argv: list[str]) -> None:
     leader, master = pty.fork()
     if leader == 0:
+        # As in a window: whoever runs the tests may have had this ignored (nohup), and it would be inherited.
+        signal.signal(signal.SIGHUP, signal.SIG_DFL)
         os.execvp("sh", ["sh", "-c", SHELL, "sh", *argv])
     fcntl.ioctl(master, termios.TIOCSWINSZ, struct.pack("HHHH", ROWS, COLUMNS, 0, 0))
     before = termios.tcgetattr(master)
