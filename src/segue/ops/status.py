@@ -12,13 +12,12 @@ from segue.budget import Thresholds
 from segue.clock import Moment
 from segue.forecast import Forecast
 from segue.model import Handoff, HandoffState, Scope, Tokens, Transcript, Trigger, TriggerType, Usage
-from segue.ops import found, limits, refresh, running
+from segue.ops import found, limits, refresh
 from segue.ops.desk import Desk
 from segue.ops.found import Work
 from segue.ops.limits import AgentLimits
 from segue.ops.refresh import Pass
 from segue.ops.usage import Purse
-from segue.runs import RunState
 
 USUAL_WINDOW = 200_000
 """What a context is taken to hold where neither the agent nor the data tells."""
@@ -44,7 +43,7 @@ class RunHere(Struct, frozen=True):
     """A run of this folder that has not come to its end."""
 
     id: str
-    state: RunState
+    state: str
     until: Moment | None
     """What it waits for."""
     is_attended: bool
@@ -122,8 +121,10 @@ def overview(desk: Desk, progress: refresh.Progress = refresh.in_silence) -> Ove
 
 
 def _run_here(desk: Desk) -> RunHere | None:
+    from segue.ops import running  # lazy: a handoff looks at limits, and not at runs
+
     run = running.unfinished_here(desk, places.as_text(desk.project))
-    return RunHere(run.id, run.state, run.until, running.is_attended(desk, run.id)) if run else None
+    return RunHere(run.id, run.state.value, run.until, running.is_attended(desk, run.id)) if run else None
 
 
 def _set_up(desk: Desk, known: list[AgentLimits]) -> tuple[str, ...]:

@@ -106,8 +106,8 @@ def _folder(overview: Overview) -> list[str]:
 def _run(run: RunHere) -> str:
     if not run.is_attended:
         return f"Run {run.id} was left: segue run resume {run.id} goes on"
-    until = f" until {render.local(run.until)}" if run.until and run.state is RunState.WAITING else ""
-    return f"Run {run.id}: {run.state.value}{until} (segue run attach {run.id} reads along)"
+    until = f" until {render.local(run.until)}" if run.until and run.state == RunState.WAITING else ""
+    return f"Run {run.id}: {run.state}{until} (segue run attach {run.id} reads along)"
 
 
 def _standing(standing: Standing) -> list[str]:

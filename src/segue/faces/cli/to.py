@@ -15,7 +15,7 @@ from segue.errors import BadInput, Declined
 from segue.faces import render
 from segue.faces.cli.frame import Frame, answers
 from segue.model import Ending, Fate, Handoff, Preserve
-from segue.ops import handoffs, planning, returning
+from segue.ops import handoffs, planning
 from segue.ops.handoffs import Handed
 from segue.ops.planning import Order, Plan
 
@@ -316,6 +316,8 @@ def back(
         session=session,
         anyway=anyway,
     )
+    from segue.ops import returning  # lazy: what checks assertions is long to load, and `to` needs none of it
+
     if dry_run:
         return Shown(plan=returning.plan(frame.desk, order))
     return Shown(handed=returning.come_back(frame.desk, order, may=asking(frame, yes), tell=frame.say))
