@@ -86,6 +86,10 @@ elif step == "overloaded":
     print(json.dumps(dict(type="result", subtype="success", is_error=True, api_error_status=529,
                           result="API Error: 529 Overloaded")))
     sys.exit(1)
+elif step == "spending":
+    reply("I am at it.")
+    write("user", dict(role="user", content="And then?"))
+    time.sleep(60)
 elif step == "silent":
     time.sleep(60)
 else:
@@ -489,6 +493,21 @@ def test_a_record_that_segue_did_not_write_is_not_believed(
 def test_a_cap_that_is_none_is_refused(cli: CommandLine, agents: Agents, caps: list[str]) -> None:
     result = cli(*RUN, *caps)
     assert result.code == 2 and "no cap" in result.err
+
+
+@pytest.mark.parametrize(
+    ("cap", "said"), [(["--max-usd", "0.001"], "of $0.00"), (["--max-time", "25s"], "time is over")]
+)
+def test_an_agent_at_work_is_ended_when_the_money_or_the_time_is_used_up(
+    cli: CommandLine, agents: Agents, cap: list[str], said: str
+) -> None:
+    agents.do("spending")
+    begun = time.monotonic()
+    result = cli(*RUN, *cap, "--json")
+    run = json.loads(result.out)["run"]
+    assert (result.code, run["state"]) == (5, "capped") and said in run["why"], run
+    assert run["spent"]["usd"] > 0.001 and len(run["legs"]) == 1
+    assert time.monotonic() - begun < 40, "the agent was ended"
 
 
 def test_a_word_that_is_nearly_a_command_starts_nobody(cli: CommandLine, agents: Agents) -> None:
