@@ -3,6 +3,7 @@ pushes them out, and no secret gets through."""
 
 from __future__ import annotations
 
+import base64
 import json
 from pathlib import Path
 from typing import Any
@@ -209,3 +210,65 @@ def test_a_password_that_was_seen_once_is_known_where_it_stands_alone(tmp_path: 
     tool(way, "Bash", {"command": "psql -W correctHorseBattery"}, "ok")
     way.reply("I used correctHorseBattery.")
     assert "correctHorseBattery" not in briefs.pack_file(way.path, budget=4000).text
+
+
+@pytest.mark.parametrize(
+    "printed",
+    [
+        "passcode: Tiger7Lily_Mango9",
+        "kennwort = 'Tiger7Lily_Mango9'",
+        '"signingKey": "Tiger7Lily_Mango9"',
+        "create user bob identified by 'Tiger7Lily_Mango9'",
+        "db.example.org:5432:app:bob:Tiger7Lily_Mango9",
+        "%70assword=Tiger7Lily_Mango9",
+    ],
+)
+def test_a_password_by_any_name_in_a_result_is_no_name_in_use(tmp_path: Path, printed: str) -> None:
+    way = a_conversation(tmp_path)
+    tool(way, "Bash", {"command": "cat notes.txt"}, printed)
+    assert "Tiger7Lily" not in briefs.pack_file(way.path, budget=3000).text
+
+
+def test_a_name_that_holds_a_password_is_not_told(tmp_path: Path) -> None:
+    way = a_conversation(tmp_path)
+    tool(way, "Bash", {"command": "mysql -u root -pCorrectHorse_Battery app"}, "ok")
+    assert "CorrectHorse" not in briefs.pack_file(way.path, budget=3000).text
+
+
+def test_what_gives_a_secret_away_may_stand_in_lines_beside_an_edit(tmp_path: Path) -> None:
+    way = a_conversation(tmp_path)
+    manifest = "kind: Secret\nstringData:\n  login: {}\n"
+    change = {"old_string": manifest.format("old"), "new_string": manifest.format("Velvet_Curtain_Stage")}
+    tool(way, "Edit", {"file_path": "/work/secret.yaml", **change}, "edited")
+    assert "Velvet_Curtain" not in briefs.pack_file(way.path, budget=3000).text
+
+
+@pytest.mark.parametrize("at", range(0, 40, 3))
+def test_half_a_password_at_the_end_of_what_is_looked_through_is_no_name(tmp_path: Path, at: int) -> None:
+    way = a_conversation(tmp_path)
+    line = "url = postgres://bob:River_Stone_Valley_Kettle@db.example.org/app"
+    tool(way, "Bash", {"command": "cat log"}, "x " * ((20_000 - at) // 2) + line)
+    assert "River_Stone" not in briefs.pack_file(way.path, budget=3000).text
+
+
+def test_a_token_over_several_lines_of_a_command_is_replaced(tmp_path: Path) -> None:
+    way = a_conversation(tmp_path)
+    hidden = base64.b64encode(b"GITHUB_TOKEN=ghp_Ab3Xk9Qz7Lm2Wn8Rt5Yv1Jc4Hd6Gf0Ks2Pb\n" * 3).decode()
+    lines = "\n".join(hidden[at : at + 76] for at in range(0, len(hidden), 76))
+    tool(way, "Bash", {"command": f'echo "{lines}" | base64 -d > .env'}, "")
+    text = briefs.pack_file(way.path, budget=3000).text
+    assert not any(hidden[at : at + 20] in text for at in range(0, len(hidden) - 20, 7))
+
+
+def test_a_receipt_holds_no_form_of_a_secret(tmp_path: Path) -> None:
+    way = a_conversation(tmp_path)
+    token = "npm_" + "7UIWhX4sprZUcTP8hPelb2L5QxpmQKkddxf9"
+    tool(
+        way,
+        "Bash",
+        {"command": f"npm publish --x {'y' * 90} {token}"},
+        f"error: 404 for {token}",
+        is_error=True,
+    )
+    kept = json.dumps([line.fact.subject for line in briefs.pack_file(way.path, budget=3000).receipt.lines])
+    assert "sprZUcTP" not in kept and "hPelb" not in kept

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from segue.errors import BadInput, SecretsLeft, StoreDamaged, StoreExposed
 from segue.ops import redaction
 from segue.ops.desk import Desk, open_desk
-from segue.redact import Redacted, library, redact, scan
+from segue.redact import Known, Redacted, library, redact, scan
 from segue.redact import view as views
 from tests import secrets_planted as planting
 from tests.conftest import CommandLine
@@ -129,6 +129,13 @@ def test_a_finding_says_what_it_is(text: str, kind: str) -> None:
         "https://packages.internal/@scope/name/-/name-1.2.3.tgz",
         "https://localhost:8080/@vite/client",
         '"toolu_01EdGUAacXqZu5tExNpwdGGQ","toolu_012XyB5ZX6yVoNb8kW6XjDMf"',
+        "const schema = z.object({\n  password: z.string().min(8),\n  name: z.string().min(8),\n});",
+        "    password: Joi.string().min(8).required(),",
+        "  password = models.CharField(max_length=128)",
+        "   secret: crypto.randomBytes(32).toString('hex'),",
+        "user.password=hash_password(data.password1)",
+        "PWD=/home/ada/k8s2go/v3\nOLDPWD=/srv/app2go/r3l\n",
+        "export PWD=~/k8s2go/v3",
         "password: ENC[AES256_GCM,data:O+5l4g==,iv:c/dS4BCBMbnKsXYuzBuC]",
     ],
 )
@@ -136,9 +143,67 @@ def test_what_is_no_secret_is_left_alone(text: str) -> None:
     assert clean(text) == text
 
 
+@pytest.mark.parametrize(
+    "place",
+    [
+        "DB_PASSWORD={}",
+        "DB_PASSWORD='{}'",
+        'export DB_PASSWORD="{}"',
+        "'PASSWORD': '{}',",
+        "define('DB_PASSWORD', '{}');",
+        "--password {}",
+        "--password={}",
+        '--password="{}"',
+    ],
+)
+def test_where_only_a_password_can_stand_a_plain_word_is_one_quoted_or_not(place: str) -> None:
+    assert "sunflower" not in clean(f"x\n{place.format('sunflower')}\ny")
+
+
+@pytest.mark.parametrize("secret", ["correct horse battery staple", "ab#12 cd$34"])
+def test_a_password_of_several_words_is_found_between_quotes(secret: str) -> None:
+    assert secret not in clean(f'DB_PASSWORD="{secret}"')
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'WRONG_PASSWORD = "This password is not valid"',
+        'NO_PASSWORD: "no password was given"',
+        'FORGOT_PASSWORD = "forgotPassword"',
+        'SET_PASSWORD: "Choose something long"',
+        "give it with the --password option",
+        'DB_PASSWORD="${DB_PASSWORD}"',
+    ],
+)
+def test_a_sentence_or_a_name_behind_the_name_of_a_password_is_none(text: str) -> None:
+    assert clean(text) == text
+
+
+@pytest.mark.parametrize("secret", ["k8s2go/v3(x", "ab(12)cd9f", "/k8s2go/v3x9"])
+def test_a_password_with_a_bracket_or_a_slash_is_no_call_and_no_folder(secret: str) -> None:
+    assert secret not in clean(f"DB_PWD={secret}\n")
+
+
 def test_a_secret_found_once_is_replaced_wherever_it_stands() -> None:
     text = clean(f"DB_PASSWORD={PASSWORD}\nlater: psql -W {PASSWORD}\nand '{PASSWORD}'")
     assert PASSWORD not in text and len(set(views.PLACEHOLDER.findall(text))) == 1
+
+
+@pytest.mark.parametrize(
+    "place",
+    ["API_SECRET={}", '"apiKey": "{}"', "client_secret: {}", "GITHUB_TOKEN={}", "Authorization: Bearer {}"],
+)
+@pytest.mark.parametrize("secret", ["wQzrTbnKkvXpLhdJ", "nXrkcgPqVbwsZjdtHm", "qzkvxjwpthbnrlcm"])
+def test_a_secret_needs_no_digit_if_it_is_no_word(place: str, secret: str) -> None:
+    assert secret not in clean(place.format(secret))
+
+
+@pytest.mark.parametrize("name", ["validateAndRefresh", "HTTPServerFactory", "passwordResetHandler"])
+def test_a_name_behind_the_name_of_a_secret_is_none(name: str) -> None:
+    assert clean(f"apiKey: {name},\ntoken = {name}\nsecret={name}") == (
+        f"apiKey: {name},\ntoken = {name}\nsecret={name}"
+    )
 
 
 def test_a_password_that_is_a_word_is_replaced_only_where_it_is_one() -> None:
@@ -156,6 +221,152 @@ def test_only_the_secret_is_replaced() -> None:
 def test_a_key_that_was_cut_off_is_removed_as_far_as_it_goes() -> None:
     text = clean("-----BEGIN RSA PRIVATE KEY-----\n" + "MIIEpAIBAAKCAQEAx1y2z3\n" * 3 + "[output truncated]")
     assert "MIIE" not in text and text.endswith("[output truncated]")
+
+
+WRITTEN = (
+    "- **Password:** {}",
+    "- **Password**: `{}`",
+    "**API key:** `{}`",
+    "| user | bob |\n| Password | `{}` |",
+    "pass: {}",
+    "pw: {}",
+    "ansible_become_pass: {}",
+    "SMTP_PASS={}",
+    "password for bob: {}",
+    "Password for user 'admin' is {}",
+    "The password has been set to {}",
+    "password (staging): {}",
+    "Key         Value\n---         -----\npassword    {}\n",
+    "getByLabel('Password').fill('{}')",
+    "CREATE LOGIN x WITH PASSWORD = N'{}'",
+    "SET PASSWORD FOR 'a'@'b' = '{}';",
+    'setx DB_PASSWORD "{}"',
+    '{{\n  "name": "DB_PASSWORD",\n  "slotSetting": false,\n  "value": "{}"\n}}',
+    '{{"value": "{}", "name": "DB_PASSWORD"}}',
+    '{{"Key":"db_password","Value":"{}"}}',
+    "ParameterKey=DbPassword,ParameterValue={}",
+    'variable "db_password" {{\n  type = string\n  default = "{}"\n}}',
+    "mongosh -u a -p {}",
+    "ldapsearch -x -D cn=admin -w {} -b dc=x",
+    "ssh-keygen -t ed25519 -N '{}' -f k",
+    "zip -P {} x.zip y",
+    "htpasswd -nb bob {}",
+    "gh secret set DB_PASSWORD -b {}",
+    "gh secret set DB_PASSWORD --body={}",
+    "az keyvault secret set --name DbPassword --value {}",
+    "aws ssm put-parameter --name /db/password --value {}",
+    "echo 'bob:{}' | sudo chpasswd",
+    "echo {} | sudo -S ls",
+)
+"""How people, agents and tools write a password down."""
+
+
+@pytest.mark.parametrize("place", WRITTEN)
+@pytest.mark.parametrize("secret", ["vq7Rm2xTz9Kd", "Winter2026!x", "hTq8wLs3nBvZ0pKe"])
+def test_a_password_is_found_however_it_was_written_down(place: str, secret: str) -> None:
+    text = place.format(secret)
+    assert secret not in clean(f"x\n{text}\ny") and secret not in json.loads(clean(json.dumps(text)))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "--- PASS: TestK8s2Go/#00 (0.00s)\nPASS: test_a1b2c3",
+        "| column | type |\n| password | text |\n| password_hash | VARCHAR(255) |",
+        "auth: BearerAuth | SigV4Auth1b2c | None",
+        '{"name": "region", "value": "q8W2e5R7t9Y1u3I5"}',
+        '{"name": "DB_PASSWORD"}, {"value": "q8W2e5R7t9Y1u3I5"}',
+        '{"name": "DB_PASSWORD", "value": "${DB_PASSWORD}"}',
+        "the password for staging: ask ada",
+        "password:\n  type: string\n",
+        "redis-cli -a && mkdir -p src/cache",
+        "mongosh; mkdir -p backups",
+        "docker run --name mongo -p localhost:27017:27017 mongo",
+        "echo $TOKEN | docker login --password-stdin",
+        "first pass: done, second pass=running",
+    ],
+)
+def test_what_stands_where_a_password_might_is_left_alone(text: str) -> None:
+    assert clean(text) == text
+
+
+def test_a_uuid_is_a_token_only_where_nothing_else_can_stand() -> None:
+    uuid = "34f83ae7-518b-69c6-4773-031f6725480d"
+    assert uuid not in clean(f"CONSUL_HTTP_TOKEN={uuid}")
+    assert uuid in clean(f'"cancelToken": "{uuid}"')
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{{"pass\\u0077ord": "{}"}}',
+        '{{"user": "bob", "\\u0070assword": "{}", "port": 1}}',
+        "db:\n  password:\n    {}\n  port: 5432\n",
+        "db:\n  password: |\n    {}\n",
+        "db:\n  password: >-\n    {}\n  port: 5432\n",
+    ],
+)
+def test_a_name_may_be_escaped_and_its_value_stand_on_the_next_line(text: str) -> None:
+    secret = "vq7Rm2xTz9Kd"
+    redacted = clean(text.format(secret))
+    assert secret not in redacted and redacted.startswith(text.partition("{}")[0].replace("{{", "{"))
+
+
+NAMED_MARKS = (
+    "Find files which begin with -----BEGIN PRIVATE KEY----- and tell their names only. Never delete a file. "
+    "Don't touch vault/. Stop at -----END PRIVATE KEY----- and go on."
+)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        NAMED_MARKS,
+        NAMED_MARKS.replace(". ", ".\n\n"),
+        NAMED_MARKS.replace(" and tell", "\n9f86d081884c7d659a2feaa0c55ad015a3bf4f1b\nand tell"),
+        "-----BEGIN PRIVATE KEY-----\nsrc/payments/migrations/checkout\n-----END PRIVATE KEY-----",
+        "-----BEGIN PRIVATE KEY-----\nMIIEvQIBADANBgkqhkiG9w0...\n-----END PRIVATE KEY-----",
+        "grep -e '-----BEGIN RSA PRIVATE KEY-----' .\nNever deploy.\ngrep -e '-----END RSA PRIVATE KEY-----' .",
+    ],
+)
+def test_a_text_that_names_the_marks_of_a_key_holds_none(text: str) -> None:
+    assert clean(text) == text
+
+
+PEM = planting.pem(planting.Random(3), lines=3)
+HEADED = PEM.replace("KEY-----\n", "KEY-----\nProc-Type: 4,ENCRYPTED\nDEK-Info: AES-128-CBC,0A1B2C\n\n", 1)
+SHAPES = {
+    "plain": PEM,
+    "one line": PEM.replace("\n", " "),
+    "without breaks": PEM.replace("\n", ""),
+    "escaped": PEM.replace("\n", "\\n"),
+    "escaped twice": PEM.replace("\n", "\\\\n"),
+    "slashes escaped": json.dumps(PEM).replace("/", "\\/"),
+    "other system": PEM.replace("\n", "\r\n"),
+    "indented": PEM.replace("\n", "\n      "),
+    "numbered": "\n".join(f"{n:6}\t{line}" for n, line in enumerate(PEM.split("\n"), 9)),
+    "numbered with arrows": "\n".join(f"{n:6}→{line}" for n, line in enumerate(PEM.split("\n"), 9)),
+    "added": PEM.replace("\n", "\n+"),
+    "quoted": PEM.replace("\n", "\n> "),
+    "code": "'" + PEM.replace("\n", "\\n' +\n  '") + "'",
+    "list": '"' + PEM.replace("\n", '",\n  "') + '"',
+    "searched": PEM.replace("\n", "\ncerts/a.pem-12-"),
+    "printed by a service": PEM.replace("\n", "\nweb_1  | "),
+    "with headers": HEADED,
+    "with headers, numbered": "\n".join(f"{n}\t{line}" for n, line in enumerate(HEADED.split("\n"))),
+    "with headers, escaped": HEADED.replace("\n", "\\n"),
+    "with a checksum": PEM.replace("\n-----END", "\n=nJ4N\n-----END").replace("RSA ", "PGP "),
+}
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_a_key_is_found_however_it_was_printed_and_nothing_else_goes(shape: str) -> None:
+    text = clean(f"Here it is:\n{SHAPES[shape]}\nNever deploy it.")
+    lines = [line for line in PEM.split("\n") if len(line) > 32]
+    assert not any(line[:12] in text or line[-12:] in text for line in lines), text
+    assert text.startswith("Here it is:\n") and text.endswith("\nNever deploy it.") and "-----END" not in text
+    cut = clean(SHAPES[shape].partition("-----END")[0])
+    assert not any(line in cut for line in lines if not line.endswith("=")), cut
 
 
 def test_json_stays_json() -> None:
@@ -392,7 +603,7 @@ def test_an_allowed_text_stays_by_option_and_by_setting(cli: CommandLine, env_fi
 
 def test_a_file_that_is_not_there_or_no_file_is_an_error(cli: CommandLine) -> None:
     missing, folder = cli("redact", "nowhere"), cli("redact", ".")
-    assert (missing.code, folder.code) == (1, 2)
+    assert (missing.code, folder.code) == (2, 2)
     assert (
         "There is no file 'nowhere'" in missing.err and "cannot be read: it is no ordinary file" in folder.err
     )
@@ -439,3 +650,68 @@ def test_a_line_too_long_to_hold_is_refused_with_a_way_out(
     env_file.write_text("y" * 2_100_000)
     result = cli("redact", ".env")
     assert result.code == 2 and "a line of more than 2 MB" in result.err and "fold -b" in result.err
+
+
+MADE_UP = st.text("xyz", min_size=3, max_size=6).map(lambda end: f"Tr0ub4dor-{end}")
+
+
+@given(
+    st.lists(MADE_UP | st.text("xyz ", max_size=6), max_size=12).map(" ".join),
+    st.dictionaries(MADE_UP, st.just("password"), max_size=40),
+)
+def test_no_known_secret_stays_however_many_there_are(text: str, known: dict[str, str]) -> None:
+    clean, placeholders = Known(known, KEY).out_of(text)
+    assert not known.keys() & set(clean.split())
+    if not any(secret in text for secret in known):
+        assert clean == text
+    assert bool(placeholders) == (clean != text) and all(one in clean for one in placeholders)
+
+
+def test_of_a_known_secret_no_rest_stays_where_another_is_its_beginning() -> None:
+    known = Known({"Xy7abcd1": "password", "Xy7abcd1Zq9w": "token"}, KEY)
+    clean, placeholders = known.out_of("use Xy7abcd1Zq9w now")
+    assert clean == f"use {placeholders.pop()} now" and "[secret:token:" in clean
+
+
+def test_what_is_allowed_stays_though_it_is_known() -> None:
+    known = Known({PASSWORD: "password"}, KEY, ["Tr0ub4dor*"])
+    assert known.out_of(f"say {PASSWORD}") == (f"say {PASSWORD}", set())
+
+
+@pytest.mark.parametrize(
+    "secret",
+    [
+        "blue-horse-staple-lamp",
+        "84739201",
+        "correct horse battery staple",
+        "Frühling-Regen",
+        "winterfell_prod",
+    ],
+)
+def test_several_words_or_digits_alone_are_known_wherever_they_stand(secret: str) -> None:
+    clean, placeholders = Known({secret: "password"}, KEY).out_of(f"./connect {secret} now")
+    assert secret not in clean and len(placeholders) == 1
+
+
+def test_letters_that_make_no_word_are_known_behind_others() -> None:
+    known = Known({"qwrtzplkjhgfdswx": "password"}, KEY)
+    assert "qwrtz" not in known.out_of("%20qwrtzplkjhgfdswx")[0]
+
+
+def test_a_word_that_was_a_password_elsewhere_stays_a_word() -> None:
+    text = "Never deploy to production, and don't touch src/postgres/legacy.py."
+    assert Known({"production": "password", "postgres": "password"}, KEY).out_of(text) == (text, set())
+
+
+def test_a_known_secret_is_none_within_a_longer_word() -> None:
+    known = Known({"vq7Rm2xTz9Kd": "password"}, KEY)
+    assert known.out_of("avq7Rm2xTz9Kd") == ("avq7Rm2xTz9Kd", set())
+    assert "vq7Rm2xTz9Kd" not in known.out_of("as vq7Rm2xTz9Kd.")[0]
+    words = Known({"correctHorseBattery": "password"}, KEY)
+    assert words.out_of("correctHorseBatteryTest") == ("correctHorseBatteryTest", set())
+    assert "Horse" not in words.out_of("-W correctHorseBattery")[0]
+
+
+def test_an_option_for_another_program_is_no_password() -> None:
+    assert not scan("segue run X --pass claude=--permission-mode=acceptEdits")
+    assert scan("deploy --pass Tiger7Lily_Mango9")

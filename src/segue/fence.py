@@ -1,9 +1,9 @@
 """Containment: what others wrote travels as data, and cannot pose as anything else. Pure.
 
 A brief is read by a model that takes orders. So whatever no person typed stands between two marks that bear a
-nonce: a keyed hash of the brief, the same for the same brief, and not to be guessed by whoever wrote a web page
-or a file name weeks before. Inside, what models and terminals take for control is broken up by a visible mark
-and otherwise left as it was, so that a reader still sees what was there.
+nonce: a keyed hash of the ids of the entries that it tells of, the same for the same brief, and not to be guessed
+by whoever wrote a web page or a file name weeks before. Inside, what models and terminals take for control is
+broken up by a visible mark and otherwise left as it was, so that a reader still sees what was there.
 
 A person's own words are spared all but what no one can see and what imitates the brief's own structure.
 """
@@ -81,7 +81,8 @@ TAGS = (
     r"|invoke|parameters?|think|thinking|thought|reasoning|scratchpad|instructions?|important|override"
     r"|(?:start|end)_of_(?:turn|text|image)|begin_of_text|bos|eos|im_start|im_end|im_sep|s"
     r"|(?:local-)?command-(?:name|message|args|stdout|stderr|contents)|bash-(?:input|stdout|stderr)"
-    r"|[a-z-]{1,30}-hook|task-notification|new-diagnostics|persisted-output"
+    r"|[a-z-]{1,30}-hook|(?:task|agent|background-task)-notification|new-diagnostics|persisted-output|local-command-caveat"
+    r"|(?:teammate|cross-session)-message|channel|user-memory-input|ide_(?:selection|opened_file|diagnostics)"
     r"|environment[_-](?:context|details)|permissions|turn_aborted"
 )
 """What agents and models wrap their own words in."""

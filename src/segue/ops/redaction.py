@@ -17,7 +17,7 @@ from msgspec import Struct
 
 from segue import disk
 from segue import redact as rules
-from segue.errors import BadInput, NotFound, SecretsLeft, StoreDamaged, StoreExposed, StoreForeign
+from segue.errors import BadInput, SecretsLeft, StoreDamaged, StoreExposed, StoreForeign
 from segue.ops.desk import Desk
 from segue.redact import Redacted
 
@@ -140,7 +140,7 @@ def _opened(cwd: Path, name: str, stdin: BinaryIO | None) -> Iterator[BinaryIO]:
         with disk.open_file(cwd / name) as file:
             yield file
     except FileNotFoundError:
-        raise NotFound(noun="file", name=name, next=HELP) from None
+        raise BadInput(what=f"There is no file '{name}'.", next=HELP) from None
     except (OSError, ValueError) as error:
         why = getattr(error, "strerror", None) or str(error)
         raise BadInput(what=f"{name} cannot be read: {why}.", next=HELP) from None

@@ -11,10 +11,11 @@ import re
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
+from segue.patterns import lazy_pattern
 from segue.redact import manifests, shapes
 from segue.redact.view import ESCAPED, FILLER, Hit
 
-LONGEST_KEY = 20_000
+SHORTEST_KEY, LONGEST_KEY = 32, 20_000
 WORD = rf"[^\s\"'`<>\\{FILLER}{ESCAPED}]"
 QUOTES = rf"[\"'`\\ \t{ESCAPED}]{{0,6}}"
 LINE = r"[^\r\n]"
@@ -27,7 +28,7 @@ def _any(value: str, _found: re.Match[str]) -> bool:
 
 
 def _random(value: str, _found: re.Match[str]) -> bool:
-    return shapes.is_random(value)
+    return shapes.is_random(value) or shapes.is_gibberish(value)
 
 
 def _no_plain(value: str, found: re.Match[str]) -> bool:
@@ -50,7 +51,7 @@ def _in_address(value: str, found: re.Match[str]) -> bool:
 def _in_header(value: str, found: re.Match[str]) -> bool:
     if found.group("scheme") is None:
         return shapes.is_random(value)
-    return _any(value, found) and not shapes.is_plain(value)
+    return _any(value, found) and (not shapes.is_plain(value) or shapes.is_gibberish(value))
 
 
 def _user_and_password(value: str, _found: re.Match[str]) -> bool:
@@ -66,19 +67,56 @@ def _in_query(value: str, found: re.Match[str]) -> bool:
     return found.string[found.start() - 1 : found.start()] in ("?", "&", ";", "-", "_") and _any(value, found)
 
 
+COMMANDS = {
+    "a": r"redis-cli\b",
+    "-pass": r"redis-cli\b",
+    "p": r"(?:login|sshpass|mongo(?:sh|dump|restore|export|import)|\bzip)\b",
+    "w": r"\bldap(?:search|modify|add|delete|passwd|whoami)\b",
+    "n": r"ssh-keygen\b",
+    "b": r"secret[ \t]+set\b",
+    "-body": r"secret[ \t]+set\b",
+    "-value": r"secret[ \t]+set\b|put-parameter\b.*(?:pass|secret|token|key|secure)",
+}
+"""Which commands take a secret behind which flag."""
+
+
+def _given(value: str, found: re.Match[str]) -> bool:
+    line = found.string[max(0, found.start() - 200) : found.start()].rpartition("\n")[2]
+    command = rf"(?:{COMMANDS[found.group('flag')]})(?!.*(?:&&|[;|]))"
+    return re.search(command, line) is not None and _no_plain(value, found)
+
+
 def _after_host(value: str, found: re.Match[str]) -> bool:
     line = found.string[max(0, found.start() - 130) : found.start()].rpartition("\n")[2]
     return re.search(r"(?:^|[\s\"'=(])[\w.*-]{1,128}$", line) is not None and _no_plain(value, found)
 
 
+PASSED = rf"(?!-)[\"']?(?P<secret>{WORD}{{4,200}})"
+"""What a command is given."""
+PIPED = (
+    r"[\"']?(?:[\w.-]{1,32}:(?=\S{1,200}[ \t]{0,4}\|[^\r\n]{0,20}chpasswd))?"
+    rf"(?P<secret>[^\s\"'`<>|\\{FILLER}{ESCAPED}]{{4,200}})"
+    r"[\"']?[ \t]{0,4}\|[ \t]{0,4}[^\r\n|]{0,120}?(?:--password-stdin|chpasswd|secret set\b|sudo -s\b)"
+)
+"""What is printed into a command that reads a password."""
+
+
 class Rule(NamedTuple):
     kind: str
     judge: Judge
+    sign: str
+    """What its pattern begins with: few texts hold it, and that is soon seen."""
     pattern: re.Pattern[str]
 
 
 def _rules(*rows: tuple[str, Judge, str]) -> tuple[Rule, ...]:
-    return tuple(Rule(kind, judge, re.compile(pattern)) for kind, judge, pattern in rows)
+    return tuple(Rule(kind, judge, _sign(pattern), lazy_pattern(pattern)) for kind, judge, pattern in rows)
+
+
+def _sign(pattern: str) -> str:
+    """The letters and signs at the head of a pattern that stand for themselves, but for one that may be left out."""
+    found = re.match(r"(?:\\[$]|[A-Za-z0-9 :/_-](?![?*{]))*", pattern)
+    return found.group().replace("\\", "") if found else ""
 
 
 LOWER = _rules(
@@ -106,13 +144,21 @@ LOWER = _rules(
         _no_plain,
         rf"mysql(?:dump|admin)?\b{LINE}{{0,200}}?[ \t]-p[\"']?(?P<secret>{WORD}{{4,100}})",
     ),
-    ("password", _no_plain, rf"sshpass\b{LINE}{{0,40}}?[ \t]-p[ =]?[\"']?(?P<secret>{WORD}{{4,200}})"),
-    ("password", _no_plain, rf"login\b{LINE}{{0,200}}?[ \t]-p[ =]?[\"']?(?P<secret>{WORD}{{4,200}})"),
     (
         "password",
         _no_plain,
         rf"login[ \t\r\n]{{1,4}}\S{{1,128}}[ \t\r\n]{{1,8}}password[ \t]{{1,4}}(?P<secret>{WORD}{{3,200}})",
     ),
+    ("password", _given, rf" -(?P<flag>[abnpw]|-pass|-body|-value)[ =]?{PASSED}"),
+    (
+        "password",
+        _no_plain,
+        r"htpasswd[ \t]{1,4}-(?=[a-z]{0,8}b)(?:[a-z]{0,8}n[a-z]{0,8}|[a-z]{1,8}[ \t]{1,4}[^\s-]\S{0,200})"
+        rf"[ \t]{{1,4}}[\w.@-]{{1,64}}[ \t]{{1,4}}{PASSED}",
+    ),
+    ("password", _no_plain, rf"-pass(?:in|out)?[ \t]{{1,4}}[\"']?pass:{PASSED}"),
+    ("password", _no_plain, rf"convertto-securestring[ \t]{{1,4}}(?:-string[ \t]{{1,4}})?(?=[\"']){PASSED}"),
+    ("password", _no_plain, rf"echo[ \t]{{1,4}}(?:-n[ \t]{{1,4}})?{PIPED}"),
     (
         "password",
         _no_plain,
@@ -159,18 +205,40 @@ EXACT = _rules(
 )
 
 BEGIN = re.compile(r"-----BEGIN (?:[A-Z0-9]+ ){0,4}PRIVATE KEY(?: BLOCK)?-----")
-END = re.compile(r"-----END (?:[A-Z0-9]+ ){0,4}PRIVATE KEY(?: BLOCK)?-----")
-BODY = re.compile(r"[\sA-Za-z0-9+/=:,\\-]*")
+NOISE = rf"[^A-Za-z0-9\x00{FILLER}\x03-\x08\x0b-\x1f]|\r"
+BEFORE = (
+    rf"(?:(?:{NOISE}){{0,60}}?(?:\d{{1,7}}(?:(?![/+=])(?:{NOISE})){{1,8}}){{0,2}}"
+    rf"|(?:{NOISE}){{0,8}}[\r\n][ \t]{{0,8}}[\w./@-]{{1,100}}[ \t]{{0,8}}[-:|][ \t]{{0,4}}(?:\d{{1,7}}[-:|])?)"
+)
+"""What dumps put before a line of a key: quotes, signs of a diff or of code, its number, its file, who printed it."""
+HEADERS = lazy_pattern(
+    rf"(?:{BEFORE}(?:Proc-Type|DEK-Info|Version|Comment|Charset|Hash):[^\r\n{FILLER}]{{0,200}}){{0,6}}"
+)
+BASE64 = r"(?:[A-Za-z0-9+/]|\\+(?:/|u00[23][0-9A-Fa-f]))"
+"""A character of a key; slashes and signs may be escaped."""
+KEY_LINE = lazy_pattern(rf"{BEFORE}(?P<piece>{BASE64}{{16,}}+={{0,3}})(?!_|\.(?!\.)|-(?!-))")
+END = lazy_pattern(
+    rf"(?:{BEFORE}(?P<piece>{BASE64}{{1,15}}={{0,3}})(?![\w.]))?(?:{BEFORE}=[A-Za-z0-9+/]{{4}}(?![\w+/]))?{BEFORE}"
+    r"-----END (?:[A-Z0-9]+ ){0,4}PRIVATE KEY(?: BLOCK)?-----"
+)
+"""The last line, if it is a short one, perhaps a checksum, and the mark."""
 COOKIES = re.compile(rf"cookies?{QUOTES}(?:[:=]{QUOTES})?(?P<all>[^\r\n\"'`{FILLER}]{{8,8192}})")
 COOKIE = re.compile(rf"[\w.$!-]{{1,64}}=(?P<secret>[^\s;,\"{ESCAPED}]{{12,4096}})")
 
 
+BY_SIGN = tuple([(rule.sign, rule) for rule in rules] for rules in (LOWER, EXACT))
+"""Each rule beside its sign: most texts hold none, and this is asked of every text."""
+
+
 def find(view: str, low: str) -> Iterator[Hit]:
-    yield from _private_keys(view)
-    yield from _cookies(view, low)
-    yield from manifests.find(view, low)
-    for text, rules in ((low, LOWER), (view, EXACT)):
-        for rule in rules:
+    if "-----BEGIN " in view:
+        yield from _private_keys(view)
+    if "cookie" in low:
+        yield from _cookies(view, low)
+    if "kind" in low and "secret" in low:
+        yield from manifests.find(view, low)
+    for text, signed in ((low, BY_SIGN[0]), (view, BY_SIGN[1])):
+        for rule in [rule for sign, rule in signed if sign in text]:
             for found in rule.pattern.finditer(text):
                 start, end = found.span("secret")
                 value = view[start:end]
@@ -183,21 +251,26 @@ def _private_keys(view: str) -> Iterator[Hit]:
     at = view.find("-----BEGIN ")
     while at >= 0:
         begin = BEGIN.match(view, at)
-        stop = _end_of_key(view, begin.end()) if begin else at
-        inner = "".join(view[begin.end() : stop].split()) if begin else ""
-        is_key = len(inner) >= 32
+        body, stop = _body_of_key(view, begin.end()) if begin else ("", at)
+        is_key = len(body) >= SHORTEST_KEY and shapes.is_base64(body)
         if is_key:
-            yield Hit(at, stop, "private-key", inner)
+            yield Hit(at, stop, "private-key", body)
         at = view.find("-----BEGIN ", stop if is_key else at + 11)
 
 
-def _end_of_key(view: str, start: int) -> int:
+def _body_of_key(view: str, start: int) -> tuple[str, int]:
+    """What follows the mark as lines of a key do, and where it ends. A text that only names the marks has none."""
     last = min(len(view), start + LONGEST_KEY)
-    filler = view.find(FILLER, start, last)
-    last = filler if filler >= 0 else last
-    end = END.search(view, start, last)
-    body = BODY.match(view, start, last)
-    return end.end() if end else body.end() if body else start
+    headers = HEADERS.match(view, start, last)
+    at = headers.end() if headers else start
+    pieces: list[str] = []
+    while line := KEY_LINE.match(view, at, last):
+        pieces.append(line.group("piece"))
+        at = line.end()
+    end = END.match(view, at, last)
+    if end and end.group("piece"):
+        pieces.append(end.group("piece"))
+    return "".join(pieces), end.end() if end else at
 
 
 def _cookies(view: str, low: str) -> Iterator[Hit]:

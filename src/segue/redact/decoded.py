@@ -11,6 +11,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
+from segue.patterns import lazy_pattern
 from segue.redact.view import ESCAPED, FILLER, Hit
 
 STANDARD = re.compile(r"[A-Za-z0-9+/]{22,}={0,2}")
@@ -27,6 +28,9 @@ ESCAPES = re.compile(r"\\+(?:u00([2-7][0-9A-Fa-f])|x([2-7][0-9A-Fa-f])|(/))")
 SIGNS = (re.compile(r"\\u00[2-7]"), re.compile(r"\\x[2-7]"), re.compile(r"\\/"))
 """Where such escapes are: one by one, as that is quicker than all at once."""
 EDGES = tuple(" \t\r\n\"'`<>" + FILLER)
+ITS_VALUE = lazy_pattern(
+    rf"[\"'][ \t]{{0,4}}:[ \t]{{0,4}}[\\{ESCAPED}]{{0,4}}[\"'][^\"'\r\n{FILLER}]{{1,256}}[\"']"
+)
 AROUND = 256
 """How far a stretch reaches on either side of a sign of its encoding, at least, if no edge comes before."""
 
@@ -155,7 +159,10 @@ def _edge_before(view: str, at: int) -> int:
 def _edge_after(view: str, at: int) -> int:
     last = min(len(view), at + AROUND)
     ends = [place for edge in EDGES if (place := view.find(edge, at, last)) >= 0]
-    return min(ends, default=last)
+    end = min(ends, default=last)
+    # Where a name was escaped, its value goes with it.
+    value = ITS_VALUE.match(view, end) if ends else None
+    return value.end() if value else end
 
 
 def _decode(view: str, start: int, end: int, pattern: re.Pattern[str]) -> Stretch:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 
-from segue.redact import carried, decoded, library, named, shapes, vendors
+from segue.redact import carried, decoded, library, named, paired, shapes, vendors
 from segue.redact.view import FILLER, Hit, merged, painted, view_of
 
 IN_RUNS = re.compile(rb"[A-Za-z0-9_+/=.:~%-]")
@@ -67,11 +67,19 @@ def _spread(view: str, hits: list[Hit]) -> Iterator[Hit]:
     for secret, kind in list(secrets.items())[:MOST_SPREAD]:
         at = view.find(secret)
         while at >= 0:
-            end = at + len(secret)
-            around = view[at - 1 : at] + view[end : end + 1] if at else view[end : end + 1]
-            if len(secret) >= 16 or not any(char.isalnum() for char in around):
-                yield Hit(at, end, kind, secret)
-            at = view.find(secret, end)
+            if stands_at(view, at, secret):
+                yield Hit(at, at + len(secret), kind, secret)
+            at = view.find(secret, at + len(secret))
+
+
+def stands_at(text: str, at: int, secret: str) -> bool:
+    """Whether it is the secret that begins here, and no part of a longer word."""
+    if not text.startswith(secret, at):
+        return False
+    end = at + len(secret)
+    around = text[at - 1 : at] + text[end : end + 1] if at else text[end : end + 1]
+    is_long = len(secret) >= 16 and (not secret.isalpha() or shapes.is_gibberish(secret))
+    return is_long or not any(map(str.isalnum, around))
 
 
 class Search:
@@ -87,7 +95,8 @@ class Search:
     def find(self, view: str, depth: int) -> list[Hit]:
         """What our own rules find."""
         low = view.lower()
-        hits = [*self._in_runs(view, depth), *carried.find(view, low), *named.find(view, low)]
+        hits = list(self._in_runs(view, depth))
+        hits += [hit for rules in (carried, named, paired) for hit in rules.find(view, low)]
         if depth < DEPTH:
             hits += decoded.unescaped(view, lambda inner: merged(self.find(inner, depth + 1)))
         return [hit for hit in hits if not self._is_allowed(hit.secret)]

@@ -29,8 +29,9 @@ class Answer(NamedTuple):
 
 
 def _is_sure(finding: betterleaks.Finding) -> bool:
-    """Its rules for whatever bears the name of a key also take ids: for names we have our own."""
-    return bool(finding.secret) and not finding.rule_id.startswith("generic")
+    """Its rules for whatever bears the name of a key also take ids, and those for private keys all that stands
+    between their marks: for both we have our own."""
+    return bool(finding.secret) and not finding.rule_id.startswith(("generic", "private-key"))
 
 
 Ask = Callable[[str], tuple[Answer, ...]]

@@ -29,22 +29,36 @@ KEY_OF = lazy_pattern(
     r"|read|ingest(?:ion)?|integration|project|bot|user)[_ -]?$"
 )
 """Whose key is a secret. A key alone can be anything, and is mostly a name."""
-GAP = rf"[ \t\"'`\\\]){ESCAPED}]{{0,8}}"
+GAP = rf"[ \t\"'`*\\\]){ESCAPED}]{{0,8}}"
+BREAK = r"[ \t]{0,4}(?:[|>][+0-9-]{0,2})?[ \t]{0,4}[\r\n]"
+"""The end of a line with a name, where its value stands on the next one."""
+LOOSE = (
+    r"(?P<loose>[ \t*`\"']{0,6}\|[ \t*]{0,6}"
+    r"|[ \t]{1,3}(?:for|of|on|\()(?![^:=\n]{0,90}(?:pass|pwd|secret|token|key|auth))"
+    r"[ \t]{0,3}[^\s:=]{1,40}(?:[ \t]{1,3}[^\s:=]{1,40})?"
+    r"(?:[ \t]{0,3}[:=]|[ \t]{1,3}is)[ \t]{1,3}"
+    r"|[ \t]{1,3}(?:has|had|have|will)[ \t]been[ \t](?:set|changed|reset|updated)[ \t]to[ \t]{1,3}"
+    r"|[\"'`]\)\.(?:fill|type|send_?keys)\((?=[\"'`])"
+    r"|(?:[ \t]{2,20}|\t)(?=[^\s|]{8,100}[ \t]{0,8}(?:[\r\n]|$))"
+    rf"|:{BREAK}{{1,2}}[ \t]{{1,40}}(?=\S{{6,512}}[ \t]{{0,4}}(?:[\r\n]|$)))"
+)
+"""What stands between a name and its value in tables and sentences, where much else may follow a name."""
 OPERATOR = (
-    rf"{GAP}(?:\[none\])?(?:=>|:=|={{1,3}}|:)[ \t\\{ESCAPED}]{{0,8}}"
+    rf"{GAP}(?:\[none\])?(?:=>|:=|={{1,3}}|:(?!{BREAK}))[ \t*\\{ESCAPED}]{{0,8}}(?:[nbru](?=[\"']))?"
     rf"|[\"'`\\{ESCAPED}]{{1,4}},[\s\\{ESCAPED}]{{0,4}}(?=[\"'`])"
     rf"|[\"']?\s{{1,40}}(?:value|default)[\"']?[ \t]{{0,2}}[:=][ \t]{{0,2}}"
     r"|>[ \t]{0,4}(?=[^\s<>]{4,300}</)"
     r"|[ \t]{1,3}(?:is|was|to|are)[ \t]{0,2}:?[ \t]{1,3}(?:now |just |set to )?"
-    r"|[ \t]{1,3}(?=[\"'`][^\s\"'`]{6,100}[\"'`])"
+    rf"|[ \t]{{1,3}}[\\{ESCAPED}]{{0,4}}(?=[\"'`][^\s\"'`]{{6,100}}[\"'`])"
     r"|[\"'\])]{0,3}[ \t]{0,3}(?:\|\||\?\?|\?:|or)[ \t]{1,3}(?=[\"'`])"
     r"|(?P<shown>[\"'}]{0,2}[ \t]{0,2}[\\\r]{0,2}\n[ \t]{0,4})"
+    rf"|{LOOSE}"
 )
 WORDS = [(core, word, re.split(r"[(.]", word)[0]) for core, words in CORES.items() for word in words.split()]
 """Each with the letters that it begins with."""
 FLAG = lazy_pattern(
     r"--(?<!---)[a-z0-9-]{0,24}?(?:(?P<password>pass(?:word|wd|phrase)?|pwd?)|(?P<secret>secret|credential)"
-    r"|(?P<token>token|auth)|(?P<key>key))(?P<rest>[a-z0-9-]{0,12})[ \t]{1,4}(?=[^\s-])"
+    r"|(?P<token>token|auth)|(?P<key>key))(?P<rest>[a-z0-9-]{0,12})(?:=|[ \t]{1,4})(?=[^\s-])"
 )
 REST = lazy_pattern(
     r"(?:s|_?\d{1,3}|[_.-]?(?:prod|production|dev|test|staging|live|key|token|value|secret|base64|b64|raw|plain|text"
@@ -69,8 +83,30 @@ BARE = lazy_pattern(rf"[^\s\"'`<>,;(){{}}\[\]\\|&\x01{ESCAPED}]{{1,512}}")
 TO_THE_END = lazy_pattern(rf"[^\s\"'`\\\x01{ESCAPED}]{{1,512}}")
 LETTER = lazy_pattern(r"\\+u(?!00[2-7])[0-9a-fA-F]{4}")
 """Of another alphabet, as JSON escapes it."""
+CALLED = lazy_pattern(r"[A-Za-z_$][\w$]{0,60}(?:(?:\.|::|->|\?\.)[A-Za-z_$][\w$]{0,60}){0,8}[(\[]")
+GOES_ON = lazy_pattern(r"[)\]][A-Za-z0-9]")
+"""As no call does behind its bracket."""
+ABSOLUTE = lazy_pattern(r"[/~]|[A-Za-z]:[\\/]")
+SHORT = {
+    name: lazy_pattern(
+        rf"{name}(?<![a-z0-9-]{name})(?P<rest>)(?P<shown>(?!))?"
+        rf"(?P<loose>{GAP}(?:=>|:=|=|:)[ \t*\\{ESCAPED}]{{0,8}})(?!\d{{1,9}}[,}}\s])"
+    )
+    for name in ("pass", "pw")
+}
+"""Names that also mean something else."""
 MOST_OVERLAPPING = 8
 """How many values may share a character: no text makes this take long."""
+LONGEST_PHRASE = 64
+NO_PASSWORDS = lazy_pattern(
+    r"string|required|optional|undefined|disabled|enabled|prompt|options?|arguments?|parameters?|variables?|settings?"
+)
+OF_SENTENCES = lazy_pattern(
+    r"\b(?:an?|and|any|are|as|at|be|by|can|cannot|do|does|else|for|from|has|have|if|in|into|is|its?|least|match|more|must"
+    r"|new|no|not|of|on|one|or|please|should|than|that|the|their|this|to|too|used?|users?|using|was|when|where|which|will"
+    r"|with|without|your?|passwords?|invalid|wrong|missing|enter|change|reset|forgot|required|characters|letters)\b",
+    re.IGNORECASE,
+)
 LEAST = {"password": 5, "secret": 8, "key": 8, "token": 16}
 KIND = {"password": "password", "secret": "secret", "key": "api-key", "token": "token"}
 
@@ -82,6 +118,8 @@ class Name(NamedTuple):
     """Its value goes on to the next space."""
     is_bold: bool
     """Even a plain word behind it is a secret: --password, DB_PASSWORD."""
+    is_loose: bool
+    """Much else may follow it: only what can be nothing else is a secret."""
 
 
 class Place(NamedTuple):
@@ -98,17 +136,19 @@ def _pattern(word: str) -> re.Pattern[str]:
 
 
 def find(view: str, low: str) -> Iterator[Hit]:
-    for core, word, start in WORDS:
-        if start not in low:
-            continue
+    for core, word in [(core, word) for core, word, start in WORDS if start in low]:
         matches = _pattern(word).finditer(low)
         if core == "key":
             matches = (
                 each for each in matches if KEY_OF.search(low, max(0, each.start() - 14), each.start())
             )
         yield from _judged(view, ((core, each) for each in matches), is_flag=False)
-    flags = FLAG.finditer(low)
-    yield from _judged(view, ((next(filter(each.group, CORES)), each) for each in flags), is_flag=True)
+    for pattern in [pattern for word, pattern in SHORT.items() if word in low]:
+        matches = (each for each in pattern.finditer(low) if not _is_verdict(view, each.start()))
+        yield from _judged(view, (("password", each) for each in matches), is_flag=False)
+    if "--" in low:
+        flags = FLAG.finditer(low)
+        yield from _judged(view, ((next(filter(each.group, CORES)), each) for each in flags), is_flag=True)
 
 
 def _judged(view: str, names: Iterable[tuple[str, re.Match[str]]], *, is_flag: bool) -> Iterator[Hit]:
@@ -124,9 +164,13 @@ def _judged(view: str, names: Iterable[tuple[str, re.Match[str]]], *, is_flag: b
         case = (value, core, name.is_sure, place.is_quoted)
         if case not in known:
             known[case] = is_secret(LETTER.sub("a", value), *case[1:])
-        is_weak = core == "password" and name.is_bold and _is_weak_password(value, found.group())
-        is_call = not place.is_quoted and view[place.end : place.end + 1] in ("(", "[", "{")
-        if not is_call and (known[case] or (is_weak and not place.is_quoted)):
+        if name.is_loose and not (name.is_sure and shapes.is_strong(value)):
+            continue
+        is_weak = name.is_bold and _is_weak(value, core, found, place.is_quoted)
+        if is_flag and "=--" in value:
+            continue  # an option that is passed on to another program
+        is_code = not place.is_quoted and _is_code(value, view[place.end : place.end + 1])
+        if not (is_code or _is_folder(value, found)) and (known[case] or is_weak):
             yield Hit(place.start, place.end, KIND[core], value)
 
 
@@ -141,11 +185,23 @@ def _named(view: str, found: re.Match[str], core: str, *, is_flag: bool) -> Name
         (not is_sure and (NO_SECRET.search(rest) or not _begins(view, found.start())))
         or (core == "token" and OTHER_TOKENS.search(before))
         or (is_shown and not PRINTED.search(before))
+        or not (is_flag or _is_in_cell(view, found.start(), found.group("loose") or ""))
     ):
         return None
     is_capital = view[found.start() : found.start() + 3].isupper()
     is_alone = is_shown or is_capital or _is_alone(view, found.start())
-    return Name(is_sure, is_alone, is_sure and (is_flag or is_capital))
+    is_loose = not is_flag and found.group("loose") is not None
+    return Name(is_sure, is_alone, is_sure and not is_loose and (is_flag or is_capital), is_loose)
+
+
+def _is_verdict(view: str, at: int) -> bool:
+    """PASS, as tests print it."""
+    return view[at : at + 2].isupper() and view[at - 1 : at] != "_"
+
+
+def _is_in_cell(view: str, start: int, operator: str) -> bool:
+    """Whether what stands before a line between two cells is the cell of a table."""
+    return operator.strip(" \t*`\"'") != "|" or "|" in view[max(0, start - 100) : start].rpartition("\n")[2]
 
 
 def _begins(view: str, at: int) -> bool:
@@ -158,6 +214,8 @@ def is_secret(value: str, core: str, is_sure: bool, is_quoted: bool) -> bool:
     """Whether a value is one, given what its name promises."""
     if len(value) < LEAST[core] or (" " in value):
         return False
+    if is_sure and shapes.is_gibberish(value):
+        return True
     if core == "token" or not is_sure:
         return shapes.is_random(value)
     if core == "password":
@@ -170,16 +228,51 @@ def is_secret(value: str, core: str, is_sure: bool, is_quoted: bool) -> bool:
     return is_quoted or len(value) >= 16 or shapes.is_random(value, 8) or bool(shapes.SHUFFLED.search(value))
 
 
-def _is_weak_password(value: str, name: str) -> bool:
-    """A plain word, where nothing but a password can stand."""
+def _is_weak(value: str, core: str, name: re.Match[str], is_quoted: bool) -> bool:
+    """What is a secret only where nothing else can stand."""
+    if core == "token":
+        return shapes.UUID.fullmatch(value) is not None and not shapes.is_dummy(value)
+    return core == "password" and _is_weak_password(value, name, is_quoted)
+
+
+def _is_weak_password(value: str, name: re.Match[str], is_quoted: bool) -> bool:
+    """A plain word, where nothing but a password can stand; between quotes also several."""
+    low = value.lower()
+    if len(value) < 6 or shapes.is_dummy(value) or low in name.group():
+        return False
+    if " " in value:
+        return is_quoted and _is_phrase(value)
+    # Code calls things by their names: FORGOT_PASSWORD = "forgotPassword".
+    is_name = is_quoted and "pass" in low
+    return value.isalnum() and not value.isdigit() and not is_name and not NO_PASSWORDS.fullmatch(low)
+
+
+def _is_phrase(value: str) -> bool:
+    """Several words that make no sentence: small letters alone, or something between them that no sentence has."""
+    words = value.split(" ")
+    if len(value) > LONGEST_PHRASE or OF_SENTENCES.search(value):
+        return False
+    if all(word.isalpha() and word.islower() and len(word) > 2 for word in words):
+        return len(words) >= 4
+    signs = sum(shapes.SIGN.search(word) is not None for word in words)
+    return 2 * signs >= len(words) and shapes.is_made_up("".join(words))
+
+
+def _is_code(value: str, next_sign: str) -> bool:
+    """A call or a look-up, up to its bracket or beyond it."""
+    called = CALLED.match(value)
+    return next_sign in ("(", "[", "{") or (
+        called is not None and not shapes.SHUFFLED.search(called.group()) and not GOES_ON.search(value)
+    )
+
+
+def _is_folder(value: str, name: re.Match[str]) -> bool:
+    """PWD, which a shell calls the folder that it is in."""
+    before = name.string[max(0, name.start() - 4) : name.start()].removesuffix("old")
     return (
-        len(value) >= 6
-        and value.isalnum()
-        and not value.isdigit()
-        and value.lower() not in name
-        and not shapes.is_dummy(value)
-        and value.lower()
-        not in ("string", "required", "optional", "undefined", "disabled", "enabled", "prompt")
+        name.group().startswith("pwd")
+        and ABSOLUTE.match(value) is not None
+        and not (before[-1:].isalnum() or before[-1:] in ("_", "-"))
     )
 
 

@@ -7,6 +7,8 @@ time in proportion to its length.
 from __future__ import annotations
 
 import re
+from itertools import pairwise
+from string import ascii_lowercase
 
 from segue.patterns import lazy_pattern
 
@@ -31,6 +33,7 @@ CODE = lazy_pattern(rf"{NAME}(?:(?:\.|::|->|\?\.){NAME})*")
 DIGIT = lazy_pattern(r"\d")
 SIGN = lazy_pattern(r"[\d!@#$%^&*+=?~]")
 LETTERS = lazy_pattern(r"[A-Za-z][^A-Za-z]*[A-Za-z]")
+MARK = lazy_pattern(r"[!@#$%^&*+=?~]")
 SHUFFLED = lazy_pattern(r"[A-Za-z]\d+[A-Za-z]+\d")
 """As no name has it: letters, digits, letters, digits."""
 FILE = lazy_pattern(r"(?:\.{0,2}/)?[\w@.+-]+(?:/[\w@.+-]*)+|[\w-]+\.[a-z]{1,5}(?::\d+){0,2}|~/\S+")
@@ -44,6 +47,18 @@ KINDS = {
     **dict.fromkeys(range(ord("A"), ord("Z") + 1), "u"),
 }
 FEWEST_DISTINCT = 6
+FOLLOWERS = (
+    "abcdefgiklmnprstuvwxy abcdeijlorstuy acdefhiklmoprstuy abcdefgilorstu abcdefghiklmnopqrstuvwxy "
+    "acdefilorstuy aeghilmnorsu aeilorstu abcdefgklmnoprstvxz aeosu aeilos acdeiklnopstuvy abdeilmopstuv "
+    "acdefgiklnoprstuvy abcdefgijklmnoprstuvwx acdehiloprstuy u abcdefgiklmnoprstuvy acdefhiklmnopstuwy "
+    "acdefhilmoprstuwy abcdefgilmnprst aeimo aehinors ceipt aceilmnpst aei"
+)
+"""Of each letter from a to z, those that follow it in 20 or more of the 10,000 commonest words of prose and code."""
+PAIRS = frozenset(
+    first + second for first, row in zip(ascii_lowercase, FOLLOWERS.split(" "), strict=True) for second in row
+)
+HUMP = lazy_pattern(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[A-Z]")
+"""A word within a name."""
 
 
 def is_dummy(value: str) -> bool:
@@ -60,13 +75,26 @@ def is_random(value: str, least: int = 16) -> bool:
 
 def _is_random_part(part: str) -> bool:
     kinds = part.translate(KINDS)
-    # A capital before a small letter starts a word in any name: it says nothing.
-    changes = sum(map(kinds.count, ("ld", "lu", "dl", "du", "ud"))) / len(kinds)
+    changes = _changes(kinds)
     if len(set(part)) < FEWEST_DISTINCT:
         return False
     if "u" in kinds and "l" in kinds:
         return changes >= 0.24 if "d" in kinds else changes >= 0.28 and len(part) >= 20
     return "d" in kinds and kinds.count("dl") + kinds.count("du") >= 2 and changes >= 0.2
+
+
+def _changes(kinds: str) -> float:
+    """How often small letters, capitals and digits follow each other. A capital before a small letter starts a word
+    in any name: it says nothing."""
+    return sum(map(kinds.count, ("ld", "lu", "dl", "du", "ud"))) / len(kinds)
+
+
+def is_base64(value: str) -> bool:
+    """Whether it is bytes in base64, and not words or hex that are made of the same characters."""
+    has_all = all(any(map(test, value)) for test in (str.isupper, str.islower, str.isdigit))
+    return (has_all and _changes(value.translate(KINDS)) >= 0.15) or (
+        not (value.islower() or value.isupper()) and is_gibberish(value)
+    )
 
 
 def is_plain(value: str) -> bool:
@@ -97,6 +125,39 @@ def _is_odd(value: str) -> bool:
     return len(value) >= 8 and value.isalpha() and kinds.count("lu") + kinds.count("ul") >= 0.4 * len(value)
 
 
+def is_gibberish(value: str) -> bool:
+    """Letters, perhaps with digits between them, that make no words: pairs that words do not have, humps of a letter
+    or two."""
+    if not (value.isascii() and value.isalnum()) or is_dummy(value):
+        return False
+    humps = [hump.lower() for hump in HUMP.findall(value)]
+    letters = sum(map(len, humps))
+    odd = sum(len(hump) < 3 for hump in humps)
+    odd += sum(pair not in PAIRS for hump in humps for pair in map("".join, pairwise(hump)))
+    return letters >= 12 and odd >= 0.25 * letters
+
+
+def is_strong(value: str) -> bool:
+    """Whether it is nothing but a secret even where anything may stand."""
+    if len(value) < 8 or is_dummy(value) or FILE.fullmatch(value) or UUID.fullmatch(value) or "://" in value:
+        return False
+    is_mixed = DIGIT.search(value) and MARK.search(value) and is_made_up(value)
+    return bool(is_mixed or is_random(value, 8) or is_gibberish(value) or SHUFFLED.search(value))
+
+
 def is_distinctive(value: str) -> bool:
     """Whether it can hardly stand in a text by chance: then it is the secret wherever it stands."""
-    return len(value) >= 8 and is_made_up(value)
+    return len(value) >= 8 and (is_made_up(value) or is_gibberish(value))
+
+
+JOINED = lazy_pattern(r"\w[-_ ./+]\w")
+
+
+def is_telling(value: str) -> bool:
+    """Whether a secret can be known by sight away from its place: no plain word can, several words in one can, and
+    digits alone."""
+    if len(value) < 8 or is_dummy(value):
+        return False
+    is_compound = len(value) >= 16 and value.isalpha() and len(HUMP.findall(value)) > 2
+    is_joined = not value.isascii() or value.isdigit() or JOINED.search(value) is not None
+    return is_compound or is_joined or is_distinctive(value)
