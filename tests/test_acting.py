@@ -274,6 +274,10 @@ def test_aider_says_what_it_applied() -> None:
     applied = said(EntryKind.RESULT, "Applied edit to src/app.py", tool="edit")
     assert acts_of(applied, "aider") == (Act(deed=Deed.EDIT, subject="src/app.py"),)
     assert is_done(applied, None, "aider")
+    made = said(EntryKind.RESULT, "Applied edit to src/app.py", tool="create")
+    assert acts_of(made, "aider") == (Act(deed=Deed.WRITE, subject="src/app.py"),)
+    commit = said(EntryKind.RESULT, "Commit 22f6ebc fix: it", tool="commit")
+    assert acts_of(commit, "aider") == (Act(deed=Deed.COMMIT, subject="22f6ebc fix: it"),)
     assert acts_of(said(EntryKind.RESULT, "Did not apply edit to src/app.py (--dry-run)"), "aider") == ()
 
 

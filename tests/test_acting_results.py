@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from segue.acts import Act, Answer, Change, Deed, Going, Todo, TodoState, Verdict
+from segue.acts import Act, Answer, Change, Deed, End, Going, Todo, TodoState, Verdict
 from segue.agents.acting import acts_of, answer_of, going_of, is_done
-from segue.model import Entry
+from segue.model import Entry, EntryKind, Origin
 from tests.calls import PATCH, act, call, edit, result
 
 REFUSED = (
@@ -163,6 +163,47 @@ def test_copilot_keeps_what_is_to_do_in_a_table() -> None:
         assert acts_of(call("sql", {"query": query}), "copilot") == (Act(deed=Deed.OTHER),)
 
 
+TASKS = {"1": ("Lint", "completed"), "12": ("Test [all] of it", "in_progress"), "3": ("Ship", "pending")}
+LISTED = act(
+    Deed.PLAN,
+    todos=(
+        Todo(text="Lint", state=TodoState.DONE, id="1"),
+        Todo(text="Test [all] of it", state=TodoState.ACTIVE, id="12"),
+        Todo(text="Ship", state=TodoState.OPEN, id="3"),
+    ),
+    is_whole=True,
+)
+
+
+def test_the_list_of_tasks_of_claude_is_the_whole_of_it() -> None:
+    outcome = {"tasks": [{"id": id, "subject": text, "status": state} for id, (text, state) in TASKS.items()]}
+    lines = [f"#{id} [{state}] {text}" for id, (text, state) in TASKS.items()]
+    text = "\n".join(lines) + " [blocked by #1, #12]"
+    for told in (claude_result(outcome), result(text)):
+        assert acts_of(call("TaskList"), "claude", result=told) == (LISTED,)
+    none = act(Deed.PLAN, is_whole=True)
+    assert acts_of(call("TaskList"), "claude", result=result("No tasks found")) == (none,)
+    assert acts_of(call("TaskList"), "claude", result=result("?")) == (act(Deed.PLAN),)
+
+
+def test_a_member_of_a_team_has_to_do_what_it_has_taken() -> None:
+    owners = {"1": "linter", "12": "tester", "3": None}
+    tasks = [
+        {"id": id, "subject": text, "status": state, "owner": owners[id]}
+        for id, (text, state) in TASKS.items()
+    ]
+    told = result("", {"toolUseResult": {"tasks": tasks}, "agentName": "linter"})
+    [found] = acts_of(call("TaskList"), "claude", result=told)
+    assert ([todo.id for todo in found.todos], found.is_whole) == (["1"], False)
+
+
+def test_a_task_of_claude_that_was_asked_for_is_told_with_its_state() -> None:
+    shown = act(Deed.PLAN, todos=(Todo(text="Lint", state=TodoState.DONE, id="1"),))
+    outcome = {"task": {"id": "1", "subject": "Lint", "status": "completed"}}
+    for told in (claude_result(outcome), result("Task #1: Lint\nStatus: completed\nDescription: All")):
+        assert acts_of(call("TaskGet", {"taskId": "1"}), "claude", result=told) == (shown,)
+
+
 # What the person said
 
 
@@ -177,6 +218,13 @@ def test_a_person_answers_claude() -> None:
         verdict=Verdict.ANSWERED, text='A\nB, "quoted"'
     )
     assert is_done(asked, told, "claude")
+
+
+def test_what_was_chosen_and_what_was_typed_answer_each_its_own_question() -> None:
+    questions = [{"question": "One?", "options": [{"label": "A"}]}, {"question": "Two?", "options": []}]
+    told = claude_result({"questions": questions, "answers": {"One?": ["A"], "Two?": "my own"}})
+    found = answer_of(call("AskUserQuestion", {"questions": questions}), told, "claude")
+    assert found == Answer(verdict=Verdict.ANSWERED, text="A\nmy own")
 
 
 @pytest.mark.parametrize(
@@ -235,6 +283,13 @@ def test_a_person_approves_a_plan_of_claude() -> None:
             {"questions": [{"id": "q", "question": "One?"}]},
             result('{"answers":{"q":{"answers":["A"]}}}'),
             Answer(verdict=Verdict.ANSWERED, text="A"),
+        ),
+        (
+            "codex",
+            "request_user_input",
+            {"questions": [{"id": "q", "question": "One?"}, {"id": "r", "question": "Two?"}]},
+            result('{"answers":{"q":{"answers":["A","user_note: now"]},"r":{"answers":["B"]}}}'),
+            Answer(verdict=Verdict.ANSWERED, text="A, user_note: now\nB"),
         ),
         ("codex", "shell", {}, result("exec command rejected by user"), Answer(verdict=Verdict.REFUSED)),
         ("codex", "apply_patch", "", result("patch rejected by user", is_error=True), Answer(verdict=Verdict.REFUSED)),
@@ -468,7 +523,50 @@ def codex_result(output: str, **more: Any) -> Entry:
             "BashOutput",
             {"bash_id": "b1"},
             result("<status>completed</status>\n\n<exit_code>0</exit_code>"),
-            Going(handle="b1", is_over=True),
+            Going(handle="b1", is_over=True, end=End.PASSED, status=0),
+        ),
+        (
+            "claude",
+            "TaskOutput",
+            {"task_id": "b1"},
+            result("<retrieval_status>success</retrieval_status>\n\n<status>failed</status>\n\n<exit_code>2</exit_code>\n\n<output>\n<status>running</status>"),
+            Going(handle="b1", is_over=True, end=End.FAILED, status=2),
+        ),
+        (
+            "claude",
+            "TaskStop",
+            {"task_id": "b1"},
+            result('{"message":"Successfully stopped task: b1 (make)","task_id":"b1"}'),
+            Going(handle="b1", is_over=True, end=End.STOPPED),
+        ),
+        (
+            "claude",
+            "KillShell",
+            {"shell_id": "b1"},
+            result("Shell b1 is not running, so cannot be killed (status: killed)", is_error=True),
+            Going(handle="b1", is_over=True, end=End.STOPPED),
+        ),
+        ("claude", "TaskOutput", {"task_id": "b1"}, result(REFUSED, is_error=True), None),
+        (
+            "claude",
+            "Monitor",
+            {"command": "tail -f log"},
+            result("Monitor started (task b2, timeout 700000ms)."),
+            Going(handle="b2"),
+        ),
+        (
+            "codex",
+            "write_stdin",
+            {"session_id": 77, "chars": ""},
+            result("write_stdin failed: Unknown process id 77", is_error=True),
+            Going(handle="77", is_over=True, end=End.STOPPED),
+        ),
+        (
+            "codex",
+            "write_stdin",
+            {"session_id": 77, "chars": ""},
+            result("aborted by user after 29.7s", is_error=True),
+            Going(handle="77"),
         ),
         ("claude", "Bash", {"command": "make"}, result("done"), None),
         (
@@ -485,6 +583,13 @@ def codex_result(output: str, **more: Any) -> Entry:
             result("ok\n<shellId: 30 completed with exit code 0>", status=0),
             Going(handle="30", is_over=True),
         ),
+        (
+            "copilot",
+            "stop_bash",
+            {"shellId": "30"},
+            result("<command with id: 30 stopped>"),
+            Going(handle="30", is_over=True, end=End.STOPPED),
+        ),
         ("pi", "bash", {"command": "make"}, result("done"), None),
     ],
 )  # fmt: skip
@@ -492,3 +597,35 @@ def test_a_command_that_outlives_its_call_is_known_by_its_handle(
     agent: str, tool: str, given: Any, ended: Entry, expected: Going | None
 ) -> None:
     assert going_of(call(tool, given), ended, agent) == expected
+
+
+def notice(tags: str, tool: str = "task-notification") -> Entry:
+    return Entry(id="n", kind=EntryKind.NOTE, origin=Origin.SYSTEM, text=tags, tool=tool)
+
+
+@pytest.mark.parametrize(
+    ("tags", "expected"),
+    [
+        (
+            '<task-id>b1</task-id>\n<status>completed</status>\n<summary>Background command "x" completed (exit code 0)</summary>',
+            Going(handle="b1", is_over=True, end=End.PASSED, status=0),
+        ),
+        (
+            '<task-id>b1</task-id>\n<status>failed</status>\n<summary>Background command "x" failed with exit code 143</summary>',
+            Going(handle="b1", is_over=True, end=End.FAILED, status=143),
+        ),
+        (
+            '<task-id>b1</task-id>\n<status>failed</status>\n<summary>"x" failed</summary>',
+            Going(handle="b1", is_over=True, end=End.FAILED),
+        ),
+        (
+            '<task-id>b1</task-id>\n<status>killed</status>\n<summary>Background command "x" was stopped</summary>',
+            Going(handle="b1", is_over=True, end=End.STOPPED),
+        ),
+        ('<task-id>b1</task-id>\n<summary>Monitor event: "x"</summary>\n<event><status>failed</status></event>', None),
+        ("cut off", None),
+    ],
+)  # fmt: skip
+def test_a_notice_tells_how_a_command_ended(tags: str, expected: Going | None) -> None:
+    assert going_of(notice(tags), notice(tags), "claude") == expected
+    assert going_of(notice(tags, "tick"), notice(tags, "tick"), "claude") is None

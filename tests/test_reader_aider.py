@@ -12,7 +12,9 @@ import pytest
 from segue.agents import aider, scanning
 from segue.agents.reading import INTERRUPT, Reading
 from segue.errors import AgentError
+from segue.facts.tracker import derive
 from segue.model import Ending, Entry, EntryKind, Mark, Origin, Source, Tokens
+from segue.ops.warm import Meaning
 
 HISTORY = Path(__file__).parent / "data" / "aider" / "history.md"
 
@@ -92,7 +94,10 @@ def test_edits_and_commits_are_results() -> None:
     entries, _ = read_file(HISTORY)
 
     results = [(e.tool, e.text) for e in entries if e.kind is EntryKind.RESULT]
-    assert results == [("edit", "Applied edit to till.md"), ("commit", "Commit 22f6ebc fix: round properly")]
+    assert results == [
+        ("create", "Applied edit to till.md"),
+        ("commit", "Commit 22f6ebc fix: round properly"),
+    ]
 
 
 def test_tokens_and_costs_are_as_stated() -> None:
@@ -124,10 +129,46 @@ def test_what_the_history_tells_is_learned(tmp_path: Path) -> None:
     assert (found.ending, [limit.window for limit in found.limits]) == (Ending.LIMIT, ["spend"])
 
 
-def test_the_folder_is_where_aider_was_started() -> None:
+def test_the_folder_is_what_names_are_relative_to() -> None:
     entries, _ = read_file(HISTORY)
 
-    assert {e.cwd for e in entries if e.kind is EntryKind.REPLY} == {"/work/shop/src"}
+    assert {e.cwd for e in entries if e.kind is EntryKind.REPLY} == {"/work/shop"}
+    assert "/work/shop/src" not in {e.cwd for e in entries}
+
+
+def facts(entries: list[Entry], kind: str) -> dict[str, str]:
+    return {fact.subject: fact.value for fact in derive(entries, Meaning("aider")) if fact.kind == kind}
+
+
+def test_what_aider_made_and_committed_is_known() -> None:
+    entries, _ = read_file(HISTORY)
+
+    assert facts(entries, "file") == {"till.md": "created"}
+    assert facts(entries, "commit") == {"22f6ebc": "fix: round properly"}
+    assert facts(entries, "folder") == {"": "/work/shop"}
+
+
+@pytest.mark.parametrize(
+    ("asked", "expected"),
+    [
+        ("> b.py  \n> Create new file? (Y)es/(N)o [Yes]: y  \n", "created"),
+        ("> b.py  \n> Create new file? (Y)es/(N)o [Yes]: n  \n", "edited"),
+        ("> a.py  \n> Create new file? (Y)es/(N)o [Yes]: y  \n", "edited"),
+        ("> Allow creation of new file b.py? y  \n", "created"),
+        ("> b.py  \n#### Create new file? (Y)es/(N)o [Yes]: yes  \n", "created"),
+        ("> b.py  \n> Add file to the chat? (Y)es/(N)o [Yes]: y  \n", "edited"),
+        (
+            "> b.py  \n> Create new file? (Y)es/(N)o [Yes]: y  \n\n# aider chat started at 2026-02-28 18:25:54\n\n",
+            "edited",
+        ),
+    ],
+)
+def test_a_file_that_aider_asked_to_make_is_new(tmp_path: Path, asked: str, expected: str) -> None:
+    text = (
+        f"{HEAD}\n#### Go on  \n\nDone.\n\n> Tokens: 1 sent, 1 received.  \n{asked}> Applied edit to b.py  \n"
+    )
+    entries, _ = read_text(tmp_path, text)
+    assert facts(entries, "file") == {"b.py": expected}
 
 
 @pytest.mark.parametrize(

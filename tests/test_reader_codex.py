@@ -14,7 +14,9 @@ from segue.agents import codex
 from segue.agents.codex.parts import output_of
 from segue.agents.reading import INTERRUPT, Reading
 from segue.agents.scanning import scan
+from segue.facts.tracker import derive
 from segue.model import Ending, Entry, EntryKind, Limit, Origin, Relation, Scope, Source, Tokens, Transcript
+from segue.ops.warm import Meaning
 
 DATA = Path(__file__).parent / "data" / "codex"
 AT = "2026-11-12T09:00:00.000Z"
@@ -143,19 +145,42 @@ def test_what_an_editor_puts_before_a_prompt_is_not_typed(tmp_path: Path) -> Non
     assert texts(EntryKind.PROMPT, found) == ["Fix it"]
 
 
-def test_an_answer_to_a_question_is_the_persons_word(tmp_path: Path) -> None:
-    output = json.dumps({"answers": {"rounding": {"answers": ["to even"]}}})
-    found = read(
-        tmp_path,
+def answered(folder: Path, *answers: str) -> list[Entry]:
+    asked = {
+        "questions": [{"id": "rounding", "question": "How to round?", "options": [{"label": "to even"}]}]
+    }
+    output = json.dumps({"answers": {"rounding": {"answers": answers}}})
+    return read(
+        folder,
         meta(),
-        item("function_call", name="request_user_input", arguments="{}", call_id="c1"),
+        event("agent_message", message="Shall I go on?"),
+        item("function_call", name="request_user_input", arguments=json.dumps(asked), call_id="c1"),
         item("function_call_output", call_id="c1", output=output),
     )
+
+
+def test_an_answer_to_a_question_is_the_persons_word(tmp_path: Path) -> None:
+    found = answered(tmp_path, "up, as ever")
     assert [(one.kind, one.origin) for one in found[-2:]] == [
-        (EntryKind.PROMPT, Origin.HUMAN),
         (EntryKind.RESULT, Origin.TOOL),
+        (EntryKind.PROMPT, Origin.HUMAN),
     ]
-    assert found[-2].text == "to even"
+    assert found[-1].text == "up, as ever"
+    assert found[-2].parent == found[-3].id
+    decided = [fact for fact in derive(found, Meaning("codex")) if fact.kind == "decision"]
+    assert [(fact.subject, fact.value) for fact in decided] == [("How to round?", "up, as ever")]
+
+
+def test_an_answer_that_was_offered_is_no_prompt(tmp_path: Path) -> None:
+    found = answered(tmp_path, "to even")
+    assert [(one.kind, one.origin, one.tool) for one in found[-2:]] == [
+        (EntryKind.RESULT, Origin.TOOL, "request_user_input"),
+        (EntryKind.NOTE, Origin.HUMAN, "answer"),
+    ]
+    both = answered(tmp_path, "to even", "user_note: for cents")
+    assert [one.text for one in both[-2:]] == ["to even", "user_note: for cents"]
+    decided = [fact for fact in derive(found, Meaning("codex")) if fact.kind == "decision"]
+    assert [(fact.subject, fact.value) for fact in decided] == [("How to round?", "to even")]
 
 
 def test_thoughts_are_their_summary_and_encrypted_ones_are_empty(tmp_path: Path) -> None:
@@ -187,6 +212,14 @@ def test_a_compaction_is_one_summary(tmp_path: Path) -> None:
     assert texts(EntryKind.REPLY, found) == ["Done."]
     old = read(tmp_path, record("compacted", {"message": "All of it."}), event("context_compacted"))
     assert texts(EntryKind.SUMMARY, old) == ["All of it."]
+
+
+def test_a_summary_that_cannot_be_read_is_no_fact(tmp_path: Path) -> None:
+    told, untold = (record("compacted", {"message": text}) for text in ("All of it.", " "))
+    alone = derive(read(tmp_path, untold), Meaning("codex"))
+    assert [fact for fact in alone if fact.kind == "summary"] == []
+    later = derive(read(tmp_path, told, untold), Meaning("codex"))
+    assert [fact.value for fact in later if fact.kind == "summary"] == ["All of it."]
 
 
 def test_the_person_stops_a_turn(tmp_path: Path) -> None:

@@ -12,7 +12,9 @@ import pytest
 from segue.agents import copilot
 from segue.agents.reading import INTERRUPT, Reading
 from segue.agents.scanning import scan
+from segue.facts.tracker import derive
 from segue.model import Ending, Entry, EntryKind, Origin, Relation, Scope, Source, Tokens, Transcript
+from segue.ops.warm import Meaning
 
 DATA = Path(__file__).parent / "data" / "copilot"
 
@@ -332,3 +334,43 @@ def test_sessions_are_found_in_every_place_that_was_ever_used(tmp_path: Path) ->
     named = {**env, "COPILOT_HOME": str(state / ".copilot")}
     assert [one.path for one in copilot.find(named, [])] == [str(places[3])]
     assert list(copilot.find({}, [])) == []
+
+
+# What the person answered
+
+
+def answered(folder: Path, result: str) -> list[Entry]:
+    asked = {
+        "toolCallId": "c1",
+        "name": "ask_user",
+        "arguments": {"question": "Which?", "choices": ["A", "B"]},
+    }
+    return read(
+        folder,
+        event("assistant.message", "e-1", content="Shall I go on?", toolRequests=[asked]),
+        event("tool.execution_start", "e-2", "e-1", toolCallId="c1", toolName="ask_user"),
+        event(
+            "tool.execution_complete", "e-3", "e-2", toolCallId="c1", success=True, result={"content": result}
+        ),
+    )
+
+
+def decisions(entries: list[Entry]) -> dict[str, str]:
+    found = derive(entries, Meaning("copilot"))
+    return {fact.subject: fact.value for fact in found if fact.kind == "decision"}
+
+
+def test_an_answer_follows_the_result_that_tells_it(tmp_path: Path) -> None:
+    found = answered(tmp_path, "User responded: Neither, wait.")
+    assert [(one.kind, one.origin, one.text) for one in found[-2:]] == [
+        (EntryKind.RESULT, Origin.TOOL, "User responded: Neither, wait."),
+        (EntryKind.PROMPT, Origin.HUMAN, "Neither, wait."),
+    ]
+    assert [one.id for one in found[-2:]] == ["e-3#1", "e-3"]
+    assert decisions(found) == {"Which?": "Neither, wait."}
+
+
+def test_an_answer_that_was_offered_is_no_prompt(tmp_path: Path) -> None:
+    found = answered(tmp_path, "User selected: B")
+    assert (found[-1].kind, found[-1].origin, found[-1].tool) == (EntryKind.NOTE, Origin.HUMAN, "answer")
+    assert decisions(found) == {"Which?": "B"}

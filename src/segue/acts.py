@@ -30,6 +30,8 @@ class Deed(StrEnum):
     """A question to the person."""
     PROPOSE = "propose"
     """A plan that the person is to approve."""
+    COMMIT = "commit"
+    """A commit that the agent makes by itself, without a command."""
     DELEGATE = "delegate"
     """Work given to a sub-agent."""
     OTHER = "other"
@@ -66,7 +68,7 @@ class Act(Value, frozen=True):
 
     deed: Deed
     subject: str = ""
-    """The path, command, address, pattern, question or plan."""
+    """The path, command, address, pattern, question or plan; of a commit, its hash and its message."""
     to: str = ""
     """Of a move: the new path."""
     content: str | None = None
@@ -98,9 +100,22 @@ class Answer(Value, frozen=True):
     """The answer, or the reason, in the person's own words; empty where none was given."""
 
 
+class End(StrEnum):
+    """How a command ended that went on."""
+
+    PASSED = "passed"
+    FAILED = "failed"
+    STOPPED = "stopped"
+    """Somebody ended it, or it is gone: it neither passed nor failed."""
+
+
 class Going(Value, frozen=True):
     """A command that goes on after the call that started it."""
 
     handle: str
     """What later calls name it by."""
     is_over: bool = False
+    end: End | None = None
+    """Of one that is over: how it ended; None where that is as the call that found it over."""
+    status: int | None = None
+    """What it exited with, where the result itself has no status."""

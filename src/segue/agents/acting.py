@@ -56,7 +56,8 @@ def is_done(entry: Entry, result: Entry | None, agent: str = "") -> bool:
 
 def going_of(call: Entry, result: Entry, agent: str = "") -> Going | None:
     """A command that the call started and that outlives it, or one that it looked at again; None for all others.
-    What such a command comes to is told by the result of the call that finds it over."""
+    What such a command comes to is told by the result of the call that finds it over. Some agents note by themselves
+    that it ended: then the note is given as both."""
     own = _own(agent, "going")
     found: Going | None = own(call, result) if own else None
     return found

@@ -97,6 +97,13 @@ def texts_in(value: Any, names: Iterable[str] = ()) -> list[str]:
     return [text for text in found if text]
 
 
+def offered_in(text: str) -> list[str]:
+    """The answers that a call offers which asks something, once or several times."""
+    arguments = named(decoded(text))
+    asked = [arguments, *map(named, list_of(arguments.get("questions")))]
+    return [option for one in asked for name in OFFERED for option in texts_in(one.get(name), LABEL)]
+
+
 def paths_in(arguments: Arguments) -> list[str]:
     if path := first(arguments, PATH):
         return [path]

@@ -1,4 +1,4 @@
-"""What aider does. It has no calls: a reply holds the edits, and the program says which it applied."""
+"""What aider does. It has no calls: a reply holds the edits, and the program says which it applied and committed."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ _REPLACE = re.compile(r">{5,9} REPLACE\s*")
 _FENCE = re.compile(r"\s{0,3}(`{3,}|~{3,})\s*([\w+-]{0,40})\s*")
 _APPLIED = "Applied edit to "
 _RUN = re.compile(r"(?:/run|/test|!)\s*(\S.*)", re.DOTALL)
+_COMMIT = re.compile(r"Commit ([0-9a-f]{6,40} [^\n]*)")
 _LONGEST_NAME = 400
 
 
@@ -23,7 +24,11 @@ def acts(entry: Entry, result: Entry | None) -> tuple[Act, ...] | None:
             return edits_in(entry.text)
         case EntryKind.RESULT if entry.text.startswith(_APPLIED):
             path = entry.text.removeprefix(_APPLIED).partition("\n")[0].strip()
-            return (Act(deed=Deed.EDIT, subject=path),) if path else ()
+            deed = Deed.WRITE if entry.tool == "create" else Deed.EDIT
+            return (Act(deed=deed, subject=path),) if path else ()
+        case EntryKind.RESULT if entry.tool == "commit":
+            made = _COMMIT.match(entry.text)
+            return (Act(deed=Deed.COMMIT, subject=made[1].strip()),) if made else ()
         case EntryKind.PROMPT:
             run = _RUN.fullmatch(entry.text.strip())
             return (Act(deed=Deed.RUN, subject=run[1].strip()),) if run else ()

@@ -23,7 +23,12 @@ QUESTION = re.compile(r"[^\n]*\(Y\)es/\(N\)o[^\n]*\]: \S*")
 
 VERSION = re.compile(r"Aider v(\d\S*)")
 MODEL = re.compile(r"(?:Main model|Model|Architect model): (\S+) with ")
-FOLDER = re.compile(r"Cur working dir: (.+)")
+FOLDER = re.compile(r"Git working dir: (.+)")
+"""What names in the chat are relative to. Where it is not said, it is the folder that aider was started in."""
+CREATION = re.compile(
+    r"(?:Create new file|Allow creation of new file (\S+))\?(?: \([^\n]*\]:)? (?:y|a)", re.I
+)
+"""That a file may be made, which was agreed to; it is named in the question, or in the line before."""
 EDIT = re.compile(r"(?:Applied edit to|Did not apply edit to) ")
 COMMIT = re.compile(r"Commit [0-9a-f]{6,40} ")
 FAILURE = re.compile(r"(?:litellm\.)?\w+(?:Error|Exception): ")
@@ -38,6 +43,7 @@ UNITS = {"": 1, "k": 1_000, "M": 1_000_000}
 KNOWN = (TOKENS, EDIT, COMMIT, FAILURE, INTERRUPTION, QUESTION, VERSION)
 """Output that may follow a reply directly."""
 
+MOST_CREATING = 100
 ANSWERED = ("/ask", "/code", "/architect", "/help", "/context")
 """Commands that a model answers."""
 
@@ -107,6 +113,10 @@ class Told:
         self.version = text_of(state.get("version"))
         self.model = text_of(state.get("model"))
         self.folder = text_of(state.get("folder"))
+        self.output = text_of(state.get("output"))
+        """What aider printed last."""
+        self.creating: list[str] = [*(state.get("creating") or ())]
+        """The files that it may make."""
         self.ending = text_of(state.get("ending")) or Ending.ENDED.value
         """An edit is applied after the reply that holds it: it leaves nothing due, as other results do."""
         self.is_spaced: bool | None = state.get("is_spaced")
@@ -126,6 +136,7 @@ class Told:
         text = block.text
         content = f"{self.chain}\n{block.kind}\n{text}".encode(errors="replace")
         self.chain = short_hash(content).hex()
+        self._agree(text if block.kind in (PROMPT, OUTPUT) else "")
         match block.kind:
             case "start":
                 said = self._start(text)
@@ -141,10 +152,24 @@ class Told:
         self.last = str(block.start)
         return Entry(**{**shared, "text": text, "native": block.native, **said})
 
+    def _agree(self, text: str) -> None:
+        """Notice that a file may be made: the question about it comes before the edit."""
+        found = CREATION.match(text)
+        if found and (name := found[1] or self.output):
+            self.creating = [*self.creating, name][-MOST_CREATING:]
+        self.output = text if "\n" not in text else ""
+
+    def _edit(self, text: str) -> dict[str, Any]:
+        name = text.removeprefix("Applied edit to ")
+        is_new = name in self.creating
+        self.creating = [one for one in self.creating if one != name]
+        return {"kind": EntryKind.RESULT, "origin": Origin.TOOL, "tool": "create" if is_new else "edit"}
+
     def _start(self, text: str) -> dict[str, Any]:
         found = start_of(text)
         self.started = _moment(found.group(1)) if found else None
         self.folder = ""
+        self.creating = []
         return _note("start", at=self.started)
 
     def _prompt(self, text: str) -> dict[str, Any]:
@@ -162,7 +187,7 @@ class Told:
         if found := TOKENS.match(text):
             return _note("tokens", spend=self._spend(found, text))
         if EDIT.match(text):
-            return {"kind": EntryKind.RESULT, "origin": Origin.TOOL, "tool": "edit"}
+            return self._edit(text)
         if COMMIT.match(text):
             return {"kind": EntryKind.RESULT, "origin": Origin.TOOL, "tool": "commit"}
         if INTERRUPTION.match(text) and self.ending == Ending.OPEN:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
+
 from segue.agents.claude import queue as claude_queue
 from segue.agents.claude.figures import SYNTHETIC
 from segue.agents.claude.limits import limits_hit
 from segue.agents.claude.passing import Pass, Record, learn_title
 from segue.agents.claude.spending import spends_in
 from segue.agents.claude.text import (
+    ASSIGNMENT,
     Piece,
     arguments_of,
     gist,
@@ -26,6 +29,9 @@ from segue.agents.claude.text import (
 )
 from segue.agents.reading import dict_of, list_of, moment_of, text_of
 from segue.model import EntryKind, Origin
+from segue.patterns import lazy_pattern
+
+NEXT_MESSAGE = lazy_pattern(r"</teammate-message>\s*<teammate-message\b[^<>]*>")
 
 
 def user(way: Pass, record: Record) -> list[Piece]:
@@ -73,11 +79,13 @@ def _said(way: Pass, record: Record, found: list[Piece]) -> list[Piece]:
     if is_injected(record):
         return [_injected(piece) for piece in found]
     if way.is_side:
-        found = [for_agent(piece) for piece in found]
+        found = for_agent(found)
         first = next((piece for piece in found if piece.kind is EntryKind.PROMPT), None)
         if first and way.subagent is None and not way.state.get("titled"):
             learn_title(way, first.text, is_chosen=True)
         return found
+    if text_of(record.get("agentName")):
+        found = _from_the_team(found)
     if plan := text_of(record.get("planContent")):
         learn_title(way, plan.lstrip("# "))
         return [
@@ -108,9 +116,40 @@ def _injected(piece: Piece) -> Piece:
     return note("meta", piece.text)
 
 
-def for_agent(piece: Piece) -> Piece:
-    """A sub-agent's prompts come from the agent that started it."""
-    if is_typed(piece) or piece.tool == "teammate-message":
+def _from_the_team(found: list[Piece]) -> list[Piece]:
+    """To a member of a team of agents, what the others tell it is what it works to. Notices between their programs
+    are not, but for a task that it is given."""
+    heard: list[Piece] = []
+    for piece in found:
+        if piece.tool == "teammate-message":
+            for text in NEXT_MESSAGE.split(piece.text):
+                heard += _orders(text.strip())
+        else:
+            heard.append(piece)
+    return heard
+
+
+def _orders(text: str) -> list[Piece]:
+    """What a message of the team orders: of a task, its record too, as that names it."""
+    try:
+        told = dict_of(msgspec.json.decode(text))
+    except (msgspec.MsgspecError, UnicodeError, RecursionError):
+        told = {}
+    if told.get("type") == "task_assignment":
+        order = "\n".join(filter(None, (text_of(told.get(key)) for key in ("subject", "description"))))
+        return [note(ASSIGNMENT, text), *([prompt(order, Origin.ASSISTANT)] if order else [])]
+    if told.get("type"):
+        return [note("teammate-message", text)]
+    return [prompt(text, Origin.ASSISTANT) if text else note("teammate-message")]
+
+
+def for_agent(found: list[Piece]) -> list[Piece]:
+    """A sub-agent's prompts come from the agent that started it, or from others of its team."""
+    return [_as_order(piece) for piece in _from_the_team(found)]
+
+
+def _as_order(piece: Piece) -> Piece:
+    if is_typed(piece):
         return prompt(piece.text, Origin.ASSISTANT)
     if piece.kind is EntryKind.IMAGE and piece.origin is Origin.HUMAN:
         return Piece(kind=EntryKind.IMAGE, origin=Origin.ASSISTANT, text=piece.text)

@@ -112,7 +112,7 @@ def _attachment(way: Pass, record: Record) -> list[Piece]:
         if is_injected(attachment) or attachment.get("commandMode") == "task-notification":
             return [note("task-notification", piece.text) for piece in found]
         if way.is_side:
-            return [for_agent(piece) for piece in found]
+            return for_agent(found)
         return claude_queue.delivered(found, way.state, "remove")
     return [note(kind, "" if kind.startswith(_COPIES) else gist(attachment))]
 

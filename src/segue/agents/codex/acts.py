@@ -5,16 +5,17 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from segue.acts import Act, Answer, Deed, Going, Verdict
+from segue.acts import Act, Answer, Deed, End, Going, Verdict
 from segue.agents import patches
 from segue.agents.arguments import decoded, id_of
-from segue.agents.codex.parts import answer_in, texts_of
+from segue.agents.codex.parts import answers_in, texts_of
 from segue.agents.reading import dict_of, text_of
 from segue.model import Entry, EntryKind
 
 _PLAN_START, _PLAN_END = "<proposed_plan>", "</proposed_plan>"
 _REFUSALS = ("exec command rejected by user", "patch rejected by user", "rejected by user")
 _RUNS = re.compile(r"^Process running with session ID (\d{1,18})\s*$", re.MULTILINE)
+_GONE = "write_stdin failed: Unknown process"
 _HEADER = 66_000
 """Within how much of an output its header ends: it may repeat the command."""
 
@@ -57,7 +58,7 @@ def _changed(path: str, change: dict[str, Any]) -> tuple[Act, ...]:
 
 def answer(call: Entry, result: Entry) -> Answer | None:
     if call.tool == "request_user_input":
-        words = answer_in(result.text)
+        words = "\n".join(", ".join(said) for said in answers_in(result.text))
         return Answer(verdict=Verdict.ANSWERED, text=words) if words else None
     # A command that prints these words has an exit status.
     is_refused = result.status is None and result.text[:80].strip() in _REFUSALS
@@ -74,5 +75,13 @@ def going(call: Entry, result: Entry) -> Going | None:
     found = _RUNS.search(header)
     if is_follower:
         handle = id_of(dict_of(decoded(call.text)).get("session_id"))
-        return Going(handle=handle, is_over=found is None) if handle else None
+        return _followed(handle, result, is_running=found is not None) if handle else None
     return Going(handle=found[1]) if found else None
+
+
+def _followed(handle: str, result: Entry, *, is_running: bool) -> Going:
+    """What a look at a command tells of it: one that failed itself tells at most that the command is gone."""
+    if result.is_error and result.status is None:
+        is_gone = result.text.startswith(_GONE)
+        return Going(handle=handle, is_over=is_gone, end=End.STOPPED if is_gone else None)
+    return Going(handle=handle, is_over=not is_running)

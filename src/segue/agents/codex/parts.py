@@ -168,12 +168,12 @@ def _judged(text: str, status: int | None) -> Output:
     return Output(text, status, is_error=bool(status) or text.startswith(_FAILURES))
 
 
-def answer_in(output: str) -> str:
-    """What the person said when the model asked them something."""
+def answers_in(output: str) -> list[list[str]]:
+    """What the person said when the model asked them something, for each question."""
     try:
         value = json.loads(output)
     except (ValueError, RecursionError):
-        return ""
+        return []
     given = dict_of(dict_of(value).get("answers")).values()
-    said = [text_of(one) for answer in given for one in list_of(dict_of(answer).get("answers"))]
-    return "\n".join(filter(None, said))
+    said = ([text_of(one) for one in list_of(dict_of(answer).get("answers"))] for answer in given)
+    return [words for answer in said if (words := list(filter(None, answer)))]

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from segue.agents.arguments import offered_in
 from segue.agents.codex import parts as codex_parts
 from segue.agents.codex.calls import done_parts, ended, item_call, item_result
 from segue.agents.codex.meter import Meter
@@ -32,6 +33,8 @@ from segue.agents.reading import INTERRUPT, Reading, count_of, dict_of, list_of,
 from segue.clock import Moment
 from segue.model import Entry, EntryKind, Origin, Relation
 
+_ASKING = "request_user_input"
+_KNOWN_QUESTIONS = 8
 _KNOWN_CALLS = 128
 """How many of the last calls are kept in mind at least."""
 _NEAR = 8
@@ -223,7 +226,7 @@ class Rollout:
             ]
         if kind in CALLS:
             found = item_call(kind, payload, self.state.get("model"))
-            self._know(text_of(found[0]["call"]), found[0]["tool"], f"{self.number}#1" if found[1:] else "")
+            self._know(found[0], f"{self.number}#1" if found[1:] else str(self.number))
             return found
         if kind in RESULTS:
             return self._result(kind, payload)
@@ -231,18 +234,29 @@ class Rollout:
             return [self._between_agents(payload)]
         return [self._other(kind)]
 
-    def _know(self, call: str, tool: str, id: str = "") -> None:
-        known = self.state.setdefault("calls", {})
-        remember(known, call, [id or str(self.number), tool], _KNOWN_CALLS)
+    def _know(self, call: Part, id: str) -> None:
+        name, tool = text_of(call["call"]), call["tool"]
+        remember(self.state.setdefault("calls", {}), name, [id, tool], _KNOWN_CALLS)
+        if tool == _ASKING:
+            remember(self.state.setdefault("offered", {}), name, offered_in(call["text"]), _KNOWN_QUESTIONS)
 
     def _result(self, kind: str, payload: dict[str, Any]) -> list[Part]:
-        parent, tool = self.state.get("calls", {}).get(text_of(payload.get("call_id")), (None, None))
+        call = text_of(payload.get("call_id"))
+        parent, tool = self.state.get("calls", {}).get(call, (None, None))
         images, result = item_result(kind, payload, tool)
-        answer = codex_parts.answer_in(result["text"]) if tool == "request_user_input" else ""
-        answers = [part(EntryKind.PROMPT, Origin.HUMAN, answer)] if answer else []
-        parts = [*answers, *image_parts(images, Origin.TOOL), result]
+        answers = self._answers(call, result["text"]) if tool == _ASKING else []
+        parts = [*image_parts(images, Origin.TOOL), result, *answers]
         parts[0]["parent"] = parent
         return parts
+
+    def _answers(self, call: str, output: str) -> list[Part]:
+        """What the person said to a question. What was only chosen says nothing without it."""
+        said = [words for answer in codex_parts.answers_in(output) for words in answer]
+        offered = self.state.get("offered", {}).pop(call, ())
+        chosen = "\n".join(words for words in said if words in offered)
+        typed = "\n".join(words for words in said if words not in offered)
+        notes = [note("answer", chosen, origin=Origin.HUMAN)] if chosen else []
+        return notes + ([part(EntryKind.PROMPT, Origin.HUMAN, typed)] if typed else [])
 
     def _between_agents(self, payload: dict[str, Any]) -> Part:
         """A message from one agent to another: to a sub-agent, it is the task."""

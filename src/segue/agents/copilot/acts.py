@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 
-from segue.acts import Act, Answer, Deed, Going, Todo, TodoState, Verdict
+from segue.acts import Act, Answer, Deed, End, Going, Todo, TodoState, Verdict
 from segue.agents.arguments import decoded
 from segue.agents.deeds import state_of
 from segue.agents.reading import dict_of, text_of
@@ -16,7 +16,8 @@ _REFUSED = "The user rejected this tool call."
 _FEEDBACK = "User feedback:"
 _AFTERWARDS = "\n\nPlease update the plan based on this feedback"
 _STARTED = re.compile(r"<command started in background with shellId: (\S{1,80})>")
-_FOLLOWERS = ("read_bash", "write_bash", "stop_bash")
+_STOPPER = "stop_bash"
+_FOLLOWERS = ("read_bash", "write_bash", _STOPPER)
 _OVER = re.compile(
     r"<(?:command with id: \S{1,80} (?:stopped|completed)|shellId: \S{1,80} completed|exited)\b"
 )
@@ -145,7 +146,11 @@ def _feedback(text: str) -> str:
 def going(call: Entry, result: Entry) -> Going | None:
     if call.tool in _FOLLOWERS:
         handle = text_of(dict_of(decoded(call.text)).get("shellId"))
-        is_over = result.is_error or result.status is not None or bool(_OVER.search(result.text[-400:]))
-        return Going(handle=handle, is_over=is_over) if handle else None
+        if not handle or answer(call, result):
+            return None  # what the person did not allow tells nothing
+        if call.tool == _STOPPER or result.is_error:
+            return Going(handle=handle, is_over=True, end=End.STOPPED)
+        is_over = result.status is not None or bool(_OVER.search(result.text[-400:]))
+        return Going(handle=handle, is_over=is_over)
     found = _STARTED.search(result.text, 0, 2000) if call.tool == "bash" else None
     return Going(handle=found[1]) if found else None

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from segue.agents.arguments import offered_in
 from segue.agents.copilot import usage as copilot_usage
 from segue.agents.linking import is_known, remember, unused
 from segue.agents.reading import (
@@ -70,6 +71,8 @@ _NOTES = frozenset(
 _BY_PERSON = ("user_initiated", "user_abort", "remote_command", "")
 _ANSWER = re.compile(r"User (?:responded|selected): (.+)\Z", re.DOTALL)
 _STATUS = re.compile(r"<(?:shellId: [^<>\n]{1,80} completed|exited) with exit code (-?\d{1,9})>\s*\Z")
+_ASKING = "ask_user"
+_KNOWN_QUESTIONS = 8
 _KNOWN_CALLS = 128
 """How many of the last calls are kept in mind at least."""
 
@@ -195,9 +198,7 @@ class Events:
         before = len(parts)
         parts += [call(text_of(one.get("name")), one, model) for one in requests]
         for position, one in enumerate(parts[before:], before + 1):
-            self._know(
-                one["call"], one["tool"], self.id if position == len(parts) else f"{self.id}#{position}"
-            )
+            self._know(one, self.id if position == len(parts) else f"{self.id}#{position}")
         if spend := copilot_usage.answer(self.state, data, self.at):
             parts[-1]["spend"] = spend
             self.reading.learn(context_tokens=None)  # output alone does not tell
@@ -205,16 +206,20 @@ class Events:
 
     # What was done
 
-    def _know(self, id: str | None, tool: str, entry: str) -> None:
-        remember(self.state.setdefault("calls", {}), id or "", [entry, tool], _KNOWN_CALLS)
+    def _know(self, asked: Part, entry: str) -> None:
+        id = asked["call"] or ""
+        remember(self.state.setdefault("calls", {}), id, [entry, asked["tool"]], _KNOWN_CALLS)
+        if asked["tool"] == _ASKING:
+            remember(self.state.setdefault("offered", {}), id, offered_in(asked["text"]), _KNOWN_QUESTIONS)
 
     def _start(self, kind: str, data: dict[str, Any]) -> Part:
         """That a call is under way: news only if no answer asked for it."""
         id, tool = text_of(data.get("toolCallId")), text_of(data.get("toolName"))
         if id in self.state.get("calls", {}):
             return note(kind, call=id)
-        self._know(id, tool, self.id)
-        return call(tool, data, self.state.get("model"))
+        found = call(tool, data, self.state.get("model"))
+        self._know(found, self.id)
+        return found
 
     def _complete(self, data: dict[str, Any], subagent: str | None) -> list[Part]:
         self._use(None if subagent else data.get("model"))
@@ -225,11 +230,17 @@ class Events:
         status = _told_status(data, result, text)
         found = part(EntryKind.RESULT, Origin.TOOL, text, call=id or None, tool=tool, status=status)
         found["is_error"] = data.get("success") is False or bool(error)
-        said = _ANSWER.match(text) if tool == "ask_user" else None
-        answers = [part(EntryKind.PROMPT, Origin.HUMAN, said[1])] if said else []
-        parts = [*answers, *_images(result), found]
+        said = _ANSWER.match(text) if tool == _ASKING else None
+        answers = [self._answer(id, said[1].strip())] if said else []
+        parts = [*_images(result), found, *answers]
         parts[0]["parent"] = parent
         return parts
+
+    def _answer(self, id: str, words: str) -> Part:
+        """What the person said to a question. What was only chosen says nothing without it."""
+        if words in self.state.get("offered", {}).pop(id, ()):
+            return part(EntryKind.NOTE, Origin.HUMAN, words, tool="answer")
+        return part(EntryKind.PROMPT, Origin.HUMAN, words)
 
     def _compacted(self, kind: str, data: dict[str, Any]) -> Part:
         if limit := count_of(data.get("tokenLimit")):
