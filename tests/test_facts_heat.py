@@ -1,10 +1,12 @@
 """What counts as one name, and which file its heat goes to."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from segue.facts import heat
 from segue.facts.heat import Heat
+from segue.redact import carried
 
 PARTS = st.text("abcdefgh", min_size=4, max_size=8)
 
@@ -43,7 +45,7 @@ def test_a_name_without_a_folder_goes_to_no_file_where_there_are_several() -> No
 def test_a_file_in_the_folder_of_the_work_is_as_hot_by_its_whole_path() -> None:
     heated = Heat()
     heated.used("/home/ada/work/ledger.py", "read")
-    assert heat.heat_of("ledger.py", "/home/ada/work", heated.now()) > 1
+    assert heat.heat_of("ledger.py", "/home/ada/work", heated.now()) == 1
     assert not heat.facts(heated.now(), 1, {"ledger.py"}, "/home/ada/work"), "told as a file already"
 
 
@@ -56,8 +58,72 @@ def test_several_of_what_is_spelled_in_capitals_make_a_word() -> None:
     assert not heat.is_word("aBcDeFgH1")
 
 
-def test_an_option_is_no_name() -> None:
-    assert heat.forms("deploy --skip-push-sessions feature-session-limit.") == ["feature-session-limit"]
+def test_an_option_is_a_name_without_its_hyphens() -> None:
+    found = heat.forms("deploy --skip-push-sessions feature-session-limit. --dry-run")
+    assert found == ["skip-push-sessions", "feature-session-limit"]
+
+
+def test_a_use_fades_quickly_at_first_and_then_slowly() -> None:
+    heated = Heat()
+    heated.used("cat src/ledger.py", "read")
+    heats = []
+    for _ in range(3):
+        heats.append(heated.now()["src/ledger.py"].heat)
+        heated.step += 15
+    assert heats[0] == 4 * heats[1] and heats[1] < 2 * heats[2]
+
+
+def test_what_the_person_said_fades_with_each_message_and_not_with_the_agents_steps() -> None:
+    heated = Heat()
+    heated.said("Look at parse_ledger")
+    before = heated.now()["parse_ledger"].heat
+    heated.step += 50
+    assert heated.now()["parse_ledger"].heat == before
+    heated.said("And now at the docs")
+    assert heated.now()["parse_ledger"].heat < before
+
+
+def test_what_a_result_shows_among_many_names_is_less_hot() -> None:
+    alone, crowded = Heat(), Heat()
+    alone.saw("parse_ledger", "read")
+    crowded.saw("parse_ledger " + " ".join(f"other_name_{chr(97 + n)}" for n in range(20)), "read")
+    assert crowded.now()["parse_ledger"].heat < alone.now()["parse_ledger"].heat
+
+
+def test_what_is_too_long_ago_is_forgotten() -> None:
+    heated = Heat()
+    heated.used("parse_ledger", "run")
+    heated.saw("read_ledger", "read")
+    heated.said("Look at write_ledger")
+    heated.step += heat.SHOWN + 1
+    assert heated.now().keys() == {"parse_ledger", "write_ledger"}
+    heated.step += heat.KEPT
+    heated.messages += heat.SAID + 1
+    assert not heated.now()
+
+
+def test_the_end_of_a_line_as_code_spells_it_is_no_part_of_a_name() -> None:
+    assert heat.forms(r"print('Sum\nTotalPrice', '\ttaxRate')") == ["TotalPrice", "taxRate"]
+
+
+@pytest.mark.parametrize(
+    "path",
+    [r"src\newFile.ts", r".\node_modules\readFile.js", r"C:\repo\tests\test_all.py", r"\\nas\test_all.py"],
+)
+def test_a_path_with_backslashes_stays_as_it_is(path: str) -> None:
+    assert heat.forms(f"type {path}")[0] == path.removeprefix("C:")
+
+
+def test_a_name_out_of_a_pattern_is_the_name() -> None:
+    assert heat.forms(r"rg 'package\.json'") == ["package.json"]
+
+
+def test_a_word_too_long_for_a_path_names_nothing() -> None:
+    assert heat.forms("aB_" * 200) == []
+
+
+def test_a_device_is_no_file() -> None:
+    assert heat.forms("make 2>/dev/null") == []
 
 
 def test_a_folder_that_nobody_made_up_is_not_told() -> None:
@@ -69,4 +135,71 @@ def test_a_file_is_found_by_the_form_that_it_is_counted_in(parts: list[str]) -> 
     path = "/".join(parts) + ".py"
     heated = Heat()
     heated.used(f"/home/{path}", "read")
-    assert heat.heat_of(path, "/home", heated.now()) > 1
+    assert heat.heat_of(path, "/home", heated.now()) == 1
+
+
+def test_a_file_that_is_called_by_a_hash_is_no_name() -> None:
+    assert heat.forms("dist/main.3f2a1b9c8d7e.js src/ledger.test.ts") == ["src/ledger.test.ts"]
+
+
+def test_a_word_that_is_a_password_is_not_noted_as_one_for_elsewhere() -> None:
+    heated = Heat()
+    heated.saw("POSTGRES_PASSWORD: postgres\nA_PASSWORD=production\nB_PASSWORD=vq7Rm2xTz9Kd\n", "read")
+    heated.now()
+    assert heated.secrets == {"vq7Rm2xTz9Kd": "password"}
+
+
+def test_several_words_in_one_are_noted_unless_the_person_calls_something_so() -> None:
+    heated = Heat()
+    heated.said("Never touch parseLedgerEntries")
+    heated.saw("A_PASSWORD=parseLedgerEntries\nB_PASSWORD=correctHorseBattery\n", "read")
+    heated.now()
+    assert heated.secrets == {"correctHorseBattery": "password"}
+
+
+HASH = "Q9x8Kq2Lm5Np7Rs9Tv1Wy.Za4Bc6De8Fg0Hj2KQ9x8Kq2Lm5Np7Rs"
+TELLING = (
+    "Authorization: Digest BlueHorizonSky_1",
+    "send Bearer q8W2e5R7t9Y1u3I5o7P9",
+    "Basic YWRhOkgwcHBlci0xOTA2",
+    "https://files.x.io/a?sig=q8W2e5R7t9Y1u3I5o7P9aS",
+    "+ curl -s -u deploy:BlueHorizonSky https://x.io/up",
+    "+ curl -s -u deploy:blue_horizon_sky https://x.io/up",
+    "+ mysql -uroot -pBlueHorizonSky app",
+    "+ sshpass -p BlueHorizonSky ssh root@h",
+    "+ docker login -u bob -p BlueHorizonSky reg.io",
+    "machine x.io login bob password BlueHorizonSky",
+    "+ redis-cli -h cache -a BlueHorizonSky ping",
+    "+ htpasswd -bc users bob BlueHorizonSky",
+    "+ openssl rsa -in k.pem -passin pass:BlueHorizonSky",
+    '$p = ConvertTo-SecureString "BlueHorizonSky" -AsPlainText',
+    "+ echo BlueHorizonSky | docker login -u bob --password-stdin",
+    "CREATE USER bob IDENTIFIED WITH caching BY 'BlueHorizonSky'",
+    "Private-Lines: 2\nAAAAIQCm1wXh\nAAAAIQDx8Kq2\n",
+    "redis://:BlueHorizonSky@cache/0",
+    "//npm.x.io/:_auth=BlueHorizonSky",
+    "https://q8W2e5R7t9Y1u3I5o7P9aS@x.io/a.git",
+    "AKIAZ52KHGUI6Q4HW3LD,q8W2e5R7t9Y1u3I5o7P9aS2dF4gH6jK8lZ0xC1vB",
+    "db.x.io:5432:shop:bob:BlueHorizonSky",
+    f"ada:$2b$12${HASH}",
+    f"ada:$argon2id$v=19$m=65536,t=3,p=4${HASH}",
+    "ada:$6$Kq2Lm5Np$Q9x8Kq2Lm5Np7Rs9Tv1WyZa4Bc6De8Fg0Hj2KQ9x8Kq2Lm",
+    "Cookie: sid=aBlueHorizonSkyOverTheSeaXkQ7bR2",
+    "-----BEGIN PRIVATE KEY-----\nMIIEvQIBADANBgkqhkiG9w0BAQEFAASC\n",
+    "kind: Secret\ndata:\n  any: BlueHorizonSky\n",
+)
+"""Of each rule that goes by the place of a secret, an example."""
+
+
+@pytest.mark.parametrize("text", TELLING)
+def test_what_stands_where_secrets_stand_is_no_name(text: str) -> None:
+    heated = Heat()
+    heated.saw(text, "read")
+    assert not [name for name in heated.now() if "orizon" in name]
+    assert heat._is_dangerous(text) and next(carried.find(text, text.lower()), None)
+
+
+def test_each_rule_that_goes_by_a_place_has_its_example() -> None:
+    for rule in (*carried.LOWER, *carried.EXACT):
+        texts = TELLING if rule in carried.EXACT else [text.lower() for text in TELLING]
+        assert any(rule.sign in text and rule.pattern.search(text) for text in texts), rule.pattern.pattern

@@ -634,3 +634,14 @@ def test_a_megabyte_of_malice_takes_no_longer_than_any_other(output: str) -> Non
         start = time.process_time()
         read(output)
         assert time.process_time() - start < 1.5, read.__name__
+
+
+def test_packages_without_tests_are_no_tests_that_passed() -> None:
+    none = "ok  \texample.com/a\t0.2s [no tests to run]\n"
+    assert tally_in(none) is None
+    assert tally_in(none + "ok  \texample.com/b\t0.3s\n") == Tally(1, 0)
+
+
+def test_code_that_is_shown_around_an_error_is_no_error_itself() -> None:
+    output = "599 |   expect(error).toBe(0);\n> 600 |   throw new Error('x');\nerror: expect(received).toBe(expected)"
+    assert [problem.text for problem in errors_in(output)] == ["error: expect(received).toBe(expected)"]

@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from segue.facts import shell
-from segue.facts.shell import Effect, Git, effects, git_of, parts, plain, purpose
+from segue.facts.repository import Git, git_of
+from segue.facts.shell import Effect, effects, parts, plain, purpose
 
 HERE = "/home/me/app"
 MESSAGE = """git commit -m "$(cat <<'EOF'
@@ -176,9 +177,9 @@ def _commands(text: str) -> list[str]:
         ("sed -i '' -e 's/a/b/' -e 's/c/d/' a.py", [Effect("touched", "a.py")]),
         ("sed -n 's/a/b/p' a.py", []),
         ("perl -pi -e 's/a/b/' a.py", [Effect("touched", "a.py")]),
-        ("git checkout HEAD -- a.py", [Effect("touched", "a.py")]),
+        ("git checkout HEAD -- a.py", [Effect("restored", "a.py")]),
         ("git checkout main", []),
-        ("git restore a.py", [Effect("touched", "a.py")]),
+        ("git restore a.py", [Effect("restored", "a.py")]),
         ("git restore --staged a.py", []),
         ("curl -s http://x -o a.html", [Effect("created", "a.html")]),
         ("cd web && rm a.js && cd .. && rm b.js", [Effect("deleted", "web/a.js"), Effect("deleted", "b.js")]),

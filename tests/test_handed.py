@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -61,6 +63,21 @@ def test_as_many_words_come_out_as_went_in_and_no_data(
     found = list(handed.words_in(text))
     assert [kind for kind, _ in found].count("constraint") == len(constraints)
     assert [kind for kind, _ in found].count("instruction") == len(asked)
+
+
+def test_data_ends_at_the_mark_that_bears_its_own_number_or_not_at_all() -> None:
+    insists = f"## {briefs.TITLES['constraint']}\n- {{}}\n"
+    text = f"# Handoff {ID}\n{insists.format('One')}\n<<<data ab12\nabcd data>>>\n{insists.format('Two')}"
+    assert list(handed.words_in(text)) == [("constraint", "One")]
+    closed = f"{text}\nab12 data>>>\n{insists.format('Three')}"
+    assert list(handed.words_in(closed)) == [("constraint", "One"), ("constraint", "Three")]
+
+
+def test_marks_that_open_and_never_close_take_no_time() -> None:
+    text = f"# Handoff {ID}\n" + "<<<data a\n" * 20_000
+    started = time.process_time()
+    assert list(handed.words_in(text)) == []
+    assert time.process_time() - started < 2
 
 
 def test_what_is_known_already_is_not_known_twice() -> None:

@@ -423,3 +423,20 @@ def test_an_editor_that_cannot_be_used_is_an_error_and_not_a_crash(
 def test_the_editor_gets_arguments_and_no_shell(cli: CommandLine, talk: Conversation) -> None:
     result = cli("task", "edit", EDITOR=f"true ; touch {cli.folder}/ran")
     assert result.code == 0 and not (cli.folder / "ran").exists()
+
+
+def test_what_a_person_emptied_is_in_no_brief(cli: CommandLine, talk: Conversation) -> None:
+    talk.prompt("Never touch src/legacy.py.")
+    talk.reply("Fine. Next: run the tests again.")
+    before = cli("pack").out
+    assert "Never touch" in before.partition("## What the person asked for")[0]
+    assert "## Next step" in before
+    cli("task", "edit", "--constraint", "", "--next-step", "Write the docs")
+    after = cli("pack").out
+    assert "What the person insists on" not in after
+    assert "Next: Write the docs" in after and "## Next step" not in after
+
+
+def test_where_no_person_speaks_the_goal_is_the_first_order() -> None:
+    orders = [fact("plan", "e1", "Port the parser."), fact("plan", "e2", "Then the lexer.")]
+    assert task_from(orders).primary_goal == "Port the parser."

@@ -6,13 +6,14 @@ import itertools
 import time
 
 import msgspec
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from segue.acts import Act, Answer, Change, Deed, Going, Todo, TodoState, Verdict
 from segue.facts import runs
-from segue.facts.tracker import Tracker, derive
-from segue.model import Entry, EntryKind, Fact, Origin
+from segue.facts.tracker import NOT_BEGUN, NOT_DONE, REFUSED, Tracker, derive
+from segue.model import INTERRUPT, Entry, EntryKind, Fact, Origin
 
 
 class Plain:
@@ -205,6 +206,80 @@ def test_what_the_person_refused_is_decided_with_the_reason() -> None:
     assert (fact.subject, fact.value, fact.note) == ("rm -rf build", "refused", "keep the artefacts")
 
 
+def test_what_was_typed_while_a_call_ran_does_not_undo_it() -> None:
+    call, result = done(Act(deed=Deed.RUN, subject="make test"), output="ok")
+    entries = [said("Mend it."), call, said("And then push."), result]
+    assert values(entries, "command") == {"make test": "passed"}
+    assert values(entries[:-1], "pending") == {}
+
+
+def test_an_answer_to_a_call_is_no_answer_to_what_was_said_before_it() -> None:
+    asked = called(Act(deed=Deed.ASK, subject="Which store?"))
+    entries = [replied("Shall I go on?"), asked, said("SQLite")]
+    assert values(entries, "decision") == {}
+
+
+def test_what_the_agent_said_before_a_question_is_kept_when_that_is_answered() -> None:
+    words = replied("I would take SQLite.")
+    call = called(Act(deed=Deed.ASK, subject="Which store?"))
+    answer = msgspec.json.encode(Answer(verdict=Verdict.ANSWERED, text="SQLite")).decode()
+    result = Entry(id="r", call=call.id, kind=EntryKind.RESULT, origin=Origin.TOOL, text=answer)
+    assert list(values([said("Go."), words, call, result], "reply").values()) == [words.text]
+
+
+def test_a_message_that_nobody_answered_is_what_comes_next_with_what_it_answers() -> None:
+    first = [said("Mend the totals."), replied("Mended. I will push it when you say so.")]
+    assert list(values([*first, said("What about the tax?")], "next step").values()) == [NOT_BEGUN]
+    assert list(values([*first, said("What about the tax?")], "reply").values()) == [first[1].text]
+    assert values([*first, said("What about the tax?")], "talk") == {}
+    assert "push it" in "".join(values([*first, said("/usage")], "reply").values())
+    assert values([*first, said("thanks")], "next step") == {}
+    begun = [*first, said("What about the tax?"), called(Act(deed=Deed.RUN, subject="grep tax"))]
+    assert list(values(begun, "next step").values()) == [NOT_DONE]
+    over = [*begun, replied("It was rounded twice.")]
+    assert values(over, "next step") == {}
+    assert list(values(over, "reply").values()) == [first[1].text, "It was rounded twice."]
+    code = [replied("I wrote\n```py\nx = 1\n```\ninto it."), said("Why?")]
+    assert list(values(code, "reply").values()) == ["I wrote\n[…]\ninto it."]
+
+
+def test_of_a_summary_the_draft_is_left_out() -> None:
+    drafted = said("It is continued.\n\nAnalysis:\nLet me see.\n\nSummary:\n1. Mend it.", EntryKind.SUMMARY)
+    assert values([drafted], "summary") == {"": "1. Mend it."}
+    plain = said("We mend it. A summary: done.", EntryKind.SUMMARY)
+    assert values([plain], "summary") == {"": plain.text}
+    whole = said("## Goal\nMend it.\n## Summary\nHalf done.", EntryKind.SUMMARY)
+    assert values([whole], "summary") == {"": whole.text}
+
+
+def test_a_message_that_was_broken_off_and_said_in_full_stands_once() -> None:
+    stop = Entry(id="stop", kind=EntryKind.NOTE, origin=Origin.SYSTEM, text="", tool=INTERRUPT)
+    asked, broken_off = replied("Shall I push it to the PR?"), said("yes please")
+    whole = said("yes please push a new PR")
+    assert values([asked, broken_off], "decision") == {"Shall I push it to the PR?": "yes please"}
+    entries = [asked, broken_off, stop, whole]
+    assert values(entries, "decision") == {"Shall I push it to the PR?": "yes please push a new PR"}
+    assert list(values(entries, "instruction").values()) == [whole.text]
+    other = said("wait, is it valid?")
+    answered = values([asked, broken_off, stop, other], "decision")
+    assert answered == {"Shall I push it to the PR?": "yes please"}
+    assert list(values([asked, broken_off, stop, other], "instruction").values()) == [
+        broken_off.text,
+        other.text,
+    ]
+
+
+def test_what_the_person_refused_last_is_not_what_comes_next() -> None:
+    call = called(Act(deed=Deed.PROPOSE, subject="# Rewrite it all"))
+    answer = msgspec.json.encode(Answer(verdict=Verdict.REJECTED, text="")).decode()
+    result = Entry(
+        id="r", call=call.id, kind=EntryKind.RESULT, origin=Origin.TOOL, text=answer, is_error=True
+    )
+    entries = [said("Plan it."), replied("Let me write the plan."), call, result]
+    assert list(values(entries, "next step").values()) == [REFUSED]
+    assert list(values([*entries, said("Only the parser.")], "next step").values()) == [NOT_BEGUN]
+
+
 def test_what_an_agent_meant_to_do_is_forgotten_when_it_speaks_again() -> None:
     first = replied("Now let me mend the parser.")
     assert list(values([first], "next step").values()) == ["Now let me mend the parser."]
@@ -378,3 +453,138 @@ def test_what_was_pasted_binds_nobody() -> None:
     assert values([said(f"Look at this:\n{log}\nDo not retry.")], "constraint") == {
         "Do not retry.": "Do not retry."
     }
+
+
+def ordered(text: str) -> Entry:
+    return said(text, origin=Origin.ASSISTANT)
+
+
+def agreed(plan: str) -> list[Entry]:
+    answer = Answer(verdict=Verdict.APPROVED, text="")
+    return done(Act(deed=Deed.PROPOSE, subject=plan), output=msgspec.json.encode(answer).decode())
+
+
+def test_what_other_agents_order_one_after_the_other_holds_together() -> None:
+    entries = [ordered("You work on the parser. Never touch the lexer."), ordered("First the numbers.")]
+    found = facts(*entries)
+    assert [fact.value for fact in found if fact.kind == "plan"] == [entry.text for entry in entries]
+    assert [fact.value for fact in found if fact.kind == "rule"] == ["Never touch the lexer."]
+
+
+def test_a_plan_that_the_person_agreed_to_takes_the_place_of_what_was_planned_before() -> None:
+    found = facts(*agreed("# One\nNever touch the lexer."), *agreed("# Two\nNever touch the parser."))
+    assert [fact.value for fact in found if fact.kind == "plan"] == ["# Two\nNever touch the parser."]
+    assert [fact.value for fact in found if fact.kind == "rule"] == ["Never touch the parser."]
+
+
+def test_lines_beside_an_edit_are_less_hot_than_what_it_changed() -> None:
+    edit = edited("/work/app/a.py", "parse_line(x)\nold_name(x)", "parse_line(x)\nnew_name(x)")
+    heat = {fact.subject: fact.weight for fact in facts(*done(edit)) if fact.kind == "name"}
+    assert heat["new_name"] == heat["old_name"] > heat["parse_line"]
+
+
+def test_a_command_that_only_looked_weighs_less_than_one_that_failed_to() -> None:
+    weights = {
+        fact.subject: fact.weight
+        for fact in facts(*ran("cat a.py"), *ran("cat b.py", "no such file", 1), *ran("make"))
+        if fact.kind == "command"
+    }
+    assert weights["cat a.py"] < weights["cat b.py"] < weights["make"]
+
+
+def test_what_sub_agents_do_is_not_what_the_work_is_about() -> None:
+    read = done(Act(deed=Deed.READ, subject="/work/app/parse_line.py"), output="other_name")
+    entries = [msgspec.structs.replace(entry, subagent="a1") for entry in read for _ in range(50)]
+    found = facts(*done(edited("/work/app/a.py", "x", "own_name(x)")), *entries)
+    assert [fact.subject for fact in found if fact.kind == "name"] == ["own_name"]
+
+
+def test_a_call_that_waits_is_what_the_work_is_about_until_it_is_over() -> None:
+    waiting = called(Act(deed=Deed.RUN, subject="python run_ledger.py"))
+    tracker = Tracker()
+    tracker.add(waiting, Plain())
+    assert "run_ledger.py" in [fact.subject for fact in tracker.all(Plain())]
+    assert not tracker.heat.uses, "looking changes nothing"
+
+
+@pytest.mark.parametrize(
+    ("said_last", "asked"),
+    [
+        ("Shall I commit?", ["Shall I commit?"]),
+        ("It works with `?debug=true` in the address", []),
+        ("Open http://localhost:3000/?page=2 to see it", []),
+        ("It reads `a?.b` now", []),
+        ("???", []),
+    ],
+)
+def test_a_mark_in_code_or_in_an_address_asks_nothing(said_last: str, asked: list[str]) -> None:
+    assert list(values([said("Go on"), replied(said_last)], "question").values()) == asked
+    assert list(values([said("Go on"), replied(said_last), said("It is slow")], "decision")) == asked
+
+
+def test_a_long_answer_is_told_by_how_it_begins() -> None:
+    found = values([said("Go on"), replied("Shall I?"), said("Yes, " + "and more " * 30)], "decision")
+    assert len(found["Shall I?"]) <= 101
+
+
+def refused(act: Act) -> list[Entry]:
+    answer = Answer(verdict=Verdict.REFUSED, text="use pnpm")
+    return done(act, output=msgspec.json.encode(answer).decode(), status=1)
+
+
+def test_what_the_person_refused_did_not_fail() -> None:
+    entries = refused(Act(deed=Deed.RUN, subject="npm install"))
+    assert not values(entries, "command")
+    assert values(entries, "decision") == {"npm install": "refused"}
+
+
+def test_a_refused_edit_is_told_as_one() -> None:
+    entries = [said("Go on"), *refused(written("/work/app/src/a.py", "x"))]
+    assert values(entries, "decision") == {"write src/a.py": "refused"}
+
+
+def on(branch: str, text: str = "Go on") -> Entry:
+    return msgspec.structs.replace(said(text), branch=branch)
+
+
+def switched(folder: str = "", command: str = "git switch fix") -> list[Entry]:
+    return done(
+        Act(deed=Deed.RUN, subject=command, folder=folder),
+        output="Switched to branch 'fix'\n## fix...origin/fix\n",
+    )
+
+
+def test_the_branch_that_an_agent_began_on_does_not_take_the_place_of_what_git_said_later() -> None:
+    assert values([on("main"), *switched(), on("main")], "branch") == {"": "fix"}
+    assert values([on("main"), *switched(), on("main"), on("other")], "branch") == {"": "other"}
+
+
+@pytest.mark.parametrize(
+    ("folder", "command"),
+    [
+        ("/work/other", "git switch fix"),
+        ("/work/app/.worktrees/fix", "git switch fix"),
+        ("", "cd ../other && git switch fix"),
+        ("", "git -C /work/other switch fix"),
+    ],
+)
+def test_the_branch_of_another_repository_is_not_that_of_the_work(folder: str, command: str) -> None:
+    begun = msgspec.structs.replace(on("main"), cwd="/work/app")
+    assert values([begun, *switched(folder, command)], "branch") == {"": "main"}
+
+
+def test_the_branch_of_the_work_may_be_told_from_a_folder_in_it() -> None:
+    begun = msgspec.structs.replace(on("main"), cwd="/work/app")
+    assert values([begun, *switched("", "cd src && git switch fix")], "branch") == {"": "fix"}
+
+
+def test_a_command_that_runs_again_has_not_passed() -> None:
+    going = Going(handle="bash_1", is_over=False)
+    again = done(Act(deed=Deed.RUN, subject="pnpm dev"), output=msgspec.json.encode(going).decode())
+    assert not values([*ran("pnpm dev"), *again], "command")
+    assert values([*ran("pnpm dev"), *again], "pending") == {"pnpm dev": "still running"}
+
+
+def test_the_branch_of_work_in_the_root_is_told() -> None:
+    begun = msgspec.structs.replace(on("main"), cwd="/")
+    assert values([begun, *switched("/")], "branch") == {"": "fix"}

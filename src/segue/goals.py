@@ -40,6 +40,8 @@ def task_from(facts: Iterable[Fact]) -> TaskContext:
     """The task of a session, from its facts in the order in which they came about."""
     every = list(facts)
     asked = [fact for fact in every if fact.kind == "instruction" and speech.is_work(fact.value)]
+    # Where no person speaks, another agent gave the orders.
+    asked = asked or [fact for fact in every if fact.kind == "plan"]
     start = next((at for at in range(len(asked) - 1, 0, -1) if OTHER_WORK.match(asked[at].value)), 0)
     todos = [fact for fact in every if fact.kind == "todo" and fact.value != "dropped"]
     steps = _listed(_next_steps(every, todos))
@@ -131,6 +133,12 @@ def _listed(items: Iterable[str]) -> tuple[str, ...]:
 def _short(text: str) -> str:
     text = text.strip()
     return text if len(text) <= LONGEST else text[: LONGEST - 2] + " …"
+
+
+def replaced(said: TaskEdit) -> tuple[str, ...]:
+    """The kinds of facts that do not count any more, as the person said themselves what holds, were it nothing."""
+    kinds = ("constraint", "correction") if said.constraints is not None else ()
+    return (*kinds, "next step") if said.next_steps is not None else kinds
 
 
 def facts_said(said: TaskEdit) -> tuple[Fact, ...]:

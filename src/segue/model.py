@@ -486,17 +486,7 @@ class Lease(Value, frozen=True):
     expires_at: Moment | None = None
 
 
-# What is said, learned and recorded
-
-
-class Assertion(Value, frozen=True):
-    """Something an agent says it did or found; None while it has not been checked."""
-
-    text: str
-    kind: str
-    entry: str
-    is_supported: bool | None = None
-    evidence: str = ""
+# What is recorded
 
 
 class Operation(Value, frozen=True):

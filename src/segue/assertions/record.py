@@ -11,7 +11,7 @@ from collections.abc import Iterable
 
 from msgspec import Struct
 
-from segue.acts import Act, Deed
+from segue.acts import Act, Deed, End
 from segue.facts import files, outcomes, shell
 from segue.facts.runs import EFFECTS
 from segue.facts.tracker import Reads, Tracker
@@ -130,7 +130,8 @@ class _Making:
         going = reads.going(call, result)
         if going and going.is_over and going.handle in self.running:
             started, by = self.running.pop(going.handle)
-            self._run(started, by, result, is_done)
+            if going.end is not End.STOPPED:
+                self._run(started, by, result, going.end is End.PASSED if going.end else is_done)
         for act in reads.acts(call, result):
             self.has_delegated = self.has_delegated or act.deed is Deed.DELEGATE
             if act.deed is Deed.RUN and going and not going.is_over:

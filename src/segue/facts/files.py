@@ -25,6 +25,8 @@ class File(Struct):
     entry: str
     origin: Origin
     n: int
+    first: int = 0
+    """When it was first changed."""
     is_new: bool = False
     """Whether it was created here."""
     was: str = ""
@@ -72,6 +74,14 @@ class Files(Struct):
             entry=entry.id,
             n=n,
         )
+
+    def restore(self, path: str, committed: int) -> None:
+        """Put a file back to how it was committed: what was only changed since then was never changed."""
+        file = self.known.get(path)
+        if file and file.first > committed and not file.is_new:
+            del self.known[path]
+        elif file:
+            file.content = None
 
     def forget(self) -> None:
         """Something changed files without saying which: what is in them is known no more."""
@@ -130,6 +140,7 @@ def _changed(act: Act, before: File | None, entry: Entry, n: int) -> File:
         entry=entry.id,
         origin=entry.origin,
         n=n,
+        first=before.first if before and was_there else n,
         is_new=is_new,
         was=before.was if before and was_there else "",
         content=content,
@@ -155,6 +166,5 @@ def relative(path: str, folder: str) -> str:
     path = path.strip()
     if not path or "\n" in path or len(path) > 1000:
         return ""
-    if folder and path.startswith(folder.rstrip("/") + "/"):
-        path = path[len(folder.rstrip("/")) + 1 :]
-    return posixpath.normpath(path.removeprefix("./")) if not path.startswith("/") else path
+    path = posixpath.normpath(path)
+    return path.removeprefix(folder.rstrip("/") + "/") if folder else path

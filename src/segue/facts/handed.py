@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from segue.briefs import HEADING, HUMAN, TITLES
+from segue.fence import CLOSE, OPEN
 from segue.patterns import lazy_pattern
 
 FIRST_LINE = lazy_pattern(rf"\s*{re.escape(HEADING)} (h-[0-9a-z]{{12}})\n")
-DATA = lazy_pattern(r"^<<<data [0-9a-f]+\n.*?^[0-9a-f]+ data>>>$", re.DOTALL | re.MULTILINE)
+OPENING = lazy_pattern(rf"{re.escape(OPEN)}([0-9a-f]+)")
 SECTION = lazy_pattern(r"^## (.+)\n((?:- .*\n(?:  .*\n|\n(?=  ))*)+)", re.MULTILINE)
 ITEM = lazy_pattern(r"^- ((?:.*\n)(?:  .*\n|\n(?=  ))*)", re.MULTILINE)
 NUMBER = lazy_pattern(r"^\[\d+\] ")
@@ -25,9 +26,24 @@ def id_in(text: str) -> str:
 
 def words_in(text: str) -> Iterator[tuple[str, str]]:
     """What the person said before, as the handoff tells it: kind of fact and words, in order."""
-    said = DATA.sub("", text)
+    said = "\n".join(_outside(text.split("\n")))
     for section in SECTION.finditer(said):
         kind = KINDS.get(section.group(1))
         if kind is not None:
             for item in ITEM.finditer(section.group(2)):
                 yield kind, NUMBER.sub("", re.sub(r"\n {2}", "\n", item.group(1)).strip())
+
+
+def _outside(lines: Iterable[str]) -> Iterator[str]:
+    """The lines that stand inside no fence, and an empty one for each fence. One that is never closed holds all that
+    follows it."""
+    closing = ""
+    for line in lines:
+        if closing:
+            if line == closing:
+                closing = ""
+                yield ""
+        elif opened := OPENING.fullmatch(line):
+            closing = opened.group(1) + CLOSE
+        else:
+            yield line

@@ -1,81 +1,135 @@
 """What the work is about just now: names and files by how much they were used, and how lately.
 
-What an agent touches next is mostly what it touched last. Every use gives heat that goes in two ways: most of it
-within a few steps, the rest in the course of hundreds; so only the last hundreds of steps are kept. What results
-showed counts for the last few of them alone: of all that they ever showed, hardly anything is used again.
+What an agent touches next is mostly what it touched last, and often. Each use gives heat that fades with the square
+root of the steps since, as memory of people does: quickly at first, and then ever more slowly. What the person said
+fades with each further message instead, as it holds until they say something else. What a result showed gives less
+than what was used, the less the more it showed, and is forgotten sooner.
 """
 
 from __future__ import annotations
 
+import functools
+import itertools
 import math
 import re
+from collections.abc import Iterable
+from typing import Literal
 
 from msgspec import Struct
 
-from segue.facts.mentions import names, paths_among, tokens
+from segue.facts.mentions import LONGEST_PATH, names, paths_among, tokens
 from segue.model import Fact, Origin
-from segue.redact import redact
+from segue.redact import carried, named, paired, redact, shapes
+from segue.redact.view import view_of
 
-QUICK, SLOW = 20, 300
-"""After how many steps heat has gone to a third, of either sort."""
-LASTING = 0.5
-"""How much of the slow sort counts."""
-KEPT = 400
-"""How many steps are kept."""
-SHOWN, SHOWN_QUICK = 15, 8
-"""The same for what results showed."""
+KEPT, SHOWN, SAID = 1000, 200, 100
+"""For how many steps a use counts, and what a result showed; and for how many messages what the person said."""
+BESIDE = 0.5
+"""What lines beside an edit count, as against those that it changed."""
+CROWD = 100
+"""A result that shows so many names gives each half of what it would give to one alone."""
 TIDIED = 100
 """After how many steps what is too long ago is thrown away."""
-TOLD = 80
-HOT = 0.4
-"""What is cooler than this is used again one time in ten."""
+TOLD = 120
+"""How many names are told at most."""
+HOT = 0.285
+"""What is cooler is left out, of names and of files that were only read."""
 LONGEST = 20_000
 SHORTEST, LONGEST_NAME = 4, 100
 ALTERNATING = re.compile(r"[A-Za-z]\d+[A-Za-z]+\d|\d[A-Za-z]+\d+[A-Za-z]|(?:[a-z][A-Z]){3}|[0-9a-f]{12}")
 WORD = re.compile(r"[A-Z]{2,}s(?![a-z])|[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\d_A-Za-z]+")
-DANGEROUS = re.compile(
-    r"passw|passphrase|pwd|secret|token|api[_-]?key|access[_-]?key|auth|credential|private key|bearer|://[^\s/@]{1,80}:"
-    r"|_key|apikey",
-    re.IGNORECASE,
+HINTS = (
+    *("assword", "passphrase", "pwd", "secret", "token", "auth", "credential"),
+    *("_key", "-key", "%20key", "apikey", "accesskey"),
 )
-"""What stands near a secret that does not look like one."""
+"""What often stands near a secret that does not look like one, in whatever disguise."""
+LOGIN = re.compile(r"://[^\s/@]{1,80}:")
 KEY = b"names are not kept"
-LEAST_SECRET = 8
+ESCAPED = re.compile(r"\\[nrt](?:(?<=[\s\"'`(]..)|(?<![\\/:.]..)(?=[A-Z]))")
+"""The end of a line as code spells it: what follows is a word of its own. Before a backslash of a path stands a part of
+the path, a dot or a colon."""
 CONTROL = re.compile(r"\x1b\[[0-9;:?]{0,40}[A-Za-z]|[\x00-\x08\x0b-\x1f]")
 
 HYPHENED = re.compile(r"[A-Za-z][A-Za-z0-9]{0,40}+(?:-[A-Za-z0-9]{1,40}+){2,4}+")
-"""Names of branches, packages, style classes: words with at least two hyphens. Options are none of them."""
+"""Names of branches, packages, options, style classes: words with at least two hyphens."""
 FOLDER = re.compile(r"\.?[A-Za-z_][\w.-]*+")
 
-USED = {"edit": 0.7, "read": 1.2, "run": 0.8, "search": 0.7, "other": 1.0, "reply": 0.6, "prompt": 0.3}
-SAW = {"read": 0.8, "search": 0.4, "run": 0.4, "edit": 0.3, "failed": 0.4}
+USED = {
+    "edit": 1.0,
+    "read": 1.0,
+    "run": 2.0,
+    "search": 1.0,
+    "other": 1.0,
+    "reply": 0.5,
+    "said": 0.5,
+}
+SAW = {"read": 0.75, "search": 0.375, "run": 0.375, "edit": 0.375, "failed": 0.375, "other": 0.375}
 """What a use of either sort is worth."""
 
 
 class Use(Struct):
-    """One step: a text that was used or shown, or, once it was looked through, what it names."""
+    """A text that was used, shown or said, or, once it was looked through, what it names."""
 
+    sort: Literal["used", "shown", "said"]
     heat: float
-    step: int
-    is_shown: bool
+    at: int
+    """The step; of what was said, the message."""
     home: str = ""
     """The file that it was put into."""
     text: str = ""
+    beside: list[str] = []
+    """The lines of the text that only show where something was changed."""
     named: list[str] | None = None
+    near: list[str] = []
+    """What only those lines name."""
 
-    def names(self, secrets: dict[str, str]) -> list[str]:
-        """What it names; secrets that it holds are noted, with their kinds."""
+    def look(self, secrets: dict[str, str]) -> list[str]:
+        """All that it names; secrets that it holds are noted, with their kinds, but no plain words: those mean
+        something else elsewhere."""
         if self.named is None:
-            text = CONTROL.sub("", self.text)
-            if DANGEROUS.search(text):
+            text = _plain(self.text)
+            if _is_dangerous(text):
+                # The text as a whole: lines alone would not give away what they hold.
                 redacted = redact(text, key=KEY)
                 for one in redacted.findings:
-                    if one.length >= LEAST_SECRET:
-                        secrets[text[one.start : one.start + one.length]] = one.kind
+                    secret = text[one.start : one.start + one.length]
+                    if shapes.is_telling(secret):
+                        secrets[secret] = one.kind
                 text = redacted.text
-            self.named = forms(text)
-            self.text = ""
-        return self.named
+            self.named = forms(_without(text, self.beside))
+            if self.beside:
+                known = frozenset(self.named)
+                self.near = [form for form in forms(text) if form not in known]
+            self.text, self.beside = "", []
+        return [*self.named, *self.near] if self.near else self.named
+
+
+def _begun(text: str) -> str:
+    """As much of a text as is looked through, to the end of a word: half a secret looks like none."""
+    if len(text) <= LONGEST:
+        return text
+    parts = text[:LONGEST].rsplit(None, 1)
+    return parts[0] if len(parts) > 1 else ""
+
+
+def _plain(text: str) -> str:
+    """Without what only a terminal understands. Few texts have any of it, and that is soon seen."""
+    return text if text.replace("\n", " ").replace("\t", " ").isprintable() else CONTROL.sub("", text)
+
+
+def _without(text: str, lines: list[str]) -> str:
+    aside = frozenset(lines)
+    return "\n".join(line for line in text.split("\n") if line not in aside) if aside else text
+
+
+def _is_dangerous(text: str) -> bool:
+    """Whether it is worth looking for secrets of all kinds, which takes far longer than for those that their name or
+    their place gives away."""
+    view = view_of(text)
+    lower = view.lower()
+    if [hint for hint in HINTS if hint in lower] or LOGIN.search(view):
+        return True
+    return any(next(rules.find(view, lower), None) is not None for rules in (carried, named, paired))
 
 
 class Spot(Struct):
@@ -85,46 +139,71 @@ class Spot(Struct):
     home: str = ""
 
 
+def _add(spots: dict[str, Spot], heat: float, home: str, names: list[str]) -> None:
+    for name in dict.fromkeys(names):
+        spot = spots.get(name)
+        if spot is None:
+            spot = spots[name] = Spot()
+        spot.heat += heat
+        spot.home = home or spot.home
+
+
 class Heat(Struct):
     uses: list[Use] = []
     secrets: dict[str, str] = {}
     """What was seen beside a name that gives it away, with its kind: elsewhere it may stand alone."""
     step: int = 0
+    messages: int = 0
 
-    def used(self, text: str, how: str, home: str = "") -> None:
-        """What a text names was used."""
+    def used(self, text: str, how: str, home: str = "", beside: Iterable[str] = ()) -> None:
+        """What a text names was used; what stands in lines beside it, less so."""
         if text:
-            self.uses.append(Use(USED[how], self.step, False, home, text[:LONGEST]))
+            self.uses.append(Use("used", USED[how], self.step, home, _begun(text), [*beside]))
 
     def saw(self, text: str, how: str) -> None:
         """A result showed what a text names."""
-        if how in SAW and text:
-            self.uses.append(Use(SAW[how], self.step, True, "", text[:LONGEST]))
+        if text:
+            self.uses.append(Use("shown", SAW[how], self.step, "", _begun(text)))
+
+    def said(self, text: str) -> None:
+        """Whoever gives the orders said what a text names, or agreed to it."""
+        self.messages += 1
+        self.uses.append(Use("said", USED["said"], self.messages, "", _begun(text)))
 
     def tick(self) -> None:
         """One more step; what is too long ago is forgotten, in one go from time to time."""
         self.step += 1
         if self.step % TIDIED == 0:
-            self.uses = [
-                use for use in self.uses if self.step - use.step <= (SHOWN if use.is_shown else KEPT)
-            ]
+            self.uses = self._counting()
 
     def now(self) -> dict[str, Spot]:
         """Everything that is hot, by its name; a file by the last two parts of its path."""
         spots: dict[str, Spot] = {}
-        counting = [use for use in self.uses if not use.is_shown or self.step - use.step <= SHOWN]
-        whole = _in_one_folder({name for use in counting for name in use.names(self.secrets)})
+        counting = self._counting()
+        whole = _in_one_folder({name for use in counting for name in use.look(self.secrets)})
+        self._spare_said(counting)
         for use in counting:
-            age = self.step - use.step
-            if use.is_shown:
-                heat = use.heat * math.exp(-age / SHOWN_QUICK)
-            else:
-                heat = use.heat * (math.exp(-age / QUICK) + LASTING * math.exp(-age / SLOW))
-            for name in dict.fromkeys(whole.get(name, name) for name in use.names(self.secrets)):
-                spot = spots.setdefault(name, Spot())
-                spot.heat += heat
-                spot.home = use.home or spot.home
+            heat = use.heat / math.sqrt(1 + self._age(use))
+            if use.sort == "shown":
+                heat *= CROWD / (CROWD + len(use.named or ()))
+            _add(spots, heat, use.home, [whole.get(name, name) for name in use.named or ()])
+            if use.near:
+                _add(spots, heat * BESIDE, use.home, [whole.get(name, name) for name in use.near])
         return spots
+
+    def _spare_said(self, counting: list[Use]) -> None:
+        """What the person calls something by is a name, whoever showed it as a password."""
+        said = {name for use in counting if use.sort == "said" for name in use.named or ()}
+        for name in said & self.secrets.keys():
+            if not shapes.is_distinctive(name):
+                del self.secrets[name]
+
+    def _counting(self) -> list[Use]:
+        kept = {"used": KEPT, "shown": SHOWN, "said": SAID}
+        return [use for use in self.uses if self._age(use) <= kept[use.sort]]
+
+    def _age(self, use: Use) -> int:
+        return (self.messages if use.sort == "said" else self.step) - use.at
 
 
 def _in_one_folder(names: set[str]) -> dict[str, str]:
@@ -141,20 +220,39 @@ def is_word(name: str) -> bool:
     digits alternate as in no name."""
     if not SHORTEST <= len(name) <= LONGEST_NAME or ALTERNATING.search(name):
         return False
-    parts = WORD.findall(name)
-    short = sum(len(part) < 3 for part in parts)
-    return bool(parts) and short * 2 <= len(parts) and max(map(len, parts)) >= 3
+    lengths = [len(part) for part in WORD.findall(name)]
+    short = sum(length < 3 for length in lengths)
+    if short * 2 <= len(lengths) and max(lengths, default=0) >= 3:
+        return True
+    return 2 * sum(length for length in lengths if length > 3) >= len(name)
+
+
+def _is_made_up(name: str) -> bool:
+    """Whether people made it up; of a file, its name without the ending."""
+    stem = name.rpartition(".")[0]
+    return is_word(name) if len(stem) < SHORTEST else is_word(stem)
 
 
 def forms(text: str) -> list[str]:
     """What a text names, each in the form by which it is counted: a file with the folder that it lies in, a member
     without what it is a member of."""
-    words = tokens(text)
-    found = [file_form(path) for path in paths_among(words)]
-    found += [bare for word in words if word.count("-") > 1 and HYPHENED.fullmatch(bare := word.rstrip("."))]
-    for name in names(text):
+    if "\\" in text:
+        text = ESCAPED.sub(" ", text).replace("\\.", ".")
+    words: Iterable[str] = tokens(text)
+    if max(map(len, words), default=0) > LONGEST_PATH:
+        words = [word for word in words if len(word) <= LONGEST_PATH]
+    return list(dict.fromkeys(itertools.chain.from_iterable(map(_forms_in, words))))
+
+
+@functools.lru_cache(maxsize=1 << 15)
+def _forms_in(word: str) -> tuple[str, ...]:
+    """What one word names: the same words stand in text after text."""
+    found = [file_form(path) for path in paths_among([word])]
+    if word.count("-") > 1 and HYPHENED.fullmatch(bare := word.strip(".-")):
+        found.append(bare)
+    for name in names(word):
         found += [part for part in name.split(".") if "_" in part or not (part.islower() or part.istitle())]
-    return [form for form in dict.fromkeys(found) if is_word(form.rpartition("/")[2])]
+    return tuple(form for form in found if _is_made_up(form.rpartition("/")[2]))
 
 
 def file_form(path: str) -> str:

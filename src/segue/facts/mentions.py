@@ -36,6 +36,7 @@ BARE_FILES = _words(
     "Makefile Dockerfile Gemfile Rakefile Procfile Justfile Vagrantfile Jenkinsfile LICENSE CODEOWNERS .gitignore .env"
     " .dockerignore .gitattributes .npmrc .prettierrc .eslintrc .editorconfig .nvmrc"
 )
+DEVICES = _words("/dev/null /dev/stdin /dev/stdout /dev/stderr /dev/tty /dev/zero /dev/random /dev/urandom")
 ENDINGS = _words(
     "py pyi ipynb js jsx mjs cjs ts tsx mts cts vue svelte astro go rs rb erb php java kt kts scala groovy gradle swift"
     " m mm c h cc cpp cxx hpp hh cs fs fsx vb ex exs erl hs ml mli elm clj cljs lua pl pm r jl dart zig nim sh bash zsh"
@@ -68,7 +69,7 @@ def paths_among(tokens: Iterable[str]) -> list[str]:
 
 
 def _is_path(word: str) -> bool:
-    if len(word) > LONGEST_PATH or "//" in word or "@" in word[1:] or "..." in word:
+    if len(word) > LONGEST_PATH or "//" in word or "@" in word[1:] or "..." in word or word in DEVICES:
         return False
     name = word.rpartition("/")[2]
     if name in BARE_FILES:

@@ -285,8 +285,9 @@ def _unittest(lines: list[str]) -> Tally | None:
 
 
 def _go(lines: list[str]) -> Tally | None:
-    """Tests if those that pass are told, else packages."""
-    told = Counter(match.group().strip() for line in lines if (match := GO.match(line)))
+    """Tests if those that pass are told, else packages that have some."""
+    ran = (line for line in lines if "[no test" not in line)
+    told = Counter(match.group().strip() for line in ran if (match := GO.match(line)))
     if told["--- PASS:"]:
         return Tally(told["--- PASS:"], told["--- FAIL:"])
     return Tally(told["ok"], max(told["FAIL"], told["--- FAIL:"])) if told else None
@@ -367,6 +368,10 @@ NEAR = 15
 """How many lines after a message may tell its place."""
 
 
+QUOTED = lazy_pattern(r"\s*+>? ?\d{1,6} ?[|│] ")
+"""A line of code with its number, as tools show it around what is wrong."""
+
+
 def errors_in(output: str) -> tuple[Problem, ...]:
     """What went wrong, one line each, the telling ones first, each once. For the output of something that failed:
     of what succeeded, words like these tell nothing."""
@@ -383,6 +388,8 @@ def _problems(lines: list[str]) -> Iterator[tuple[int, Problem]]:
     listed, before = "", ""
     frame = ("", "")
     for at, line in enumerate(lines):
+        if QUOTED.match(line):
+            continue
         if match := FRAME.match(line):
             is_ours = not frame[0] or not FOREIGN.search(match["path"])
             frame = (match["path"], match["line"]) if is_ours else frame

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Container
+from collections.abc import Container, Sequence
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from segue.acts import Act, Deed
-from segue.facts import files, outcomes, shell
+from segue.facts import files, outcomes, repository, shell
 from segue.facts.mentions import mentions
 from segue.model import Entry
 from segue.patterns import lazy_pattern
@@ -19,14 +19,21 @@ from segue.text import begun
 if TYPE_CHECKING:
     from segue.facts.tracker import Tracker
 
+ABOUT_GIT = lazy_pattern(r"\b(?:git|gh|glab|hub|jj|hg|svn)\b")
 COMMITS = lazy_pattern(r"\bgit\b[^|;&]{0,80}\bcommit\b")
 MOVES_ALL = lazy_pattern(
     r"\bgit\b[^|;&]{0,80}\b(?:checkout|restore|reset|stash|pull|merge|rebase|switch|revert|apply)\b"
 )
 """What changes files that it does not name."""
+ELSEWHERE = lazy_pattern(
+    r"(?:^|[;&|(\n] *)(?:cd|pushd|git -C) +('[^'\n]{1,300}'|\"[^\"\n]{1,300}\"|[^\s;&|]{1,300})"
+)
+"""Where a command goes, or git is sent, first."""
 PIPED = lazy_pattern(r"\|(?!\|)|\|\|[ ]?(?:true|echo)")
-LOOK = 0.1
-"""What a command that only looks is worth, beside one that does something."""
+STOPPED = (130, 137, 143)
+"""How a command ends that somebody ended."""
+LITTLE = 0.1
+"""What a command is worth that is told as a commit, or that only looked and failed, beside one that does something."""
 STEP_IN = lazy_pattern(r"^(?:cd (?:'[^']*'|\"[^\"]*\"|[^\s;&|]+) ?(?:&&|;) ?)+")
 CUT = lazy_pattern(r" ?(?:2>&1|\| ?(?:tail|head|cat)(?: -{1,2}[\w=]{1,12})?(?: \d{1,6})?)\Z")
 INPUT = lazy_pattern(r"(<<-?\s*['\"]?\w+['\"]?)\n.*", re.DOTALL)
@@ -40,6 +47,14 @@ COMPLAINT = lazy_pattern(
     r"|invalid|missing|conflict|timed? ?out)\b",
     re.IGNORECASE,
 )
+CONFLICT = lazy_pattern(r"conflict|could not apply|unmerged", re.IGNORECASE)
+JOINS = lazy_pattern(r"\bgit\b[^|;&]{0,80}\b(?:rebase|merge|cherry-pick|pull|revert|am|stash)\b")
+OVER = lazy_pattern(r"^(?:Successfully rebased|Merge made by|Fast-forward)", re.MULTILINE)
+GIVEN_UP = lazy_pattern(r"\bgit\b[^|;&]{0,80}--(?:continue|abort|quit)\b")
+"""How what stopped at a conflict ends: by itself, or one way or the other."""
+SETTINGS = lazy_pattern(r"^(?:[A-Za-z_]\w*=\S* )+")
+CHECKS_ALL = lazy_pattern(r"\b(?:run |-)?(?:check|verify|validate|ci)(?:$|:all\b)")
+"""A script that takes in what others of a project look for one by one."""
 COUNT = lazy_pattern(r"\W*\d+ (?:failed|passed|failures?|errors?|warnings?)\b")
 TELLING = lazy_pattern(r"://|localhost|127\.0\.0\.1|port|==|@", re.IGNORECASE)
 """What a command must hold to name an address, a port or a version."""
@@ -48,7 +63,13 @@ MOST_OPEN = 300
 """How many failing tests, and errors of one program, are looked at when something passes."""
 SEEN = 40_000
 """How much of an output is looked at: its beginning and its end."""
-EFFECTS = {"deleted": Deed.DELETE, "renamed": Deed.MOVE, "created": Deed.WRITE, "touched": Deed.EDIT}
+EFFECTS = {
+    "deleted": Deed.DELETE,
+    "renamed": Deed.MOVE,
+    "created": Deed.WRITE,
+    "touched": Deed.EDIT,
+    "restored": Deed.EDIT,
+}
 
 
 def add(tracker: Tracker, act: Act, call: Entry, result: Entry, is_done: bool) -> None:
@@ -58,18 +79,26 @@ def add(tracker: Tracker, act: Act, call: Entry, result: Entry, is_done: bool) -
     output = _seen(result.text)
     purpose = shell.purpose(act.subject)
     is_done = is_done and not _failed_unseen(act.subject, purpose, output)
+    # What looks for something and finds nothing ends with 1, as it should.
+    is_done = is_done or (purpose == "look" and result.status == 1 and not COMPLAINT.search(output))
     _add_status(tracker, act, command, purpose, output, result, is_done)
     if purpose == "test" or not is_done:
         _add_tests(tracker, command, output, result, is_done)
     if is_done:
-        _resolve(tracker, command, purpose)
+        _pass(tracker, act, command, purpose)
         # What the person would not allow then, they allowed now.
         tracker.facts.get("decision", {}).pop(begun(act.subject.strip(), 1000), None)
     elif purpose != "look":
         _add_errors(tracker, command, output, result)
+        if JOINS.search(act.subject) and CONFLICT.search(output):
+            tracker.stopped = [*tracker.stopped[-MOST_OPEN:], command]
+        tracker.failed.pop(command, None)
+        tracker.failed[command] = _parts(act.subject, command, tracker.folder)
+        for other in list(tracker.failed)[:-MOST_OPEN]:
+            del tracker.failed[other]
     if is_done:
         _add_effects(tracker, act, call, result)
-    _add_git(tracker, act, output, result)
+    _add_git(tracker, act, output, result, is_done=is_done, where=_elsewhere(tracker.folder, act, call))
     for found in mentions(act.subject[:2000]) if TELLING.search(act.subject, 0, 2000) else ():
         if found.kind in ("url", "port", "version"):
             tracker.put(found.kind, found.text, "used", call)
@@ -82,7 +111,11 @@ def _failed_unseen(command: str, purpose: str, output: str) -> bool:
     tally = outcomes.tally_in(output)
     if tally:
         return tally.failed > 0
-    return PIPED.search(command) is not None and bool(outcomes.errors_in(output))
+    if PIPED.search(command) is None:
+        return False
+    return bool(outcomes.errors_in(output)) or (
+        purpose == "test" and not all(outcomes.tests_in(output).values())
+    )
 
 
 def _add_effects(tracker: Tracker, act: Act, call: Entry, result: Entry) -> None:
@@ -92,13 +125,17 @@ def _add_effects(tracker: Tracker, act: Act, call: Entry, result: Entry) -> None
     where = act.folder or call.cwd or tracker.folder
     for effect in shell.effects(act.subject):
         path, to = (posixpath.join(where, one) if one else "" for one in (effect.path, effect.to))
+        if effect.kind == "restored":
+            tracker.files.restore(files.relative(path, tracker.folder), tracker.committed)
+            continue
         done = Act(deed=EFFECTS[effect.kind], subject=path, to=to, content=effect.content)
         tracker.files.add(done, files.relative(path, tracker.folder), result, tracker.n, tracker.folder)
 
 
 def as_run(command: str) -> str:
     """A command in its own words, on one line, without the step into a folder and the cutting of output around it."""
-    line = STEP_IN.sub("", " ".join(INPUT.sub(r"\1 …", begun(command, 4000), count=1).split()))
+    command = shell.unwrapped(begun(command, 4000))
+    line = STEP_IN.sub("", " ".join(INPUT.sub(r"\1 …", command, count=1).split()))
     while (cut := CUT.search(line, max(0, len(line) - 40))) and cut.start():
         line = line[: cut.start()]
     return line
@@ -120,14 +157,21 @@ def _add_status(
         value = "passed"
     elif result.status:
         value = f"failed with status {result.status}"
+        value += ", stopped" if result.status in STOPPED else ""
     else:
         value = "failed"
     tally = outcomes.tally_in(output) if purpose == "test" else None
     told = f"{tally.passed} passed, {tally.failed} failed" if tally else ""
     tracker.put("command", command, value, result, note=told)
+    tracker.checks.discard(command)
+    if purpose in shell.CHECKS:
+        tracker.checks.add(command)
     fact = tracker.facts["command"][command]
-    # What only looks, or is told as a commit, is told last.
-    weight = LOOK if purpose == "look" or (is_done and COMMITS.search(act.subject)) else 1.0
+    if purpose == "look":
+        # What it saw is not told either.
+        weight = 0.0 if is_done else LITTLE
+    else:
+        weight = LITTLE if is_done and COMMITS.search(act.subject) else 1.0
     tracker.facts["command"][command] = msgspec.structs.replace(fact, weight=weight, text=as_run(act.subject))
 
 
@@ -212,21 +256,99 @@ def _resolve(tracker: Tracker, command: str, purpose: str) -> None:
     blamed = tracker.blamed.get(_program(command), {})
     takes_all = purpose in ("test", "build", "lint", "install") and not SELECTION.search(command)
     takes_all = takes_all or purpose == "git"
+    checks_all = takes_all and purpose == "lint" and CHECKS_ALL.search(command) is not None
     for subject, by in list(blamed.items()):
         is_same = by == command or by.startswith(command + " ")
+        is_same = is_same or (checks_all and shell.purpose(by) == "lint")
         if is_same or (takes_all and _runner(by) == _runner(command)):
-            fact = tracker.facts["error"].get(subject)
-            if fact is not None:
-                tracker.facts["error"][subject] = msgspec.structs.replace(fact, value="resolved", n=tracker.n)
-            del blamed[subject]
+            _close(tracker, _program(command), subject)
 
 
-def _add_git(tracker: Tracker, act: Act, output: str, result: Entry) -> None:
-    git = shell.git_of(act.subject, output)
+def _elsewhere(folder: str, act: Act, call: Entry) -> str:
+    """The other repository or worktree that a command speaks of; empty where that is the folder of the work."""
+    where, folder = act.folder or call.cwd or folder, folder.rstrip("/")
+    gone = ELSEWHERE.search(act.subject)
+    to = posixpath.normpath(posixpath.join(where, gone[1].strip("'\""))) if gone else where
+    is_here = "worktree" not in to[len(folder) :] and f"{to}/".startswith(f"{folder}/")
+    return "" if is_here else to
+
+
+def _add_git(tracker: Tracker, act: Act, output: str, result: Entry, *, is_done: bool, where: str) -> None:
+    if not ABOUT_GIT.search(act.subject):
+        return
+    git = repository.git_of(act.subject, output)
     if git.branch:
-        tracker.branch = git.branch
-        tracker.put("branch", "", git.branch, result)
-    for sha, subject in git.commits:
-        tracker.put("commit", sha, subject or "seen", result)
+        tracker.branch = tracker.branch if where else git.branch
+        tracker.put("worktree" if where else "branch", where, git.branch, result)
+    for path, branch in git.worktrees if is_done else ():
+        at = posixpath.normpath(posixpath.join(act.folder or tracker.folder, path))
+        tracker.put("worktree", at, branch, result)
+    if is_done and COMMITS.search(act.subject) and not where:
+        tracker.committed = tracker.n
+    _add_commits(tracker, git, result, is_undone=is_done and not where)
+    if is_done and (
+        any(subject for _, subject in git.commits) or OVER.search(output) or GIVEN_UP.search(act.subject)
+    ):
+        _settle(tracker)
     for address in git.pull_requests:
         tracker.put("pull request", address, "opened", result)
+    for number in git.merged if is_done else ():
+        for address in tracker.facts.get("pull request", {}):
+            if address == number or address.endswith(f"/{number}"):
+                tracker.put("pull request", address, "merged", result)
+                break
+
+
+def _add_commits(tracker: Tracker, git: repository.Git, result: Entry, *, is_undone: bool) -> None:
+    known = tracker.facts.get("commit", {})
+    made = [sha for sha, fact in known.items() if fact.value not in ("seen", "mentioned")]
+    for sha in made[-git.undone :] if git.undone and is_undone else ():
+        del known[sha]
+    for sha, subject in git.commits:
+        is_anew = git.is_anew and bool(subject)
+        for same in [one for one in known if is_anew and known[one].value == subject and one != sha]:
+            del known[same]
+        tracker.put("commit", sha, subject or "seen", result)
+
+
+def _settle(tracker: Tracker) -> None:
+    """A rebase or a merge came to its end: what it stopped at is settled."""
+    for subject in [one for one in tracker.blamed.get("git", {}) if CONFLICT.search(one)]:
+        _close(tracker, "git", subject)
+    _overcome(tracker, tracker.stopped)
+    tracker.stopped = []
+
+
+def _close(tracker: Tracker, program: str, subject: str) -> None:
+    fact = tracker.facts["error"].get(subject)
+    if fact is not None:
+        tracker.facts["error"][subject] = msgspec.structs.replace(fact, value="resolved", n=tracker.n)
+    del tracker.blamed[program][subject]
+
+
+def _pass(tracker: Tracker, act: Act, command: str, purpose: str) -> None:
+    """What failed or complained before and is over with this command, or with a part of it."""
+    parts = _parts(act.subject, command, tracker.folder) if tracker.failed or tracker.blamed else []
+    # Whatever was set for it, it passed.
+    passed = list(dict.fromkeys([*parts, *(SETTINGS.sub("", part) for part in parts)]))
+    for part in dict.fromkeys((command, *passed)):
+        if tracker.blamed.get(_program(part)):
+            _resolve(tracker, part, purpose if part == command else shell.purpose(part))
+    _overcome(tracker, passed)
+
+
+def _parts(command: str, said: str, folder: str) -> list[str]:
+    """What passes if a command does."""
+    return shell.passed_with(command, folder) if "&&" in command else [said]
+
+
+def _overcome(tracker: Tracker, passed: Sequence[str]) -> None:
+    """What failed before and has passed since, as a part of another command or part by part, is tried no more."""
+    for command, needed in list(tracker.failed.items()) if passed else ():
+        tracker.failed[command] = [part for part in needed if part not in passed]
+        if command in passed or (needed and not tracker.failed[command]):
+            del tracker.failed[command]
+            fact = tracker.facts.get("command", {}).get(command)
+            if fact is not None and fact.value.startswith("failed"):
+                value = f"at first {fact.value}, passed since"
+                tracker.facts["command"][command] = msgspec.structs.replace(fact, value=value)

@@ -21,33 +21,24 @@ from segue.patterns import lazy_pattern
 LONGEST_WORD = 100
 """A word longer than this is a script or a text, and is cut where a person reads it."""
 LONGEST_SHOWN = 400
+MOST_CHAINED = 20
 DEEPEST = 4
 """How many shells and wrappers within each other are unpacked."""
 
 Purpose = Literal["test", "build", "lint", "install", "git", "run", "look", ""]
-EffectKind = Literal["created", "touched", "renamed", "deleted"]
+EffectKind = Literal["created", "touched", "restored", "renamed", "deleted"]
 
 
 class Effect(Struct, frozen=True):
     """What a command does to one file, or to a folder as a whole, if it succeeds."""
 
     kind: EffectKind
-    """'created': written whole; 'touched': changed, or made if it was missing; 'renamed': now at `to`."""
+    """'created': written whole; 'touched': changed, or made if it was missing; 'restored': as it was committed;
+    'renamed': now at `to`."""
     path: str
     to: str = ""
     content: str | None = None
     """What the file holds now, where the command says it in full."""
-
-
-class Git(Struct, frozen=True):
-    """What a command and its output tell of a repository."""
-
-    branch: str = ""
-    """Where the work stands after it; empty if it does not tell."""
-    commits: tuple[tuple[str, str], ...] = ()
-    """Those that it made or named as the current one: hash and subject (empty where it is not told)."""
-    pull_requests: tuple[str, ...] = ()
-    pushed: bool = False
 
 
 # The programs that are known, by what they are
@@ -82,6 +73,7 @@ keyword if then elif else while until do ! { } fi done esac
 compound for while until if case select function { [[
 shell bash sh zsh dash ksh fish
 clipper head tail cat less more tee
+filter grep egrep fgrep rg sort uniq wc cut tr awk sed
 remark echo printf true : set sleep
 script npm pnpm yarn bun make gmake just task mise rake mvn mvnw gradle gradlew sbt nx turbo lerna moon ant hatch pdm
 script invoke inv deno composer grunt gulp rush poe ng next nuxt astro rails artisan bundle
@@ -93,7 +85,8 @@ helper sudo doas xargs xvfb-run cross-env dotenv npx bunx pnpx uvx
 runner uv:run poetry:run pdm:run pipenv:run hatch:run rye:run pipx:run conda:run bundle:exec npm:exec,x pnpm:exec,dlx
 runner yarn:exec,dlx bun:x mise:exec,x
 """
-"""By program, or by program and sub-command. A clipper shows less of what another says, a remark is for the reader, a
+"""By program, or by program and sub-command. A clipper shows less of what another says, a filter only some
+lines of it, a remark is for the reader, a
 script runs what the project names itself, a valued option brings a word with it; a wrapper or a runner runs another."""
 RANKS = ("test", "build", "lint", "install", "git", "run", "look")
 """Of a compound, the first of these that one of its commands is for is what it is for."""
@@ -110,6 +103,9 @@ def _known(*kinds: str) -> dict[str, str]:
 
 PURPOSES = _known(*RANKS)
 KEYWORDS, COMPOUND, SHELLS, CLIPPERS = map(_known, ("keyword", "compound", "shell", "clipper"))
+FILTERS = _known("clipper", "filter")
+CHECKS = ("test", "build", "lint")
+"""What tells how the work stands: of such a command only how it went is told, whatever was picked out of its output."""
 REMARKS, SCRIPTED, VALUED, READS = map(_known, ("remark", "script", "valued", "reads"))
 WRAPPERS, HELPERS, RUNNERS = _known("wrapper"), _known("wrapper", "helper"), _known("runner")
 WRAPPED_VALUES = lazy_pattern(r"-[skouCnPIdLgaf]|--signal|--kill-after|--from|--with|--python|-p|--package")
@@ -117,7 +113,7 @@ WRAPPED_VALUES = lazy_pattern(r"-[skouCnPIdLgaf]|--signal|--kill-after|--from|--
 ASSIGNMENT = lazy_pattern(r"[A-Za-z_]\w*+\+?=")
 
 
-def _program(word: str) -> str:
+def program_name(word: str) -> str:
     return word.rpartition("/")[2].removesuffix(".exe").removesuffix(".cmd")
 
 
@@ -125,7 +121,7 @@ def _bare(words: list[str], wrappers: dict[str, str] = HELPERS) -> int:
     """How many words stand before the program that is meant: settings, `then`, `timeout 60`."""
     at = 0
     while at < len(words):
-        name = _program(words[at])
+        name = program_name(words[at])
         if name in wrappers:
             at += 1
             while at < len(words) and words[at].startswith("-"):
@@ -140,20 +136,20 @@ def _bare(words: list[str], wrappers: dict[str, str] = HELPERS) -> int:
 
 def _script(words: list[str]) -> str:
     """The script of `bash -lc '…'`; empty if there is none."""
-    if len(words) > 2 and _program(words[0]) in SHELLS:
+    if len(words) > 2 and program_name(words[0]) in SHELLS:
         for option, script in pairwise(words[1:5]):
             if re.fullmatch(r"-[a-z]*c", option):
                 return script
     return ""
 
 
-def _programs(command: str, depth: int = 0) -> Iterator[tuple[list[str], Simple]]:
+def programs(command: str, depth: int = 0) -> Iterator[tuple[list[str], Simple]]:
     """The words of each simple command from its program on; those of an inner shell in its place."""
     for simple in simple_commands(command):
         words = simple.texts
         words = words[_bare(words) :]
         if depth < DEEPEST and (script := _script(words)):
-            yield from _programs(script, depth + 1)
+            yield from programs(script, depth + 1)
         elif words:
             yield words, simple
 
@@ -169,11 +165,21 @@ MESSAGE = lazy_pattern(r"\"?\$\(\s*+cat\s++<<-?\s*+['\"]?\w++['\"]?[ \t]*+\n")
 JOINTS = {";": "; ", ")": "; ", "(": "; (", "": "; "}
 
 
+WRAPPED = lazy_pattern(
+    r"(?<=[A-Za-z0-9+/]{40})[ \t]{0,8}\r?\n[ \t]{0,8}(?=[A-Za-z0-9+/]{1,100}={0,2}(?:[\s\"'`]|\Z))"
+)
+
+
+def unwrapped(command: str) -> str:
+    """With what is encoded over several lines in one piece, as it would not be known again with spaces in it."""
+    return WRAPPED.sub("", command)
+
+
 def plain(command: str, folder: str = "") -> str:
     """The command as a person would say it, on one line: without what only limits time or output, without remarks
     to the reader, heredocs and long scripts cut visibly. With a folder, paths below it are told from there and
     going to it is left unsaid; going elsewhere is kept, for there the same words mean another thing."""
-    text, folder = command, folder.rstrip("/")
+    text, folder = unwrapped(command), folder.rstrip("/")
     simples = simple_commands(text)
     for _ in range(DEEPEST):
         words = simples[0].texts if len(simples) == 1 else []
@@ -201,19 +207,63 @@ def _without_going(simples: Sequence[Simple], folder: str) -> Sequence[Simple]:
 
 
 def _telling(simples: Sequence[Simple]) -> Sequence[Simple]:
-    """Without `| head` and the like at the end of a pipeline, and without `echo` and `|| true` beside others."""
+    """Without `| head` and the like at the end of a pipeline, of a check also without `| grep`, and without `echo`
+    and `|| true` beside others."""
     kept: list[Simple] = []
     following = ""
-    for simple in reversed(simples):
-        program = _program(simple.texts[0]) if simple.words else ""
+    for simple, head in reversed(list(zip(simples, _heads(simples), strict=True))):
+        program = program_name(simple.texts[0]) if simple.words else ""
         is_piped_to, is_piped_on = simple.joint in ("|", "|&"), following in ("|", "|&")
         is_written = any(item.is_written for item in simple.redirects)
-        is_clipper = program in CLIPPERS and is_piped_to and not (is_piped_on or is_written)
+        cutting = FILTERS if program in FILTERS and is_piped_to and _is_check(head) else CLIPPERS
+        is_cutter = program in cutting and is_piped_to and not (is_piped_on or is_written)
         is_remark = program in REMARKS and not (is_piped_to or is_piped_on or is_written)
-        if not is_clipper and not is_remark:
+        if not is_cutter and not is_remark:
             kept.append(simple)
             following = simple.joint
     return kept[::-1] or simples
+
+
+def _heads(simples: Sequence[Simple]) -> Iterator[Simple]:
+    """For each simple command the one that its pipeline begins with."""
+    head = simples[0] if simples else None
+    for simple in simples:
+        head = head if head and simple.joint in ("|", "|&") else simple
+        yield head
+
+
+def _is_check(simple: Simple) -> bool:
+    words = simple.texts
+    words = words[_bare(words) :]
+    return bool(words) and _purpose_of(words, 0) in CHECKS
+
+
+def passed_with(command: str, folder: str = "") -> list[str]:
+    """The commands that passed if this one did, each as a person would say it: those of its chain of `&&`. One that ran
+    somewhere else, or on other files, is another one; of one that is piped on the status is not known."""
+    text = unwrapped(command)[:LONGEST]
+    simples = _without_going(simple_commands(text), folder.rstrip("/"))
+    starts: list[int] = []
+    piped: set[int] = set()
+    for simple in simples:
+        if simple.joint in ("|", "|&"):
+            piped |= set(starts[-1:])
+        elif simple.joint in ("", "&&") and simple.words and not _goes(simple.texts):
+            starts.append(simple.words[0].start)
+        else:
+            return [plain(command, folder)]
+    if len(starts) < 2 or len(starts) > MOST_CHAINED or text.rstrip().endswith("&"):
+        return [plain(command, folder)]
+    pieces = [text[start:end] for start, end in pairwise([*starts, len(text)]) if start not in piped]
+    return [said for piece in pieces if (said := plain(piece.rstrip().removesuffix("&&"), folder))]
+
+
+def _goes(words: list[str]) -> bool:
+    """Whether what comes behind a command is done in another folder, or on other files."""
+    words = words[_bare(words) :]
+    program, at = program_name(words[0]) if words else "", sub_at(words)
+    is_elsewhere = program == "git" and at and words[at] in ("stash", "checkout", "switch", "worktree")
+    return program in ("cd", "pushd", "popd") or bool(is_elsewhere)
 
 
 def _said(text: str, simple: Simple, folder: str) -> str:
@@ -278,14 +328,14 @@ INTERPRETER = lazy_pattern(r"(?:python|pypy)[\d.]*|py|node|deno|bun|ruby|perl|ph
 def purpose(command: str) -> Purpose:
     """What a command is for, coarsely: of a compound, its most telling part. 'look' changes nothing."""
     found = set()
-    for words, simple in _programs(command):
+    for words, simple in programs(command):
         said = _purpose_of(words, 0)
         found.add("run" if said == "look" and any(item.is_written for item in simple.redirects) else said)
     return cast(Purpose, next((rank for rank in RANKS if rank in found), ""))
 
 
 def _purpose_of(words: list[str], depth: int) -> str:
-    program, at = _program(words[0]), _sub(words)
+    program, at = program_name(words[0]), sub_at(words)
     sub, rest = (words[at], words[at + 1 :]) if at else ("", [])
     instead, pattern = CHANGED.get(program, ("", ASSIGNMENT))
     if instead and any(pattern.fullmatch(word) for word in words[1:]):
@@ -311,12 +361,12 @@ def _run_by(program: str, words: list[str], at: int) -> list[str]:
         return words[words.index("-m") + 1 :]
     if at and f"{program}:{words[at]}" in RUNNERS:
         inner = words[at:]
-        inner = inner[_sub(inner) or len(inner) :]
+        inner = inner[sub_at(inner) or len(inner) :]
         return inner[_bare(inner) :]
     return []
 
 
-def _sub(words: list[str]) -> int:
+def sub_at(words: list[str]) -> int:
     """Where the sub-command stands; 0 if there is none."""
     at = 1
     while at < len(words) and words[at].startswith(("-", "+")):
@@ -355,14 +405,14 @@ def effects(command: str) -> tuple[Effect, ...]:
     """What a command does to files whose paths it spells out, seen from the folder that it is run in."""
     found: list[Effect] = []
     folder = ""
-    for words, simple in _programs(command):
-        program, rest = _program(words[0]), list(simple.words[-len(words) :])[1:]
+    for words, simple in programs(command):
+        program, rest = program_name(words[0]), list(simple.words[-len(words) :])[1:]
         if program in ("cd", "pushd"):
             is_told = len(rest) == 1 and rest[0].is_literal and len(folder) < LONGEST_PATH
             folder = posixpath.join(folder, rest[0].text) if is_told else UNKNOWN
         for effect in (*_done(program, rest, simple), *_written(program, rest, simple)):
             path, to = (_from(folder, path) for path in (effect.path, effect.to))
-            if UNKNOWN not in path and "\n" not in path and path != ".":
+            if UNKNOWN not in path and "\n" not in path and path != "." and not path.startswith("/dev/"):
                 found.append(Effect(effect.kind, path, to, effect.content))
     return tuple(dict.fromkeys(found))
 
@@ -387,11 +437,14 @@ def _done(program: str, words: list[Word], simple: Simple) -> Iterator[Effect]:
         kind = "created"
         named = [to for option, to in pairwise(words) if option.text in ("-o", "-O", "--output")]
     elif program == "git checkout" and "--" in flags:
-        named = words[[word.text for word in words].index("--") + 1 :]
+        named = words[(at := [word.text for word in words].index("--")) + 1 :]
+        kind = "restored" if all(word.text in ("HEAD", "-f", "-q") for word in words[:at]) else "touched"
     elif program in ("mv", "git mv", "cp", "ln") and len(named) > 1 and named[-1].is_literal:
         yield from _moved("renamed" if program.endswith("mv") else "created", named)
         return
-    elif program != "touch" and (program != "git restore" or "--staged" in flags):
+    elif program == "git restore" and not flags & {"--staged", "-S"}:
+        kind = "touched" if any(flag.startswith(("-s", "--source")) for flag in flags) else "restored"
+    elif program != "touch":
         return
     yield from (Effect(kind, word.text) for word in named if word.is_literal)
 
@@ -431,75 +484,3 @@ def _moved(kind: EffectKind, named: list[Word]) -> Iterator[Effect]:
         to = posixpath.join(target.text, name) if is_folder else target.text
         if source.is_literal:
             yield Effect(kind, source.text, to) if kind == "renamed" else Effect(kind, to)
-
-
-# What it tells of the repository
-
-MADE = lazy_pattern(
-    r"^\[(\S{1,200}|detached HEAD)(?: \(root-commit\))? ([0-9a-f]{7,40})\] (.{0,500})", re.MULTILINE
-)
-SWITCHED = lazy_pattern(
-    r"^(?:Switched to (?:a new )?branch|Already on|Reset branch) '([^'\n]{1,200})'", re.MULTILINE
-)
-STANDS = lazy_pattern(
-    r"^(?:On branch|##(?: No commits yet on)?) (\S{1,200}?)(?:\.\.\.\S*+)?(?: \[.*)?$", re.MULTILINE
-)
-REFUSED = lazy_pattern(r"^(?:fatal|error):|^ ! \[", re.MULTILINE)
-PULL_REQUEST = lazy_pattern(
-    r"https?://[\w.-]{1,99}/[\w./-]{1,199}?/(?:pulls?|merge_requests|pull-requests)/\d{1,9}\b"
-)
-MAKING = ("commit", "cherry-pick", "revert", "merge")
-HASH = lazy_pattern(r"^[0-9a-f]{7,40}$", re.MULTILINE)
-BRANCH = lazy_pattern(r"(?!HEAD$)\w[\w./+@#-]{0,199}")
-
-
-class _Answer:
-    """What git answered: looked through once, however many commands it answers."""
-
-    def __init__(self, output: str) -> None:
-        self.made = MADE.findall(output)
-        self.switched = SWITCHED.findall(output)
-        self.stands = STANDS.findall(output)
-        self.hashes = HASH.findall(output)
-        self.alone = output.split(None, 1) if len(output) < LONGEST_PATH else []
-        self.is_refused = bool(REFUSED.search(output))
-
-    def branch(self, sub: str, rest: list[str]) -> str:
-        """Where the work stands after one git command."""
-        told: list[str] = []
-        if sub in ("checkout", "switch") and "--detach" not in rest:
-            is_sure = not self.is_refused and (sub == "switch" or {"-b", "-B"}.intersection(rest))
-            told = self.switched or [word for word in rest if is_sure and not word.startswith("-")][:1]
-        elif sub in MAKING:
-            told = [name for name, _, _ in self.made]
-        elif sub == "status":
-            told = self.stands
-        elif "--show-current" in rest or "--abbrev-ref" in rest:
-            told = self.alone if len(self.alone) == 1 else []
-        return told[-1].strip() if told else ""
-
-
-def git_of(command: str, output: str) -> Git:
-    """What a command and its output tell of the repository that it was run in."""
-    said = [words for words, _ in _programs(command) if PURPOSES.get(_program(words[0])) == "git"]
-    if not said:
-        return Git()
-    answer, commits = _Answer(output), dict[str, str]()
-    branch, is_asked, pushed = "", False, False
-    for words in said:
-        at = _sub(words)
-        sub, rest = (words[at], words[at + 1 :]) if at else ("", [])
-        if sub in ("pr", "mr") and rest[:1] == ["create"]:
-            is_asked = True
-        elif _program(words[0]) != "git":
-            continue
-        elif sub in MAKING:
-            commits |= {sha: subject.strip() for _, sha, subject in answer.made}
-        elif sub == "rev-parse" and rest[-1:] == ["HEAD"] and "--abbrev-ref" not in rest:
-            commits |= dict.fromkeys(answer.hashes, "")
-        elif sub == "push":
-            pushed = not answer.is_refused and "--dry-run" not in rest
-        if "-C" not in words[:at] and BRANCH.fullmatch(told := answer.branch(sub, rest)):
-            branch = told
-    pulls = dict.fromkeys(PULL_REQUEST.findall(output)) if is_asked else ()
-    return Git(branch, tuple(commits.items()), tuple(pulls), pushed)

@@ -27,7 +27,7 @@ REQUIRES = lazy_pattern(
     r"\b(?:must|always|only|make sure|ensure|be sure|needs? to|has to|have to|required?|shall|should|exactly"
     r"|at (?:most|least)|no (?:more|less) than|stick (?:to|with)|keep|remember|important|prefer(?:ably)?"
     r"|rather than|instead(?: of)?|before you|until|unless|mandatory|strictly|just use"
-    r"|use .{1,60} (?:not|instead)|as long as|limit)\b"
+    r"|use .{1,60} (?:not|instead)|as long as|limit|requirements?|better not)\b"
     r"|\b(?:immer|nur|muss|müssen|sollte|stattdessen|toujours|seulement|doit|siempre|sólo|debe|sempre|apenas|deve)\b"
     r"|必須|必须|務必|务必|一定|只能|只用|請確保|请确保|確保|确保|總是|总是|应该|應該|必ず|のみ|べき|반드시|항상|всегда|только|должн|обязательно",
 )
@@ -52,12 +52,36 @@ CORRECTION = lazy_pattern(
     r"|is(?:n'?t| not) (?:right|correct|working|true)|should (?:be|have been)|instead of)\b"
     r"|\bnot? [\w./`'\"-]{1,60},? (?:but|use|rather|instead)\b|不對|不对|錯了|错了|不是這|不是这|違う|아니",
 )
+STATES = lazy_pattern(
+    r"\bnever ?mind\b|\bi (?:do not|don'?t|didn'?t|dont) (?:know|remember|understand|mind)\b"
+)
+"""What sounds like a prohibition, and tells something of the person."""
+TITLE = lazy_pattern(r"#{1,6}\s")
+HEADED = lazy_pattern(r"\s{0,3}#{1,6} +(\S.{0,100})$|\s{0,3}\*\*([^*\n]{1,100})\*\*:?\s*$")
+NOT_WANTED = lazy_pattern(r"^(?:non[- ]?goals?|out[- ]of[- ]scope|not in scope|nicht[- ]?ziele|won'?t do)\b")
+"""Below such a heading stands what is not to be done, in words that do not say so."""
 SENTENCE = lazy_pattern(r"(?<=[.!?;])\s+(?=\S)|(?<=[。！？；])|\n+")
 TODO = lazy_pattern(r"^\s{0,12}(?:[-*+]|\d{1,3}[.)])\s+\[( |x|X|-|~)\]\s+(\S.{0,300})$", re.MULTILINE)
 INTENT = lazy_pattern(
-    r"\b(?:next(?: step)?s?\b[:,]?|let me|let's|i'?ll|i will|i'?m going to|i am going to|now i|now let|remaining"
-    r"|still (?:to do|need)|todo)\b",
+    r"\b(?:let me(?! (?:know|summari|create a summary|recap|explain))|let's|i'?ll|i will|i'?m going to|i am going to"
+    r"|i (?:still )?need to|now i (?:need|want|can|have)|now let|i'?m now \w+ing)\b"
+    r"|\bi'?m \w+ing\b.{0,80}\b(?:now|next|before|then)\b|^\w+ing\b.{1,100}\bnow[.:]?$"
 )
+"""How an agent says what it is about to do."""
+REMAINS = lazy_pattern(
+    r"\bnext steps?\b|^[\W\d]{0,8}next(?: up)?(?=[:,]| (?:i|we|you|is|would|will)\b)|\bnext:"
+    r"|\b(?:suggest|recommend|propose|tackle) next\b"
+    r"|\bremaining (?:work|steps?|tasks?|items?|todos?|issues?|gaps?)\b|\bremains? to\b|\bwhat(?:'s| is) left\b"
+    r"|\bleft to do\b|\bstill (?:to do|needs?|ha(?:s|ve) to|missing|open|pending|outstanding)\b"
+    r"|\btodo:|nächste[rn]? schritte?|als nächstes|prochaines? étapes?|(?:próximo|siguiente)s? pasos?|próximos? passos?"
+    r"|следующ\w+ шаг|下一步|接下[来來]|次のステップ|次は|다음 단계"
+)
+"""How it says what is left to do, whoever does it."""
+NONE_LEFT = lazy_pattern(r"\b(?:no|nothing|none|keine?)\b")
+CODE = lazy_pattern(r"`[^`\n]{0,300}`|\]\([^)\n]{0,300}\)")
+"""What is no speech: code in a sentence, and where a link leads."""
+ITEM = lazy_pattern(r"\s*(?:[-*+•]|\d{1,2}[.)])\s+\S")
+MOST_ITEMS, LONGEST_HEADING = 8, 60
 PASTED = lazy_pattern(
     r"^(?: {4}|\t|\s*(?:[{}\[\]<>|│╭╰⏺⎿❯$%+]|#{2,}!|\d{2,4}[-:/]\d|[A-Z][a-z]{2} +\d{1,2} \d|at \S+\(|File \"))"
 )
@@ -65,6 +89,10 @@ PASTED = lazy_pattern(
 LOGGED = lazy_pattern(r"\s*(?:[{}\[\]|>+│╭╰⏺⎿❯$%]|\d{2,4}[-:/]\d|[A-Z][a-z]{2} +\d{1,2} \d|at \S+\(|File \")")
 """The same where nobody types so; what is only set in, or quoted, may be the person's own."""
 FEWEST_PASTED = 3
+MOST_TODOS = 200
+"""How many items of one text are a list of what is to do: one with more of them is pasted from somewhere."""
+ASKS = lazy_pattern(r"(?<![`/=&])\?(?![\w=&.:(\[])|？")
+"""A mark that ends a question, and not one inside of an address or of code."""
 COMMAND = lazy_pattern(r"^/[\w:-]+\s*$")
 ASIDE = lazy_pattern(
     r"^(?:ok(?:ay)?|yes|yep|yeah|sure|thanks?|thank you|great|nice|cool|perfect|good|hi|hello|hey|continue|go on"
@@ -78,24 +106,62 @@ LEAST_LATE = 240
 
 
 def plain(text: str) -> str:
-    """A text as the rules see it: in lower case, with straight apostrophes."""
-    return text.lower().replace("’", "'")
+    """A text as the rules see it: in lower case, with straight apostrophes, each letter where it was."""
+    low = text.lower()
+    if len(low) != len(text):
+        low = "".join(small if len(small := letter.lower()) == 1 else letter for letter in text)
+    return low.replace("’", "'")
 
 
 def sentences(text: str) -> Iterator[str]:
     """The sentences of a person's words, code and quoted output left aside."""
-    is_code = False
+    return (sentence for _, sentence in _placed(text))
+
+
+def _placed(text: str) -> Iterator[tuple[str, str]]:
+    """The same, each with the heading that it stands below."""
+    heading, is_open = "", False
     lines = text.split("\n")
-    fences = sum(line.lstrip().startswith("```") for line in lines)
-    for paragraph in lines:
-        if paragraph.lstrip().startswith("```"):
-            fences -= 1
-            # A fence that is never closed is no fence.
-            is_code = not is_code and fences > 0
-        elif not is_code and not LOGGED.match(paragraph):
-            for sentence in SENTENCE.split(paragraph):
-                if sentence and (sentence := sentence.strip(" \t-*>•")):
-                    yield sentence
+    for above, line, is_code in zip(["", *lines], lines, _code(lines), strict=False):
+        if is_code or LOGGED.match(line):
+            continue
+        if found := HEADED.match(line):
+            heading, is_open = (found[1] or found[2]).strip(" *:#"), False
+        elif heading and is_open and not above.strip() and line.strip() and not ITEM.match(line):
+            heading = ""  # a paragraph behind the first, or behind a list, is about something else
+        elif line.strip():
+            is_open = True
+        for sentence in SENTENCE.split(line):
+            if sentence and (sentence := sentence.strip(" \t-*>•")):
+                yield heading, sentence
+
+
+def _code(lines: list[str]) -> list[bool]:
+    """Which lines are code between fences, or fences. One that names a language opens, also inside of another one; if
+    that does not come out even, each opens or closes in turn. A fence that is never closed is no fence."""
+    marks = [line.lstrip() for line in lines]
+    marks = [mark if mark.startswith("```") else "" for mark in marks]
+    return _nested(marks) or _in_turn(marks)
+
+
+def _nested(marks: list[str]) -> list[bool]:
+    found, depth = [], 0
+    for mark in marks:
+        is_bare = not mark.strip("` \t\r")
+        found.append(bool(mark or depth))
+        if mark:
+            depth += -1 if depth and is_bare else 1
+    return found if not depth else []
+
+
+def _in_turn(marks: list[str]) -> list[bool]:
+    found, is_code = [], False
+    left = sum(map(bool, marks))
+    for mark in marks:
+        left -= bool(mark)
+        found.append(bool(mark) or is_code)
+        is_code = is_code if not mark else not is_code and left > 0
+    return found
 
 
 def without_pasted(text: str) -> str:
@@ -119,13 +185,19 @@ def without_pasted(text: str) -> str:
 
 def binding(text: str) -> Iterator[tuple[str, str]]:
     """The sentences that bind, each with what it is: 'constraint' or 'correction'."""
-    for sentence in sentences(text):
-        if COMMAND.match(sentence):
+    for heading, sentence in _placed(text):
+        low = plain(sentence)
+        is_heading = TITLE.match(sentence) and not text.lstrip().startswith(sentence)
+        if COMMAND.match(sentence) or (is_heading and not FORBIDS.search(low)):
             continue
         if len(sentence) > LONGEST_SENTENCE:
             yield from (("constraint", piece) for piece in _around(sentence))
             continue
-        low = plain(sentence)
+        is_below = heading not in sentence and NOT_WANTED.search(plain(heading))
+        if is_below and not FORBIDS.search(low):
+            yield "constraint", f"{heading}: {sentence}"
+            continue
+        low = STATES.sub(" ", low)
         if low.endswith(("?", "？")) and not INSISTS.search(low):
             continue
         if FORBIDS.search(low) or REQUIRES.search(low):
@@ -163,22 +235,42 @@ def is_answer(text: str) -> bool:
 def question_in(text: str) -> str:
     """What an agent asks at the end of its words; empty where it asks nothing."""
     end = text.rstrip()[-800:]
-    at = max(end.rfind("?"), end.rfind("？"))
+    at = max((found.start() for found in ASKS.finditer(end)), default=-1)
     if at < 0 or len(end) - at > LEAST_LATE:
         return ""
     start = max(end.rfind(mark, 0, at) for mark in (". ", "! ", "? ", "\n", "。", "！", "？", ": "))
-    return end[start + 1 : at + 1].strip(" -*>#\t")
+    asked = end[start + 1 : at + 1].strip(" -*>#\t")
+    return asked if any(map(str.isalpha, asked)) else ""
 
 
 def todos_in(text: str) -> list[tuple[str, str]]:
     """The items of Markdown task lists: (text, state)."""
     states = {" ": "open", "-": "active", "~": "active"}
-    return [(what.strip(), states.get(mark, "done")) for mark, what in TODO.findall(text)]
+    found = itertools.islice(TODO.finditer(text), MOST_TODOS)
+    return [(each[2].strip(), states.get(each[1], "done")) for each in found]
 
 
 def intent_in(text: str) -> str:
-    """What an agent says that it will do next: the last sentence that does."""
-    for sentence in reversed(list(sentences(text[-2000:]))):
-        if INTENT.search(plain(sentence)) and len(sentence) <= LONGEST_SENTENCE:
+    """What an agent says that it will do next, or that is left to do: the last sentence that does, with what it
+    introduces. What it asks is a question, and no intent."""
+    end = text[-2000:]
+    for sentence in reversed(list(sentences(end))):
+        low = CODE.sub(" ", plain(sentence))
+        if len(sentence) > LONGEST_SENTENCE or low.endswith(("?", "？")):
+            continue
+        if (left := REMAINS.search(low)) and not NONE_LEFT.search(low, 0, left.start()):
+            return sentence.strip("#* ") + _introduced(end, sentence)
+        if INTENT.search(low):
             return sentence
     return ""
+
+
+def _introduced(text: str, heading: str) -> str:
+    """What stands below a heading, as it stands: a line that leads over, a list; nothing where it is no heading."""
+    if len(heading) > LONGEST_HEADING or heading.endswith((".", "!")):
+        return ""
+    below = text[text.rfind(heading) + len(heading) :].split("\n")[1:]
+    lines = [line.rstrip() for line in below if line.strip()]
+    lead = [] if lines and (ITEM.match(lines[0]) or lines[0].startswith("```")) else lines[:1]
+    items = itertools.takewhile(ITEM.match, lines[len(lead) :])
+    return "".join(f"\n{line}" for line in [*lead, *items][:MOST_ITEMS])[:LONGEST_SENTENCE]

@@ -7,18 +7,21 @@ transcript is gone through once and every further entry costs only itself.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Protocol
 
 import msgspec
 from msgspec import Struct
 
-from segue.acts import Act, Answer, Deed, Going, Verdict
-from segue.facts import files, handed, heat, runs, speech
-from segue.facts.heat import Heat
+from segue.acts import Act, Answer, Change, Deed, Going, Verdict
+from segue.facts import files, going, handed, heat, speech
+from segue.facts.going import Running
+from segue.facts.heat import Heat, Spot
 from segue.facts.mentions import mentions
 from segue.facts.todos import Todos
-from segue.model import Entry, EntryKind, Fact, Origin
+from segue.model import INTERRUPT, Entry, EntryKind, Fact, Origin
+from segue.patterns import lazy_pattern
 from segue.text import begun
 
 LONGEST_SUBJECT = 1000
@@ -26,10 +29,24 @@ LONGEST_WORDS = 20_000
 """How much of one message is looked through for what it mentions."""
 MOST_BINDING = 40
 """How many sentences of one message can bind: one with more of them is pasted from somewhere."""
+TOLD_ANSWER = 100
+"""How much of a message is told as the answer to a question: it stands among the messages as a whole."""
 LAST_REPLIES = 3
+MOST_ASIDE = 20
 KEPT_TALK = 200
+SHOWN_CODE = lazy_pattern(r"```[^`]*+(?:`{1,2}[^`]++)*+```")
+DRAFT = lazy_pattern(
+    r"\A(?s:.){0,600}?^(?:<analysis>|#{0,3} ?Analysis:?[ \t]*$)(?s:.){0,40000}?"
+    r"^#{0,3} ?(?:Summary:?|<summary>)[ \t]*\n",
+    re.MULTILINE,
+)
+"""What some agents write before a summary: how they came to it."""
 PATHS = ("file", "read")
-STEPS = (EntryKind.PROMPT, EntryKind.REPLY, EntryKind.CALL, EntryKind.RESULT)
+DOING = (EntryKind.REPLY, EntryKind.CALL, EntryKind.RESULT)
+STEPS = (EntryKind.PROMPT, *DOING)
+NOT_BEGUN = "Nothing was done yet about the person's last message, and it is not answered."
+REFUSED = "The person refused what the agent was about to do, and has not said how to go on."
+NOT_DONE = "The agent was at work on the person's last message; it has not said that it is done."
 USES = {
     Deed.RUN: "run",
     Deed.WRITE: "edit",
@@ -39,6 +56,7 @@ USES = {
     Deed.READ: "read",
     Deed.SEARCH: "search",
 }
+ON_FILES = (Deed.READ, Deed.WRITE, Deed.EDIT, Deed.DELETE, Deed.MOVE)
 CARRIED = {"url", "commit", "port", "version", "id"}
 
 
@@ -67,20 +85,40 @@ class Tracker(Struct):
     heat: Heat = msgspec.field(default_factory=Heat)
     waiting: dict[str, Entry] = {}
     """Calls without a result."""
-    running: dict[str, tuple[Act, Entry]] = {}
+    aside: dict[str, Entry] = {}
+    """Calls that had none when the person went on: what was typed while they ran does not undo them."""
+    running: dict[str, Running] = {}
     """Commands that go on, by what later calls name them by."""
     replies: list[Entry] = []
     """The last few words of the agent since the person's last."""
     talk: list[Entry] = []
     """What the agent said before, the latest of it."""
+    before: Entry | None = None
+    """What the agent said last before the person's last message, which mostly answers that."""
+    last: EntryKind | None = None
+    """What came last: a call or its result, words of the agent, or something that the person asked for."""
+    is_refused: bool = False
+    """Whether the person refused what came last."""
+    taken_back: str = ""
+    """The message that the person broke off before anything was done about it."""
     tests: dict[str, str] = {}
     """The name that a test was last told by, for its name without a folder."""
     failing: dict[str, str] = {}
     """The tests that fail, each with the command that ran it."""
     blamed: dict[str, dict[str, str]] = {}
     """For each program its open errors, each with the command that reported it."""
+    checks: set[str] = set()
+    """The commands that test, build or lint."""
+    failed: dict[str, list[str]] = {}
+    """The commands that failed last, each with those that it is made of."""
+    stopped: list[str] = []
+    """What stopped at a conflict that is not settled yet."""
+    committed: int = 0
+    """When something was last committed here."""
     folder: str = ""
     branch: str = ""
+    noted_branch: str = ""
+    """The one that the agent wrote into its records last."""
     n: int = 0
 
     def put(self, kind: str, subject: str, value: str, entry: Entry, note: str = "") -> None:
@@ -94,64 +132,101 @@ class Tracker(Struct):
     def add(self, entry: Entry, reads: Reads) -> None:
         """Learn from one more entry."""
         self.n += 1
-        if entry.cwd and not self.folder:
-            self.folder = entry.cwd
-            self.put("folder", "", entry.cwd, entry)
-        if entry.branch and entry.branch != self.branch:
-            self.branch = entry.branch
-            self.put("branch", "", entry.branch, entry)
-        if entry.kind in STEPS:
+        self._add_place(entry)
+        if entry.kind in STEPS and not entry.subagent:
             self.heat.tick()
+        if entry.kind in DOING and not entry.subagent:
+            self.last, self.is_refused = entry.kind, False
         match entry.kind:
             case EntryKind.CALL:
                 self.waiting[entry.call or entry.id] = _light(entry)
             case EntryKind.RESULT:
-                self._add_result(self.waiting.pop(entry.call or entry.parent or "", None), entry, reads)
+                id = entry.call or entry.parent or ""
+                call = self.waiting.pop(id, None) or self.aside.pop(id, None)
+                self._add_result(call, entry, reads)
             case EntryKind.PROMPT if entry.origin is Origin.HUMAN:
-                self._add_prompt(entry)
+                self._add_prompt(entry, reads)
             case EntryKind.PROMPT if entry.origin is Origin.ASSISTANT and not entry.subagent:
-                self._add_plan(entry.text, entry)
+                self._add_plan(entry.text, entry, entry.id)
             case EntryKind.REPLY if not entry.subagent and entry.text.strip():
                 self._add_reply(entry, reads)
             case EntryKind.IMAGE:
                 self.put("image", begun(entry.text, 300), "shown", entry)
-            case EntryKind.SUMMARY:
-                self.put("summary", "", entry.text, entry)
+            case EntryKind.SUMMARY | EntryKind.NOTE:
+                self._add_note(entry, reads)
+
+    def _add_place(self, entry: Entry) -> None:
+        if entry.cwd and not self.folder:
+            self.folder = entry.cwd
+            self.put("folder", "", entry.cwd, entry)
+        # Some agents go on noting the branch that they began on: only another one than before says something new.
+        if entry.branch and entry.branch != self.noted_branch:
+            self.branch = self.noted_branch = entry.branch
+            self.put("branch", "", entry.branch, entry)
 
     # What was said
 
-    def _add_prompt(self, entry: Entry) -> None:
+    def _add_prompt(self, entry: Entry, reads: Reads) -> None:
         text = entry.text.strip()
         if not text:
             return
-        # What has no result by now will have none: the person went on.
+        is_asked = any(
+            act.deed is Deed.ASK for call in self.waiting.values() for act in reads.acts(call, None)
+        )
+        self.aside = dict(list((self.aside | self.waiting).items())[-MOST_ASIDE:])
         self.waiting.clear()
         if handed.id_in(text):
             self._add_handoff(text, entry)
             return
-        asked = speech.question_in(self.replies[-1].text) if self.replies else ""
+        self._replace_broken_off(text)
+        # Where a call asks, what is said answers that one.
+        asked = speech.question_in(self.replies[-1].text) if self.replies and not is_asked else ""
         if asked and speech.is_answer(text):
             self.put(
                 "decision",
                 asked,
-                begun(text, speech.LONGEST_SENTENCE),
+                begun(text, TOLD_ANSWER),
                 entry,
             )
-        self.talk += self.replies
-        self.replies = []
+        self._end_turn()
+        self.last = EntryKind.PROMPT if speech.is_work(text) else self.last
+        self.is_refused = False
         self.put("instruction", entry.id, text, entry)
         for kind, sentence in itertools.islice(speech.binding(text), MOST_BINDING):
             self.put(kind, sentence, sentence, entry)
         for todo, state in speech.todos_in(text):
             self.todos.note(todo, state, entry, self.n)
         self._mention(text, entry)
-        self.heat.used(text, "prompt")
+        self.heat.said(text)
+
+    def _end_turn(self) -> None:
+        self.before = self.replies[-1] if self.replies else self.before
+        self.talk += self.replies
+        self.replies = []
+
+    def _take_back(self) -> None:
+        """The person broke off before anything was done."""
+        self.taken_back = next(reversed(self.facts.get("instruction", {})), "")
+
+    def _replace_broken_off(self, text: str) -> None:
+        """A message that was broken off and then said in full stands once, and answers what the first one answered."""
+        broken_off = self.facts.get("instruction", {}).get(self.taken_back)
+        if broken_off and _plain(text).startswith(_plain(broken_off.value)):
+            for kind in ("instruction", "constraint", "correction", "decision"):
+                self._forget(kind, self.taken_back)
+            if not self.replies and self.talk and self.talk[-1] == self.before:
+                self.replies.append(self.talk.pop())
+        self.taken_back = ""
+
+    def _forget(self, kind: str, entry: str) -> None:
+        known = self.facts.get(kind, {})
+        for subject in [subject for subject, fact in known.items() if fact.entry == entry]:
+            del known[subject]
 
     def _add_handoff(self, text: str, entry: Entry) -> None:
         """What an agent was told when it took over: the person's words in it hold on, unless they are known already
         from the conversation itself."""
-        self.talk += self.replies
-        self.replies = []
+        self._end_turn()
         known = [_plain(fact.value) for fact in self.facts.get("instruction", {}).values()]
         for number, (kind, words) in enumerate(handed.words_in(text)):
             if any(_plain(words) in said for said in known):
@@ -174,14 +249,30 @@ class Tracker(Struct):
             self.todos.note(todo, state, entry, self.n)
         self.heat.used(entry.text, "reply")
         for act in reads.acts(entry, None):
-            self._warm(act)
+            self._warm(self.heat, act)
 
-    def _add_plan(self, text: str, entry: Entry) -> None:
-        """What the agent is to do as another agent put it, or as it put it itself and the person agreed: its rules
-        are told apart, as they are lost first when it is shortened."""
-        self.put("plan", "", text.strip(), entry)
-        self.facts.pop("rule", None)
-        for kind, sentence in speech.binding(text):
+    def _add_note(self, entry: Entry, reads: Reads) -> None:
+        if entry.kind is EntryKind.SUMMARY:
+            if entry.text.strip():  # some agents compact into what only their vendor can read
+                self.put("summary", "", DRAFT.sub("", entry.text, count=1), entry)
+            return
+        if entry.tool == INTERRUPT and self.last is EntryKind.PROMPT:
+            self._take_back()
+        for act in reads.acts(entry, None):
+            self._do(act, entry)
+        if self.running:
+            going.notice(self, reads.going(entry, entry), entry)
+
+    def _add_plan(self, text: str, entry: Entry, order: str = "") -> None:
+        """What the agent is to do, as other agents order it one after the other, or as it put it itself and the
+        person agreed, which takes the place of all before. Its rules are told apart, as they are lost first when it
+        is shortened."""
+        if not order:
+            self.facts.pop("plan", None)
+            self.facts.pop("rule", None)
+        self.put("plan", order, text.strip(), entry)
+        self.heat.said(text)
+        for kind, sentence in itertools.islice(speech.binding(text), MOST_BINDING):
             if kind == "constraint" and speech.is_firm(sentence):
                 self.put("rule", sentence, sentence, entry)
         for todo, state in speech.todos_in(text):
@@ -198,37 +289,45 @@ class Tracker(Struct):
         if call is None:
             # Some agents tell what they did without a call of its own.
             for act in reads.acts(result, None):
-                self._warm(act)
+                self._warm(self.heat, act)
                 self._do(act, result)
             return
-        if answer := reads.answer(call, result):
+        answer = reads.answer(call, result)
+        if answer:
             self._decide(call, result, answer, reads)
+            if answer.verdict is Verdict.ANSWERED and not result.subagent:
+                # They answered this call, and not once more the words before it.
+                self._end_turn()
+        is_refused = answer is not None and answer.verdict is Verdict.REFUSED
         is_done = reads.is_done(call, result)
         acts = reads.acts(call, result)
-        going = reads.going(call, result)
-        if going and going.is_over and going.handle in self.running:
-            started, by = self.running.pop(going.handle)
-            runs.add(self, started, by, result, is_done)
+        lasting = reads.going(call, result)
+        going.follow(self, lasting, result, is_done)
         for act in acts:
-            self._warm(act)
-            if act.deed is Deed.RUN and going and not going.is_over:
-                self.running[going.handle] = (act, _light(call))
-            elif act.deed is Deed.RUN:
-                runs.add(self, act, call, result, is_done)
+            if not result.subagent:
+                self._warm(self.heat, act)
+            if act.deed is Deed.RUN and lasting and not lasting.is_over:
+                going.start(self, lasting.handle, act, _light(call), result)
+            elif act.deed is Deed.RUN and not is_refused:
+                going.end(self, act, call, result, is_done)
             elif is_done:
                 self._do(act, result)
-        if acts and result.text:
+        if acts and result.text and not result.subagent:
             how = "failed" if not is_done else USES.get(acts[0].deed, "other")
             self.heat.saw(result.text, how)
 
-    def _warm(self, act: Act) -> None:
+    def _warm(self, heat: Heat, act: Act) -> None:
         """What a call names is what the work is about, whether it came to be or not."""
         how = USES.get(act.deed, "other")
         todos = "\n".join(todo.text for todo in act.todos)
-        self.heat.used(f"{act.subject}\n{act.to}\n{todos}", how)
-        if act.deed in (Deed.WRITE, Deed.EDIT):
-            text = "\n".join(f"{change.old}\n{change.new}" for change in act.changes) or act.content or ""
-            self.heat.used(text, how, files.relative(act.subject, self.folder))
+        text = f"{act.subject}\n{act.to}\n{todos}"
+        if act.deed not in (Deed.WRITE, Deed.EDIT):
+            heat.used(text, how)
+            return
+        changes = "\n".join(f"{change.old}\n{change.new}" for change in act.changes)
+        beside = {line for change in act.changes for line in _unchanged(change)}
+        home = files.relative(act.subject, self.folder)
+        heat.used(f"{text}\n{changes or act.content or ''}", how, home, beside)
 
     def _decide(self, call: Entry, result: Entry, answer: Answer, reads: Reads) -> None:
         acts = reads.acts(call, result)
@@ -237,20 +336,36 @@ class Tracker(Struct):
             for act, words in zip(acts, said, strict=True):
                 self.put("decision", begun(act.subject.strip(), LONGEST_SUBJECT), words, result)
             return
+        self.is_refused = answer.verdict in (Verdict.REFUSED, Verdict.REJECTED)
+        if self.is_refused and any(act.deed is Deed.PROPOSE for act in acts):
+            self._end_plan()
         for act in acts[:1]:
-            subject = begun(act.subject.strip() or call.tool or "a call", LONGEST_SUBJECT)
+            subject = begun(self._called(act) or call.tool or "a call", LONGEST_SUBJECT)
             self.put("decision", subject, answer.verdict.value, result, note=answer.text)
             if answer.verdict is Verdict.ANSWERED and answer.text:
                 self.put("decision", subject, answer.text, result)
             if answer.verdict is Verdict.APPROVED and act.deed is Deed.PROPOSE and act.subject:
                 self._add_plan(act.subject, call)
 
+    def _end_plan(self) -> None:
+        """Another one was proposed: the one before was worked off, if something was committed since. Its rules stay."""
+        plan = self.facts.get("plan", {}).get("")
+        if plan and self.committed > plan.n:
+            del self.facts["plan"][""]
+
+    def _called(self, act: Act) -> str:
+        """What a call is told by: of one on a file, what it would do to it."""
+        subject = act.subject.strip()
+        if subject and act.deed in ON_FILES:
+            return f"{act.deed} {files.relative(subject, self.folder) or subject}"
+        return subject
+
     def _do(self, act: Act, result: Entry) -> None:
         deed = act.deed
-        if deed in (Deed.WRITE, Deed.EDIT, Deed.DELETE, Deed.MOVE):
-            self.files.add(act, files.relative(act.subject, self.folder), result, self.n, self.folder)
-        elif deed is Deed.READ:
+        if deed is Deed.READ:
             self.put("read", files.relative(act.subject, self.folder), "read", result)
+        elif deed in ON_FILES:
+            self.files.add(act, files.relative(act.subject, self.folder), result, self.n, self.folder)
         elif deed is Deed.FETCH and "://" in act.subject:
             self.put("url", act.subject, "fetched", result)
         elif deed is Deed.PLAN:
@@ -258,6 +373,9 @@ class Tracker(Struct):
         elif deed is Deed.PROPOSE:
             for todo, state in speech.todos_in(act.subject):
                 self.todos.note(todo, state, result, self.n)
+        elif deed is Deed.COMMIT:
+            sha, _, message = act.subject.partition(" ")
+            self.put("commit", sha, message or "seen", result)
         elif deed is Deed.DELEGATE:
             self.put("delegation", begun(act.subject, 300), "done", result)
 
@@ -266,8 +384,11 @@ class Tracker(Struct):
     def all(self, reads: Reads) -> tuple[Fact, ...]:
         """Every fact, those of one kind in the order in which they came about."""
         found = [fact for known in self.facts.values() for fact in known.values()]
-        found += self.files.facts()
-        spots = self.heat.now()
+        changed = self.files.facts()
+        found = [
+            self._with_age(fact, changed) for fact in found if not self._is_idle(fact, changed)
+        ] + changed
+        spots = self._spots(reads)
         found = [
             msgspec.structs.replace(fact, weight=heat.heat_of(fact.subject, self.folder, spots))
             if fact.kind in PATHS
@@ -281,16 +402,37 @@ class Tracker(Struct):
         found += self._open(reads)
         return tuple(sorted(found, key=lambda fact: (fact.n, fact.kind)))
 
+    def _is_idle(self, fact: Fact, changed: Sequence[Fact]) -> bool:
+        """Whether it is another worktree, or repository, where nothing was changed."""
+        if fact.kind != "worktree":
+            return False
+        place = files.relative(fact.subject, self.folder).rstrip("/") + "/"
+        return not any(file.subject.startswith(place) for file in changed)
+
+    def _with_age(self, fact: Fact, changed: Sequence[Fact]) -> Fact:
+        """Of a check that passed, how many files were changed after it: it says nothing of those."""
+        if fact.kind != "command" or fact.value != "passed" or fact.subject not in self.checks:
+            return fact
+        later = sum(file.n > fact.n and not file.subject.startswith(("/", "../")) for file in changed)
+        since = f"{later} {'file' if later == 1 else 'files'} changed since" if later else ""
+        return msgspec.structs.replace(fact, note="; ".join(filter(None, (fact.note, since))))
+
+    def _spots(self, reads: Reads) -> dict[str, Spot]:
+        """What is hot, with what the calls that have no result yet are about."""
+        heat = msgspec.structs.replace(self.heat, uses=[*self.heat.uses])
+        for call in self.waiting.values():
+            for act in reads.acts(call, None) if not call.subagent else ():
+                self._warm(heat, act)
+        return heat.now()
+
     def _open(self, reads: Reads) -> list[Fact]:
         """What still waits: a question, a call without a result, and the agent's last words."""
         found = [
-            self._fact("pending", act.subject, "still running", call) for act, call in self.running.values()
+            self._fact("pending", one.act.subject, "still running", one.call) for one in going.still(self)
         ]
         by = self.replies[-1] if self.replies else None
         asked = speech.question_in(by.text) if by else ""
-        # What it meant to do before it spoke last is done, or given up.
-        if by and (intent := speech.intent_in(by.text)):
-            found.append(self._fact("next step", "", intent, by))
+        found += self._next(by)
         for call in self.waiting.values():
             for act in reads.acts(call, None):
                 if act.deed in (Deed.ASK, Deed.PROPOSE):
@@ -305,12 +447,37 @@ class Tracker(Struct):
                     )
         if asked and by:
             found.append(self._fact("question", "", asked, by))
+        is_before = self.before is not None and self.before not in self.replies
+        if self.before and is_before:
+            # Code that it showed then may have changed since.
+            words = SHOWN_CODE.sub("[…]", self.before.text)
+            found.append(self._fact("reply", self.before.id, words, self.before))
         found += [self._fact("reply", entry.id, entry.text, entry) for entry in self.replies]
-        found += [self._fact("talk", entry.id, entry.text, entry) for entry in self.talk[-KEPT_TALK:]]
+        earlier = [entry for entry in self.talk[-KEPT_TALK:] if not is_before or entry != self.before]
+        found += [self._fact("talk", entry.id, entry.text, entry) for entry in earlier]
         return found
+
+    def _next(self, by: Entry | None) -> Iterator[Fact]:
+        """What comes next: what the agent said that it would do when it spoke last, as what it meant to do before is
+        done or given up; else how far it came with what the person asked for."""
+        is_asked = self.last is EntryKind.PROMPT
+        intent = speech.intent_in(by.text) if by and not is_asked and not self.is_refused else ""
+        asked = next(reversed(self.facts.get("instruction", {}).values()), None)
+        if by and intent:
+            yield self._fact("next step", "", intent, by)
+        elif asked and self.last and self.last is not EntryKind.REPLY:
+            stands = REFUSED if self.is_refused else NOT_BEGUN if is_asked else NOT_DONE
+            yield msgspec.structs.replace(
+                asked, kind="next step", subject="", value=stands, origin=Origin.SYSTEM, n=self.n
+            )
 
     def _fact(self, kind: str, subject: str, value: str, entry: Entry) -> Fact:
         return Fact(kind=kind, subject=subject, value=value, entry=entry.id, origin=entry.origin, n=self.n)
+
+
+def _unchanged(change: Change) -> set[str]:
+    """The lines of a change that only show where it is made."""
+    return {*change.old.split("\n")} & {*change.new.split("\n")}
 
 
 def _plain(text: str) -> str:

@@ -20,7 +20,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:  # not asked of typing: that takes long to load
     from typing import Any
 
-VERSION = 6
+VERSION = 7
 
 
 @cache

@@ -1,0 +1,158 @@
+"""Commands that outlive their call: when they are over, and what they came to."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from segue.facts.going import LONGEST_PRINTED
+from segue.facts.tracker import Tracker, derive
+from segue.model import Entry, EntryKind, Origin
+from segue.ops.warm import Meaning
+
+
+def called(id: str, tool: str, **given: object) -> Entry:
+    text = json.dumps(given)
+    return Entry(id=id, call=id, kind=EntryKind.CALL, origin=Origin.ASSISTANT, text=text, tool=tool)
+
+
+def returned(id: str, text: str, **more: object) -> Entry:
+    told = {"status": None, "is_error": False, "native": None, **more}
+    return Entry(id=f"{id}r", call=id, kind=EntryKind.RESULT, origin=Origin.TOOL, text=text, **told)  # type: ignore[arg-type]
+
+
+def values(entries: list[Entry], kind: str, agent: str) -> dict[str, str]:
+    found = derive(entries, Meaning(agent))
+    return {fact.subject: fact.value for fact in found if fact.kind == kind}
+
+
+# Claude Code, whose program says by itself when a command has ended
+
+
+def started(command: str, handle: str) -> list[Entry]:
+    text = (
+        f"Command running in background with ID: {handle}. Output is being written to: /tmp/{handle}.output"
+    )
+    return [called(handle, "Bash", command=command, run_in_background=True), returned(handle, text)]
+
+
+def noticed(handle: str, status: str, summary: str) -> Entry:
+    text = f"<task-id>{handle}</task-id>\n<status>{status}</status>\n<summary>{summary}</summary>"
+    return Entry(
+        id=f"{handle}n", kind=EntryKind.NOTE, origin=Origin.SYSTEM, text=text, tool="task-notification"
+    )
+
+
+@pytest.mark.parametrize(
+    ("status", "summary", "expected"),
+    [
+        ("completed", 'Background command "All" completed (exit code 0)', {"make all": "passed"}),
+        (
+            "failed",
+            'Background command "All" failed with exit code 143',
+            {"make all": "failed with status 143, stopped"},
+        ),
+        ("killed", 'Background command "All" was stopped', {}),
+    ],
+)
+def test_a_notice_ends_the_command_that_it_names(status: str, summary: str, expected: dict[str, str]) -> None:
+    entries = [*started("make all", "b1"), *started("npm run dev", "b2"), noticed("b1", status, summary)]
+    assert values(entries, "command", "claude") == expected
+    assert values(entries, "pending", "claude") == {"npm run dev": "still running"}
+    assert values(entries, "error", "claude") == {}
+
+
+def test_a_command_that_was_stopped_neither_passed_nor_failed() -> None:
+    stopped = [called("k", "TaskStop", task_id="b1"), returned("k", "Successfully stopped task: b1")]
+    entries = [*started("npm run dev", "b1"), *stopped]
+    assert values(entries, "command", "claude") == {}
+    assert values(entries, "pending", "claude") == {}
+    late = noticed("b1", "failed", 'Background command "Dev" failed with exit code 143')
+    assert values([*entries, late], "command", "claude") == {}
+
+
+def test_what_a_command_printed_may_be_looked_at_after_it_ended() -> None:
+    note = noticed("b1", "completed", 'Background command "Test" completed (exit code 0)')
+    told = "<status>completed</status>\n\n<exit_code>0</exit_code>\n\n<output>\nFAILED tests/a.py::x - boom\n1 failed in 3.0s\n"
+    entries = [
+        *started("pytest | tail", "b1"),
+        note,
+        called("o", "TaskOutput", task_id="b1"),
+        returned("o", told),
+        note,
+    ]
+    assert values(entries[:3], "command", "claude") == {"pytest": "passed"}
+    assert values(entries, "command", "claude") == {"pytest": "failed"}
+    assert values(entries, "test", "claude") == {"tests/a.py::x": "failing"}
+    assert values(entries, "pending", "claude") == {}
+
+
+# Codex, which tells what was printed in pieces
+
+
+def codex(id: str, header: str, text: str, status: int | None = None) -> Entry:
+    output = f"Wall time: 1.0 seconds\n{header}\nOutput:\n{text}"
+    return returned(id, text, status=status, native={"payload": {"output": output}})
+
+
+def yielded(id: str, command: str, handle: int, text: str) -> list[Entry]:
+    header = f"Process running with session ID {handle}"
+    return [called(id, "exec_command", cmd=command), codex(id, header, text)]
+
+
+def polled(id: str, handle: int, text: str, status: int | None = None) -> list[Entry]:
+    header = (
+        f"Process running with session ID {handle}"
+        if status is None
+        else f"Process exited with code {status}"
+    )
+    return [called(id, "write_stdin", session_id=handle, chars=""), codex(id, header, text, status)]
+
+
+def test_a_command_is_judged_by_all_that_it_printed() -> None:
+    entries = [
+        *yielded(
+            "1", "git commit -m Mend && pytest && git push", 7, "[main 1a2b3c4] Mend\n 1 file changed\n"
+        ),
+        *polled("2", 7, "FAILED tests/a.py::x - boom\n"),
+        *polled("3", 7, "1 failed in 3.0s", status=1),
+    ]
+    assert values(entries, "commit", "codex") == {"1a2b3c4": "Mend"}
+    assert values(entries, "test", "codex") == {"tests/a.py::x": "failing"}
+    assert "failed with status 1" in values(entries, "command", "codex").values()
+
+
+def test_of_what_a_command_printed_the_end_is_kept() -> None:
+    pieces = [entry for n in range(50) for entry in polled(f"p{n}", 7, f"{n} " * 1000)]
+    tracker = Tracker()
+    for entry in [*yielded("1", "make", 7, "begun"), *pieces]:
+        tracker.add(entry, Meaning("codex"))
+    printed = tracker.running["7"].printed
+    assert len(printed) == LONGEST_PRINTED
+    assert printed.endswith("49 ")
+
+
+# What is over although nobody said so
+
+
+def test_a_later_run_of_the_same_command_ends_an_earlier_one() -> None:
+    again = [called("2", "exec_command", cmd="make all"), codex("2", "Process exited with code 0", "ok", 0)]
+    first = [*yielded("1", "make all", 7, ""), *yielded("3", "make dev", 8, "")]
+    assert values([*first, *again], "pending", "codex") == {"make dev": "still running"}
+    assert values([*first, *again], "command", "codex") == {"make all": "passed"}
+
+
+def spoken(id: str) -> Entry:
+    return Entry(id=id, kind=EntryKind.PROMPT, origin=Origin.HUMAN, text="Go on with the next part.")
+
+
+def test_a_command_that_nobody_looked_at_is_not_told_to_run_for_ever() -> None:
+    first = yielded("1", "npm run dev", 7, "")
+    told = {"npm run dev": "still running"}
+    assert values([*first, spoken("a")], "pending", "codex") == told
+    assert values([*first, spoken("a"), spoken("b")], "pending", "codex") == {}
+    looked_at = [*first, spoken("a"), *polled("2", 7, ""), spoken("b")]
+    assert values(looked_at, "pending", "codex") == told
+    late = [*first, spoken("a"), spoken("b"), *polled("2", 7, "", status=1)]
+    assert values(late, "command", "codex") == {"npm run dev": "failed with status 1"}
