@@ -71,6 +71,16 @@ FITS: list[tuple[Tier, Any]] = [
     (MINIMAL, None),
     (MINIMAL, ["CTX-1", "src/My Project/a file.py", 7]),
     (MINIMAL, []),
+    (
+        MINIMAL,
+        [
+            "用户登录流程设计文档",
+            "2024年第三季度财务报告.xlsx",
+            "コンテキストハンドオフ",
+            "รายงานประจำปี",
+            "인수인계 문서",
+        ],
+    ),
     (METADATA, [{"id": "CTX-1", "description": SENTENCE, "files": ["a.py"]}]),
     (METADATA, {"files": 14, "reduction": "35%", "done": True}),
     (METADATA, ["a.py", "b.py"]),
@@ -98,6 +108,14 @@ REFUSED: list[tuple[Tier, Any, str, list[Tier]]] = [
     (MINIMAL, [{"id": 1}], "payload.x", [METADATA, FILTERED, SELECTIVE, FULL]),
     (MINIMAL, ["a", {"id": 1}], "payload.x[1]", [METADATA, FILTERED, SELECTIVE, FULL]),
     (MINIMAL, [SENTENCE, SENTENCE], "payload.x", [FILTERED, SELECTIVE, FULL]),
+    (MINIMAL, ["a", "请把协调器改成按层级传递上下文"], "payload.x[1]", [FILTERED, SELECTIVE, FULL]),
+    (
+        MINIMAL,
+        ["コーディネーターに階層を追加して、渡さないものを明記する"],
+        "payload.x",
+        [FILTERED, SELECTIVE, FULL],
+    ),
+    (MINIMAL, ["เพิ่มระดับบริบทให้กับผู้ประสานงานและบอกว่าสิ่งใดไม่ถูกส่งต่อ"], "payload.x", [FILTERED, SELECTIVE, FULL]),
     (MINIMAL, LONG, "payload.x", [SELECTIVE, FULL]),
     (METADATA, [{"id": 1, "content": TWO_LINES}], "payload.x[0].content", [SELECTIVE, FULL]),
     (METADATA, [{"description": SENTENCE, "why": SENTENCE}], "payload.x[0].why", [FILTERED, SELECTIVE, FULL]),
@@ -123,7 +141,18 @@ def test_a_misfit_says_in_one_line_where_what_and_which_tier() -> None:
     )
 
 
-@pytest.mark.parametrize("name", ["content", "fileContents", "code_samples", "before-snippet", "Source Code"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "content",
+        "fileContents",
+        "HTMLContent",
+        "filecontents",
+        "code_samples",
+        "before-snippet",
+        "Source Code",
+    ],
+)
 def test_a_name_makes_a_field_narrower(name: str) -> None:
     assert paths({"items": [{name: "x"}]}, FILTERED) == [fields.show(("items", 0, name))]
     assert paths({"items": [{name: 5}]}, FILTERED) == []
@@ -164,9 +193,17 @@ def test_a_listed_field_is_refused_at_every_tier(tier: Tier) -> None:
     assert "no tier would allow it" in str(misfit)
 
 
-@pytest.mark.parametrize("name", ["git_history", "gitHistory", "Git history", "GIT-HISTORY"])
-def test_a_listed_field_is_found_at_any_depth_and_in_any_spelling(name: str) -> None:
-    assert paths({"a": [{"b": {name: 1}}]}, FULL, ["git_history"]) == [fields.show(("a", 0, "b", name))]
+@pytest.mark.parametrize(
+    "name",
+    ["git_history", "gitHistory", "Git history", "GIT-HISTORY", "GITHistory", "githistory", "ｇｉｔ history"],
+)
+@pytest.mark.parametrize("entry", ["git_history", "gitHistory", "GITHistory", "githistory"])
+def test_a_listed_field_is_found_at_any_depth_and_in_any_spelling(name: str, entry: str) -> None:
+    assert paths({"a": [{"b": {name: 1}}]}, FULL, [entry]) == [fields.show(("a", 0, "b", name))]
+
+
+def test_an_accent_that_is_a_letter_of_its_own_is_the_same_accent() -> None:
+    assert paths({"gro\u0308ße": 1}, FULL, ["gr\u00f6ße"]) == ['payload["gro\\u0308\\u00dfe"]']
 
 
 def test_a_path_in_the_list_stands_for_that_place_only() -> None:
@@ -192,11 +229,25 @@ def test_contents_of_listed_files_and_folders_are_refused_and_their_names_are_no
     assert paths({"files": [{"file": "node_modules/a.js"}]}, FULL, ["node_modules"]) == []
 
 
+@pytest.mark.parametrize(
+    "path", ["src\\a.py", ".\\src\\a.py", "src//a.py", "lib/../src/a.py", "C:\\work\\src\\a.py"]
+)
+def test_a_listed_file_is_found_in_any_spelling(path: str) -> None:
+    payload = {"files": [{"filePath": path, "content": "x"}]}
+    assert paths(payload, FULL, ["src/a.py"]) == paths(payload, FULL, ["src"]) == ["payload.files[0].content"]
+    assert (
+        paths({"files": [{"file": "src/a.py", "content": "x"}]}, FULL, [path.removeprefix("C:\\work")]) != []
+    )
+    assert paths(payload, FULL, ["src/a", "a.pyc", ".", "/"]) == []
+
+
 def test_items_are_excluded_by_one_of_their_values() -> None:
     items = [{"id": 1, "priority": "HIGH"}, {"id": 2, "priority": "LOW"}]
     assert paths({"improvements": items}, FILTERED, ["LOW_priority_improvements"]) == [
         "payload.improvements[1]"
     ]
+    for entry in ("lowPriorityImprovements", "low-priority improvements"):
+        assert paths({"openImprovements": items}, FILTERED, [entry]) == ["payload.openImprovements[1]"]
     assert paths({"improvements": items}, FILTERED, ["MEDIUM_priority_improvements"]) == []
     violations = [{"type": "orchestration"}, {"type": "context"}]
     assert paths({"violations_to_fix": violations}, SELECTIVE, ["orchestration_violations"]) == [

@@ -18,6 +18,7 @@ import sys
 from collections.abc import Iterator
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote
 
 import msgspec
 
@@ -35,6 +36,10 @@ MOST = 50
 LONGEST = 200
 """How much of what a validator says is told: it quotes what it looked at."""
 NEXT = "segue protocol schema NAME shows what is expected"
+SAME_VALUE = ("allOf", "anyOf", "oneOf", "not", "if", "then", "else")
+"""Under these a schema holds others that the same value is held against."""
+REFERENCES = ("$ref", "$dynamicRef", "$recursiveRef")
+ANCHORS = ("$anchor", "$dynamicAnchor")
 FENCE = re.compile(r" {0,3}(`{3,}|~{3,})[ \t]*([\w+-]*)")
 MODEL = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*:[A-Za-z_]\w*|(?:[A-Za-z_]\w*\.)+[A-Z]\w*")
 
@@ -169,15 +174,73 @@ def _validator(schema: Any, name: str) -> jsonschema_rs.Validator:
     import jsonschema_rs  # lazy: only an answer needs it, and loading it takes as long as two starts of Python
 
     try:
-        return jsonschema_rs.validator_for(
+        validator = jsonschema_rs.validator_for(
             schema, pattern_options=jsonschema_rs.RegexOptions(), retriever=_refuse
         )
+        if _goes_in_circles(schema):
+            raise ValueError("it refers to itself for the same value, so that it would take any answer")
+        return validator
     except (ValueError, TypeError) as error:
         said = getattr(error, "message", None) or str(error)
         raise BadInput(
             what=f"{name} cannot be used as a JSON Schema: {_short(said)}.",
             next="mend that file; segue protocol schema ImprovementReport shows one that works",
         ) from None
+
+
+def _goes_in_circles(schema: Any) -> bool:
+    """Whether a schema asks of a value what it asks of that same value. One that asks it of a part of it ends."""
+    import graphlib  # lazy: only an answer needs it
+
+    objects = list(_objects(schema))
+    names = {one[key]: one for one in objects for key in ANCHORS if isinstance(one.get(key), str)}
+    asked = {id(one): [id(other) for other in _asked(one, schema, names)] for one in objects}
+    try:
+        graphlib.TopologicalSorter(asked).prepare()
+    except graphlib.CycleError:
+        return True
+    return False
+
+
+def _objects(schema: Any) -> Iterator[dict[str, Any]]:
+    left, seen = [schema], set()
+    while left:
+        one = left.pop()
+        if id(one) in seen:
+            continue
+        seen.add(id(one))
+        if isinstance(one, dict):
+            yield one
+            left += one.values()
+        elif isinstance(one, list):
+            left += one
+
+
+def _asked(one: dict[str, Any], root: Any, names: dict[str, Any]) -> Iterator[Any]:
+    """The schemas that the value of a schema is held against as well."""
+    for key in SAME_VALUE:
+        others = one.get(key)
+        yield from others if isinstance(others, list) else (others,)
+    for key in REFERENCES:
+        if isinstance(one.get(key), str):
+            yield _referred(one[key], root, names)
+
+
+def _referred(reference: str, root: Any, names: dict[str, Any]) -> Any:
+    """What a schema refers to in itself; None where it refers to another."""
+    document, _, place = reference.partition("#")
+    if document and not (isinstance(root, dict) and document == str(root.get("$id", "")).removesuffix("#")):
+        return None
+    if place and not place.startswith("/"):
+        return names.get(place)
+    found = root
+    for step in unquote(place).split("/")[1:]:
+        if isinstance(found, list):
+            found = found[int(step)] if step.isdecimal() and int(step) < len(found) else None
+        else:
+            key = step.replace("~1", "/").replace("~0", "~")
+            found = found.get(key) if isinstance(found, dict) else None
+    return found
 
 
 def _refusals(model: Any, value: Any) -> list[tuple[tuple[str | int, ...], str]]:

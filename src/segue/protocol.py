@@ -30,6 +30,7 @@ from segue.errors import BadInput, Refused
 from segue.model import ExpectedOutput, Tier, Value
 from segue.notation import Notation
 from segue.tiers import Misfit, Received, fields, shapes
+from segue.tiers.fields import Field, Pattern
 
 FORMATS = ("yaml", "json", "markdown")
 NEXT = "segue protocol schema shows what a handoff document holds"
@@ -176,7 +177,7 @@ class _Reader:
 
     def _origin(self, path: str, value: Any, payload: Mapping[str, Any]) -> Received:
         pattern = fields.parse(path)
-        if pattern is None or next(fields.find(payload, pattern), None) is None:
+        if not _is_there(payload, pattern):
             raise self.wrong(f"tells in origins of '{path[:60]}', which is not in the payload")
         body = self.object(value, f"origins.{path[:60]}")
         self.only(body, ("from_agent", "context_level"), f"origins.{path[:60]}.")
@@ -231,7 +232,7 @@ def reduce(form: HandoffForm, to: Tier) -> tuple[HandoffForm, tuple[Misfit, ...]
             next="make it anew from what the sender has itself; segue protocol reduce --help",
         )
     kept = tiers.cut(form.payload, to, form.not_passed, form.origins)
-    origins = {path: one for path, one in form.origins.items() if _is_there(kept.payload, path)}
+    origins = {path: one for path, one in form.origins.items() if _is_there(kept.payload, fields.parse(path))}
     reduced = msgspec.structs.replace(
         form,
         context_level=to,
@@ -261,12 +262,12 @@ def pass_on(
     if len({one.to_agent for one in forms}) != 1:
         raise BadInput(what="What is passed on must have been handed to one agent.", next=NEXT)
     payload: dict[str, Any] = {}
-    origins: dict[str, Received] = {}
-    for one in forms:
-        for key, value in one.payload.items():
-            if key not in own and (only is None or key in only):
-                payload[key] = value
-                origins[fields.show((key,))] = _held(one, key)
+    origins: dict[Pattern, Received] = {}
+    for one in map(_Handed, forms):
+        goes_on = {key for key in one.payload if key not in own and (only is None or key in only)}
+        payload |= {key: value for key, value in one.payload.items() if key in goes_on}
+        origins = {pattern: held for pattern, held in origins.items() if pattern[0] not in goes_on}
+        origins |= {pattern: one.held(pattern) for pattern in one.patterns() if pattern[0] in goes_on}
     return HandoffForm(
         from_agent=forms[0].to_agent,
         to_agent=to_agent,
@@ -274,12 +275,11 @@ def pass_on(
         payload=payload | dict(own),
         not_passed=tuple(not_passed),
         expected_output=expected_output,
-        origins=origins,
+        origins={fields.show(pattern): held for pattern, held in origins.items()},
     )
 
 
-def _is_there(payload: Mapping[str, Any], path: str) -> bool:
-    pattern = fields.parse(path)
+def _is_there(payload: Mapping[str, Any], pattern: Pattern | None) -> bool:
     return pattern is not None and next(fields.find(payload, pattern), None) is not None
 
 
@@ -298,41 +298,100 @@ def _grown(not_passed: tuple[str, ...], kept: tiers.Kept) -> tuple[str, ...]:
     return tuple(entries)
 
 
-def _held(form: HandoffForm, key: str) -> Received:
-    """From whom and at which tier a field of a received form is held."""
-    told = [one for path, one in form.origins.items() if fields.parse(path) == (key,)]
-    before = told[0].context_level if told else None
-    return Received(from_agent=form.from_agent, context_level=tiers.limit(form.context_level, before))
+def _told(form: HandoffForm) -> dict[Pattern, Received]:
+    """What a form tells of origins. What names an item comes after what stands for all of them, as in `tiers`."""
+    told = {pattern: one for path, one in form.origins.items() if (pattern := fields.parse(path))}
+    return dict(sorted(told.items(), key=lambda item: -item[0].count(fields.EVERY)))
+
+
+def _covers(pattern: Pattern, other: Pattern) -> bool:
+    """Whether a pattern points at what another one points at, or at what that is in."""
+    return len(pattern) <= len(other) and all(
+        step == inner or (step is fields.EVERY and isinstance(inner, int))
+        for step, inner in zip(pattern, other, strict=False)
+    )
+
+
+class _Handed:
+    """A form that was received, and how what is in it is held."""
+
+    def __init__(self, form: HandoffForm) -> None:
+        self.payload = form.payload
+        self.from_agent = form.from_agent
+        self.tier = form.context_level
+        # From the outside in.
+        self.told = dict(sorted(_told(form).items(), key=lambda item: len(item[0])))
+
+    def held(self, pattern: Pattern) -> Received:
+        """From whom and at which tier an item is held: by what is told of it, or else of what it is in."""
+        told = [one for other, one in self.told.items() if _covers(other, pattern)]
+        before = told[-1].context_level if told else None
+        return Received(from_agent=self.from_agent, context_level=tiers.limit(self.tier, before))
+
+    def patterns(self) -> list[Pattern]:
+        """Each field, and what is told of the inside of one. What is told makes no difference where all of it is held
+        at the form's own tier."""
+        inner: list[Pattern] = []
+        for pattern in self.told:
+            if len(pattern) > 1 and _is_there(self.payload, pattern):
+                around = [pattern[:1], *(other for other in inner if _covers(other, pattern)), pattern]
+                if any(self.held(one).context_level is not self.tier for one in around):
+                    inner.append(pattern)
+        return [*((key,) for key in self.payload), *inner]
 
 
 def _origins(form: HandoffForm, received: Sequence[HandoffForm]) -> tuple[dict[str, Received], list[Misfit]]:
     """Where each item came from, by what the form says and by what its sender received."""
-    origins, lies = dict(form.origins), []
     for one in received:
         if one.to_agent != form.from_agent:
             what = (
                 f"What was received was handed to {one.to_agent}, and this handoff is from {form.from_agent}."
             )
             raise BadInput(what=what, next="segue protocol check --help")
-    told = {pattern[0] for path in form.origins if (pattern := fields.parse(path))}
-    for key in form.payload if received else ():
-        held = [_held(one, key) for one in received if key in one.payload]
-        if held and key not in told:
-            origins[fields.show((key,))] = min(held, key=_width)
-    for path, said in form.origins.items() if received else ():
-        if said.context_level is not None and (problem := _lie(form, path, said, received)):
-            lies.append(Misfit(path=fields.show(fields.parse(path) or ()), reason=problem))
-    return origins, lies
+    handed = [_Handed(one) for one in received]
+    lies = []
+    for pattern, said in _told(form).items() if received else ():
+        if said.context_level is not None and (problem := _lie(form, pattern, said, handed)):
+            lies.append(Misfit(path=fields.show(pattern), reason=problem))
+    return form.origins | _implied(form, handed), lies
+
+
+def _implied(form: HandoffForm, handed: Sequence[_Handed]) -> dict[str, Received]:
+    """The origins that a form does not tell: of what has the name of something received, and is not told to be the
+    sender's own."""
+    implied: dict[str, Received] = {}
+    told = _told(form)
+    is_own = {
+        field: one.context_level is None
+        for pattern, one in told.items()
+        for field, _value in fields.find(form.payload, pattern)
+    }
+    for pattern in dict.fromkeys(pattern for one in handed for pattern in one.patterns()):
+        if pattern in told or pattern[0] not in form.payload:
+            continue
+        held = [one.held(pattern) for one in handed if _is_there(one.payload, pattern)]
+        implied[fields.show(pattern)] = min(held, key=_width)
+        for field, _value in fields.find(form.payload, pattern):
+            if _nearest(is_own, field):
+                implied[fields.show(field)] = Received(from_agent=form.from_agent)
+    return implied
+
+
+def _nearest(is_own: Mapping[Field, bool], field: Field) -> bool:
+    """What is told of a field, or else of what it is in."""
+    return next((is_own[field[:end]] for end in range(len(field), 0, -1) if field[:end] in is_own), False)
 
 
 def _width(received: Received) -> int:
     return list(Tier).index(received.context_level) if received.context_level else 0
 
 
-def _lie(form: HandoffForm, path: str, told: Received, received: Sequence[HandoffForm]) -> str | None:
+def _lie(form: HandoffForm, pattern: Pattern, told: Received, handed: Sequence[_Handed]) -> str | None:
     """What is not true of an origin, given what the sender received."""
-    key = str((fields.parse(path) or ("",))[0])
-    held = [_held(one, key) for one in received if one.from_agent == told.from_agent and key in one.payload]
+    # In which place of a list an item stood does not matter.
+    wanted = tuple(fields.EVERY if isinstance(step, int) else step for step in pattern)
+    senders = [one for one in handed if one.from_agent == told.from_agent and _is_there(one.payload, wanted)]
+    held = [one.held(pattern) for one in senders]
     if not held:
         return f"said to be from {told.from_agent[:60]}, who did not pass it to {form.from_agent[:60]}"
     widest = min(held, key=_width).context_level

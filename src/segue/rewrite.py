@@ -189,10 +189,26 @@ SHARE_GROUNDED = 0.5
 AROUND = 40
 """Characters on either side that a lost number is put back with: alone it says nothing."""
 STEM = 4
+"""From so many letters on a word tells what a sentence is about; shorter ones are mostly those of every sentence."""
 
 PLACEHOLDER = lazy_pattern(r"\[secret:[\w-]{1,40}:[0-9a-f]{6}\]")
 NUMBER = lazy_pattern(r"(?<!\w)[^\W\d]*+\d\w*+(?:[.,]\d\w*+)*+")
 """Every word with a digit in it."""
+_TO_TWENTY = (
+    "two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen "
+    "nineteen twenty"
+)
+_TENS = "thirty forty fifty sixty seventy eighty ninety hundred"
+NUMBER_WORDS = {
+    "zero": "0",
+    **{word: str(number) for number, word in enumerate(_TO_TWENTY.split(), 2)},
+    **{word: str(number) for number, word in zip(range(30, 101, 10), _TENS.split(), strict=True)},
+    "dozen": "12",
+    "thousand": "1000",
+    "million": "1000000",
+    "billion": "1000000000",
+}
+"""Numbers in words (English), in digits. 'One' is a word like others."""
 ITEM = lazy_pattern(r"^[ \t]{0,12}\d{1,3}[.)](?=[ \t])", re.MULTILINE)
 """The number of an item in a list: no fact."""
 SENTENCE = lazy_pattern(r"(?<=[.!?])[ \t]+|(?<=[。！？])")
@@ -280,19 +296,20 @@ def _unknown(text: str, original: str) -> bool:
 
 def _grounded(original: str, answer: str, dropped: list[str]) -> str:
     """The sentences that say nothing but what the original says; the others are added to `dropped`."""
-    known = _stems(original)
+    known = _stems(original).union(UNSPACED.findall(original))
+    numbers = _numbers(original)
     outcomes = _outcomes(original)
     may_negate = NEGATES.search(original) is not None
     lines = []
     for line in ITEM.sub("-", answer).split("\n"):
         kept = []
         for sentence in filter(None, map(str.strip, SENTENCE.split(line))):
-            stems = _stems(sentence)
             if (
                 _unknown(sentence, original)
+                or not _written_out(sentence) <= numbers
                 or not _outcomes(sentence) <= outcomes
                 or (NEGATES.search(sentence) and not may_negate)
-                or (stems and len(stems & known) <= SHARE_GROUNDED * len(stems))
+                or not _is_grounded(_stems(sentence), known)
             ):
                 dropped.append(sentence)
             else:
@@ -306,16 +323,37 @@ def _outcomes(text: str) -> set[str]:
     return {found.casefold() for found in OUTCOME.findall(text)}
 
 
+def _written_out(text: str) -> set[str]:
+    """The numbers that a text has in words, in digits."""
+    words = (word.removesuffix("s") for word in WORD.findall(text.casefold()))
+    return {NUMBER_WORDS[word] for word in words if word in NUMBER_WORDS}
+
+
+def _numbers(text: str) -> set[str]:
+    """The numbers of a text, in digits, however they are written."""
+    return _written_out(text).union(NUMBER.findall(text))
+
+
+def _is_grounded(stems: set[str], known: set[str]) -> bool:
+    """Whether a sentence speaks of what a text speaks of: more than half of all its words are known, and of those that
+    tell something. One that has none of those is known word by word."""
+    telling = {stem for stem in stems if len(stem) >= STEM or UNSPACED.search(stem)}
+    if not telling:
+        return stems <= known
+    return all(len(some & known) > SHARE_GROUNDED * len(some) for some in (telling, stems))
+
+
 def _stems(text: str) -> set[str]:
-    """The words of a text without their endings; of scripts without spaces, every pair of letters."""
+    """The words of a text without their endings; of scripts without spaces, every pair of letters, and a letter that
+    stands alone."""
     return set(_each_stem(text))
 
 
 def _each_stem(text: str) -> Iterator[str]:
     for word in WORD.findall(text.casefold()):
         if UNSPACED.search(word):
-            yield from (word[at : at + 2] for at in range(len(word) - 1))
-        elif len(word) >= STEM:
+            yield from (word[at : at + 2] for at in range(max(1, len(word) - 1)))
+        else:
             yield word[:STEM]
 
 

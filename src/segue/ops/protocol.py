@@ -20,7 +20,7 @@ import msgspec
 from msgspec import Struct
 
 from segue import disk, notation, outputs, protocol, schemas
-from segue.errors import BadInput, NotFound, Refused
+from segue.errors import BadInput, Refused
 from segue.model import ExpectedOutput, Tier
 from segue.notation import Notation
 from segue.outputs import Kind, Problem, SchemaName
@@ -49,7 +49,7 @@ class Documents(Struct, frozen=True):
             with disk.open_file(self.cwd / name) as file:
                 return file.read(notation.LARGEST + 1)
         except FileNotFoundError:
-            raise NotFound(noun="file", name=name, next=CHECK_HELP) from None
+            raise BadInput(what=f"There is no file '{name}'.", next=CHECK_HELP) from None
         except (OSError, ValueError) as error:
             why = getattr(error, "strerror", None) or str(error)
             raise BadInput(what=f"{name} cannot be read: {why}.", next=CHECK_HELP) from None

@@ -31,7 +31,7 @@ class Shape(StrEnum):
     """What a part of a brief is, for the tiers."""
 
     CONSTRAINT = "constraint"
-    """A person's constraint or correction: pinned, it passes at every tier."""
+    """A person's constraint or correction: it passes at every tier."""
     SCALAR = "scalar"
     """A count, an id, a name, a setting."""
     SUMMARY = "summary"

@@ -4,11 +4,12 @@ An entry can stand for a field of that name at any depth (`git_history`), for on
 (`payload.files[].content`), for the contents of a file or folder (`node_modules`) or of every file
 (`file_contents`), and for items of a list by one of their values: `LOW_priority_improvements` are those whose
 `priority` is LOW, `orchestration_violations` those of the list of violations that have the value orchestration.
-Anything else is a note for whoever reads it.
+Anything else is a note for whoever reads it. Names are compared in one spelling, and so are paths.
 """
 
 from __future__ import annotations
 
+import posixpath
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -18,9 +19,9 @@ from segue.tiers import fields, shapes
 from segue.tiers.fields import Field, Pattern
 from segue.tiers.shapes import folded
 
-FILE_NAMES = {"file", "path", "filename", "file_name", "filepath", "file_path"}
+FILE_NAMES = {"file", "path", "filename", "filepath"}
 """Under these an object says of which file its contents are."""
-ALL_CONTENTS = {"contents", "file_content", "file_contents"}
+ALL_CONTENTS = {"contents", "filecontent", "filecontents"}
 
 Found = tuple[Field, str]
 
@@ -60,15 +61,15 @@ def _entries(entries: Sequence[str]) -> _Entries:
     names = {name: entry for entry in entries if (name := folded(entry))}
     starts: dict[str, str] = dict(names)
     rests: dict[str, list[tuple[frozenset[str], str]]] = {}
-    for name, entry in names.items():
-        words = name.split("_")
+    for entry in names.values():
+        words = shapes.words(entry)
         for end in range(1, len(words)):
-            start = "_".join(words[:end])
+            start = "".join(words[:end])
             starts.setdefault(start, entry)
             rests.setdefault(start, []).append((frozenset(words[end:]), entry))
     return _Entries(
         names=names,
-        files=tuple(path for entry in entries if (path := _slashed(entry)) != "/"),
+        files=tuple(map(_slashed, entries)),
         starts=starts,
         rests=rests,
         contents=next((entry for name, entry in names.items() if name in ALL_CONTENTS), ""),
@@ -94,7 +95,7 @@ def _inside(field: Field, value: Any, entries: _Entries) -> Iterator[Found]:
             else:
                 yield from _inside(at, inner, entries)
     elif isinstance(value, list | tuple):
-        words = {word for step in field[-1:] if isinstance(step, str) for word in folded(step).split("_")}
+        words = {word for step in field[-1:] if isinstance(step, str) for word in shapes.words(step)}
         for index, inner in enumerate(value):
             entry = _excluding_item(inner, words, entries) if isinstance(inner, Mapping) else None
             if entry is not None:
@@ -104,8 +105,9 @@ def _inside(field: Field, value: Any, entries: _Entries) -> Iterator[Found]:
 
 
 def _slashed(path: str) -> str:
-    parts = [part for part in path.strip().split("/") if part not in ("", ".")]
-    return "/".join(["", *parts, ""])
+    """A path in one spelling, between slashes."""
+    path = posixpath.normpath(path.strip().replace("\\", "/"))
+    return f"/{path.strip('/')}/"
 
 
 def _excluded_file(value: Mapping[Any, Any], entries: _Entries) -> str | None:
@@ -129,7 +131,7 @@ def _excluding_item(item: Mapping[Any, Any], list_words: set[str], entries: _Ent
             continue
         said = folded(value)
         if said in entries.rests:
-            if by_field := entries.starts.get(f"{said}_{folded(key)}"):
+            if by_field := entries.starts.get(said + folded(key)):
                 return by_field
             for rest, entry in entries.rests[said]:
                 if rest <= list_words:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 import math
 import re
+import unicodedata
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -21,10 +22,18 @@ ONE_LINE = 256
 """How many characters a line has at most: about as many as the title of an issue may have."""
 NAME_WORDS = 3
 """A name, or each part of a path, has so many words at most; what has more is a sentence."""
+IDEOGRAPHS, LETTERS = 4, 8
+"""So many make a word in scripts that put no spaces between words: a word is shorter in the Chinese one."""
 DEEPEST = 64
 
 BREAKS = re.compile("[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]")
-CONTENT_NAME = re.compile(r"(?:^|_)(?:contents?|snippets?|code_samples?|source_code)$")
+SEPARATORS = re.compile(r"[\W_]+")
+CAPITAL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+"""Where a word begins without a separator: gitHistory, GITHistory."""
+CONTENT_NAME = re.compile(r"(?:contents?|snippets?|codesamples?|sourcecode)$")
+IDEOGRAPH = re.compile("[\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]")
+LETTER = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff]")
+"""Of Thai, Lao, Burmese, Khmer, and the two syllabaries of Japanese."""
 DESCRIPTIONS = ("description", "summary", "title")
 """Of several sentences in one object, the one under the first of these names describes it."""
 
@@ -77,8 +86,15 @@ def beyond(payload: Mapping[str, Any], tier: Tier) -> Iterator[Found]:
 
 @functools.lru_cache(maxsize=4096)
 def folded(name: str) -> str:
-    """A name in one spelling: gitHistory, git-history and 'Git history' are git_history."""
-    return re.sub(r"[\W_]+", "_", re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).casefold()).strip("_")
+    """A name in one spelling: git_history, gitHistory, GITHistory and 'Git history' are githistory."""
+    return SEPARATORS.sub("", unicodedata.normalize("NFKC", name).casefold())
+
+
+@functools.lru_cache(maxsize=4096)
+def words(name: str) -> tuple[str, ...]:
+    """The words of a name, each in one spelling: git and history, of gitHistory or GIT-History."""
+    parts = SEPARATORS.split(CAPITAL.sub("_", unicodedata.normalize("NFKC", name)))
+    return tuple(folded(part) for part in parts if part)
 
 
 def is_content(name: str, value: Any) -> bool:
@@ -97,7 +113,14 @@ def is_name(value: Any) -> bool:
     """Whether a value names or counts something: no sentence."""
     if not isinstance(value, str) or len(value) > ONE_LINE:
         return not isinstance(value, str)
-    return all(len(part.split()) <= NAME_WORDS for part in re.split(r"[/\\]", value))
+    return all(sum(map(_count, part.split())) <= NAME_WORDS for part in re.split(r"[/\\]", value))
+
+
+def _count(word: str) -> float:
+    """How many words there are in what has no spaces in it."""
+    if word.isascii():
+        return 1
+    return max(1, len(IDEOGRAPH.findall(word)) / IDEOGRAPHS + len(LETTER.findall(word)) / LETTERS)
 
 
 def _name_of(field: Field) -> str:
