@@ -19,9 +19,9 @@ from bench._judge import commands, formats, prose, tokens, words
 from bench._judge.acts import patched
 from bench._judge.asked import constraints
 from bench._judge.cases import Case
-from bench._judge.forward import Ahead, measure
+from bench._judge.forward import Ahead, ahead, forward, measure
 from bench._judge.picture import picture
-from bench._judge.records import Transcript
+from bench._judge.records import CALL, Record, Transcript
 from bench._judge.rename import renamed
 from bench._judge.truth import Fact, truth
 
@@ -210,7 +210,9 @@ def test_what_an_agent_adds_to_a_persons_words_is_not_theirs() -> None:
 
 
 def test_a_transcript_is_cut_where_no_call_waits() -> None:
-    [one] = judged.cases("t", lines(claude("Do the thing now", *[ran(f"make step{n}") for n in range(20)])))
+    [one] = judged.cases(
+        "t", lines(claude("Do the thing now", *[ran(f"make all_steps {n}") for n in range(20)]))
+    )
     assert one.name == "t@60"
     assert len([record for record in one.before if record.kind == "call"]) == 12
     assert len([record for record in one.before if record.kind == "result"]) == 12
@@ -218,7 +220,7 @@ def test_a_transcript_is_cut_where_no_call_waits() -> None:
 
 
 def test_a_compaction_is_cut_out_and_its_neighbours_are_joined() -> None:
-    units = claude(*[ran(f"make a{n}") for n in range(25)], *[ran(f"make b{n}") for n in range(25)])
+    units = claude(*[ran(f"make all_steps {n}") for n in range(50)])
     boundary = {"type": "system", "subtype": "compact_boundary", "uuid": "x", "logicalParentUuid": "u49"}
     summary = {"type": "user", "isCompactSummary": True, "uuid": "y", "parentUuid": "x", "sessionId": "s"}
     summary["message"] = {"role": "user", "content": "Summary: all is well"}
@@ -277,6 +279,12 @@ def test_todos_follow_their_last_state() -> None:
         lines(claude(first, second, ("TaskUpdate", {"taskId": "1", "status": "completed"}, "ok", 0)))
     )
     assert [fact.subject for fact in found if fact.kind == "todos"] == ["Test the parser"]
+    listed = facts_of(
+        lines(claude(first, second, ("TaskList", {}, "#1 [completed] Parse\n#2 [in_progress] Print", 0)))
+    )
+    assert [fact.subject for fact in listed if fact.kind == "todos"] == ["Test the parser"], (
+        "another one did it"
+    )
 
 
 def test_commits_branch_and_links_are_facts() -> None:
@@ -296,6 +304,24 @@ def test_an_answer_of_the_person_is_a_decision() -> None:
     )
     found = facts_of(lines(claude(asked)))
     assert Fact("decisions", "PostgreSQL", "answer", "Which database shall we use?") in found
+
+
+@pytest.mark.parametrize(
+    ("said", "is_approved"),
+    [
+        ("User has approved your plan. You can now start coding.", True),
+        ("User approved switching to build agent.", True),
+        ("Plan approved. Switching to Default mode.", True),
+        ("Plan rejected. User feedback: no, the plan was approved by nobody", False),
+        ("Plan execution was not approved. Remaining in plan mode.", False),
+        ("Plan not approved. User feedback:\n\nsmaller", False),
+        ("Your plan has been submitted to the team lead for approval.", False),
+    ],
+)
+def test_a_plan_is_a_decision_once_the_person_approved_it(said: str, is_approved: bool) -> None:
+    proposed = ("ExitPlanMode", {"plan": "# Split the cart\n\n1. Begin"}, said, 0)
+    decided = [fact for fact in facts_of(lines(claude(proposed))) if fact.kind == "decisions"]
+    assert decided == ([Fact("decisions", "Split the cart", "approved")] if is_approved else [])
 
 
 def test_a_question_counts_as_pending_until_something_follows() -> None:
@@ -463,11 +489,59 @@ def test_an_old_value_without_the_new_one_is_stale(items: tuple[Call, ...], brie
 
 def test_forward_recall_is_weighted_and_precision_is_not() -> None:
     found = measure(
-        {"cart.py", "oldName", "otherName"}, Ahead({"cart.py", "newName"}, {"cart.py": 3.0, "newName": 1.0})
+        {"cart.py", "oldName", "otherName"},
+        Ahead({"cart.py", "newName"}, {"cart.py": 3.0, "newName": 1.0}, "/home/ada/shop"),
     )
     assert found.recall == 0.75
     assert found.precision == pytest.approx(1 / 3)
     assert found.f1 == pytest.approx(2 * 0.75 / 3 / (0.75 + 1 / 3))
+
+
+def test_where_nothing_that_was_shown_is_used_later_nothing_is_measured() -> None:
+    units = claude("Do the thing now", *[ran(f"make step_number_{n}") for n in range(20)])
+    assert list(judged.cases("t", lines(units))) == []
+
+
+def test_a_tools_own_words_are_no_names_from_the_work() -> None:
+    todos = {
+        "todos": [{"content": "Add cartTotal", "status": "in_progress"}],
+        "output_mode": "files_with_matches",
+    }
+    call = Record(kind=CALL, arguments=todos)
+    rest = ahead([call], [call])
+    assert rest.used == {"cartTotal"}
+    assert forward(prose.Prose("- Add cartTotal (in_progress)"), rest).precision == 1, (
+        "nor for who prints them"
+    )
+
+
+def test_a_file_is_the_same_with_and_without_the_folder_of_the_work() -> None:
+    call = Record(kind=CALL, arguments={"file_path": "/home/ada/shop/README.md"}, folder="/home/ada/shop")
+    rest = ahead([call], [call])
+    assert forward(prose.Prose("- README.md: edited"), rest).recall == 1
+    assert forward(prose.Prose("- docs/README.md: edited"), rest).recall == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "folder", "found"),
+    [
+        ("/app/src/route.ts src/app/route.ts", "/app", ["src/route.ts", "app/route.ts"]),
+        ("src/cart.py", "/", ["cart.py"]),
+        ("print('\\nTotalPrice', 'a\\tTaxRate')", "", ["TotalPrice", "TaxRate"]),
+        (r"C:\repo\tests\test_a.py", "", ["test_a.py"]),
+    ],
+)
+def test_only_the_folder_itself_and_the_ends_of_lines_are_left_aside(
+    text: str, folder: str, found: list[str]
+) -> None:
+    assert list(words.references(text, folder)) == found
+
+
+def test_what_agents_of_a_team_tell_each_other_is_no_persons_word() -> None:
+    told = '<teammate-message teammate_id="lead">Never touch the lexer</teammate-message>'
+    assert (
+        formats.records(loaded(lines(claude(told, "Go on with the cart"))))[0].text == "Go on with the cart"
+    )
 
 
 def test_only_what_was_shown_before_can_be_recalled() -> None:
@@ -599,10 +673,10 @@ def test_the_judge_imports_nothing_of_what_it_judges() -> None:
     ],
 )
 def test_hostile_text_is_read_in_time(text: str) -> None:
-    begun = time.perf_counter()
+    begun = time.process_time()
     facts_of(lines(claude(text, ran(text, text, 1), f">{text}")))
     prose.Prose(text[:60_000])
-    assert time.perf_counter() - begun < 5
+    assert time.process_time() - begun < 5
 
 
 def test_the_picture_names_every_strategy_with_its_last_score() -> None:

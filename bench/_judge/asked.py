@@ -47,7 +47,10 @@ REASON = re.compile(
     r"(?:the user said|provided the following reason[^:]*|user feedback):\s*(.+)", re.IGNORECASE | re.DOTALL
 )
 ANSWER = re.compile(r'"([^"\n]{3,400})"\s*=\s*"([^"\n]{1,400})"')
-APPROVED = re.compile(r"approved (?:your|the) plan|plan (?:was )?approved|user approved", re.IGNORECASE)
+APPROVED = re.compile(
+    r"\s*(?:(?:the )?user (?:has )?approved|(?:your )?plan (?:was )?approved)\b", re.IGNORECASE
+)
+LISTED = re.compile(r"^#(\d+) \[(\w+)\]", re.MULTILINE)
 OPEN_STATES = {"pending", "in_progress", "open", "todo", "active"}
 DONE_STATES = {"completed", "done", "complete"}
 
@@ -110,7 +113,7 @@ def _decided(call: Record, result: Record) -> list[Said]:
     if name in ("exitplanmode", "planexit") and not result.is_failed:
         plan = str(call.arguments.get("plan") or "")
         title = next((line.strip("# *") for line in plan.split("\n") if line.strip("# *")), "")
-        if len(words.words(title)) >= 2 and (APPROVED.search(result.text) or not result.is_failed):
+        if len(words.words(title)) >= 2 and APPROVED.match(result.text):
             return [("decisions", title[:160], "approved", "")]
     return []
 
@@ -152,6 +155,11 @@ def _planned(todos: dict[str, tuple[str, str]], call: Record, result: Record) ->
         if key in todos:
             text, state = todos[key]
             todos[key] = (str(given.get("subject") or text), str(given.get("status") or state))
+    elif name == "tasklist":
+        # Others of a team may have gone on with it.
+        for key, state in LISTED.findall(result.text):
+            if key in todos:
+                todos[key] = (todos[key][0], state)
 
 
 def _number(text: str) -> str:

@@ -75,20 +75,23 @@ class Case:
         return score(brief, self.truth, self.rest, self.ideal(budget), budget)
 
 
-def cases(name: str, content: bytes, fewest: int = FEW_CALLS) -> Iterator[Case]:
-    """Cuts a transcript at 60 % of its calls, and where its agent compacted."""
+def cases(name: str, content: bytes) -> Iterator[Case]:
+    """Cuts a transcript at 60 % of its calls, and where its agent compacted. Where the rest uses nothing that was
+    shown before, there is nothing to measure."""
     transcript = formats.load(content)
     if transcript is None:
         return
     records = formats.records(transcript)
     calls = [record.unit for record in records if record.kind == CALL]
-    if len(calls) < fewest:
-        return
+    if len(calls) >= FEW_CALLS:
+        found = _cut(name, transcript, records, calls)
+        yield from (one for one in found if one.truth.facts and one.rest.weights)
+
+
+def _cut(name: str, transcript: Transcript, records: list[Record], calls: list[int]) -> Iterator[Case]:
     end = _clean_end(records, int(SHARE * len(calls)))
     if end <= calls[-1]:
-        one = Case(f"{name}@60", transcript, end, calls=len(calls))
-        if one.truth.facts:
-            yield one
+        yield Case(f"{name}@60", transcript, end, calls=len(calls))
     summaries = [record for record in records if record.kind == SUMMARY]
     for number, record in enumerate(summaries, 1):
         done = sum(unit < record.unit for unit in calls)

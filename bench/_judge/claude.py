@@ -10,7 +10,7 @@ from bench._judge.records import CALL, HUMAN, REPLY, RESULT, SUMMARY, Place, Raw
 TYPES = {"user", "assistant", "system", "summary", "attachment", "file-history-snapshot", "progress"}
 ADDED = re.compile(
     r"<(system-reminder|ide_opened_file|ide_selection|local-command-\w+|bash-stdout|bash-stderr|bash-input"
-    r"|task-notification|command-name|command-message|user-memory-input)>.*?(?:</\1>|\Z)",
+    r"|task-notification|teammate-message|command-name|command-message|user-memory-input)\b[^>]*>.*?(?:</\1>|\Z)",
     re.DOTALL,
 )
 ARGUMENTS = re.compile(r"</?command-args>")

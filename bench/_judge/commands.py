@@ -37,6 +37,7 @@ TRAIL = re.compile(
 )
 HEREDOC = re.compile(r"<<-?\s*['\"]?(\w+)['\"]?.*", re.DOTALL)
 MASKED = re.compile(r"\|(?!\|)|\|\|\s*(?:true|echo)|;\s*echo\b")
+JOINING = {"git merge", "git rebase", "git cherry-pick", "git pull", "git revert"}
 SWITCHES = re.compile(r"\bgit\b.*\b(?:checkout|switch)\b|\bpr checkout\b")
 COMMITS = re.compile(r"\bgit\b.*\b(?:commit|merge|cherry-pick|revert|pull|am|rebase)\b")
 SPACES = re.compile(r"\s+")
@@ -121,6 +122,13 @@ def only_commits(command: str) -> bool:
     parts = [LEAD.sub("", part).split() for part in SPLIT.split(bare)]
     acting = [words for words in parts if words and not only_looks(" ".join(words))]
     return bool(acting) and all(words[0] == "git" and words[1:2] in (["add"], ["commit"]) for words in acting)
+
+
+def healed_by(command: str) -> set[str]:
+    """Whose failures are over when a command passed: of all that it joins with `&&`; and with a commit, whatever had
+    stopped for one."""
+    found = {runner(part) for part in command.split("&&")} | {runner(command)}
+    return found | (JOINING if "git commit" in found else set())
 
 
 def runner(command: str) -> str:

@@ -13,6 +13,7 @@ def records(units: list[Raw]) -> list[Record]:
     found: list[Record] = []
     for number, unit in enumerate(units):
         role = at(unit, "info", "role")
+        folder = str(at(unit, "info", "path", "cwd") or "")
         for part in unit.get("parts") or []:
             if not isinstance(part, dict):
                 continue
@@ -22,11 +23,11 @@ def records(units: list[Raw]) -> list[Record]:
                 kind = SUMMARY if at(unit, "info", "summary") is True else kind
                 found.append(Record(kind=kind, text=text, unit=number))
             elif part.get("type") == "tool":
-                found += _call(number, part)
+                found += _call(number, part, folder)
     return found
 
 
-def _call(number: int, part: Raw) -> list[Record]:
+def _call(number: int, part: Raw, folder: str) -> list[Record]:
     given = at(part, "state", "input")
     key = str(part.get("callID"))
     asked = Record(
@@ -34,6 +35,7 @@ def _call(number: int, part: Raw) -> list[Record]:
         unit=number,
         call=key,
         tool=str(part.get("tool")),
+        folder=folder,
         arguments=given if isinstance(given, dict) else {},
     )
     status = at(part, "state", "status")

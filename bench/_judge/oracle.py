@@ -40,7 +40,7 @@ class Block(Struct, frozen=True):
 
 def useful(records: list[Record], rest: Ahead) -> list[Block]:
     """The blocks that name anything that the rest will use."""
-    found = ((block, set(references(block))) for block in blocks(records))
+    found = ((block, set(references(block, rest.folder))) for block in blocks(records))
     return [Block(named, count(block)) for block, named in found if named & rest.weights.keys()]
 
 

@@ -292,10 +292,9 @@ def _open_errors(state: _State) -> list[str]:
     healed: set[str] = set()
     found: list[str] = []
     for run in reversed(state.runs.values()):
-        who = commands.runner(run.command)
         if run.status == "ok":
-            healed.add(who)
-        elif run.status == "failed" and who not in healed:
+            healed |= commands.healed_by(run.command)
+        elif run.status == "failed" and commands.runner(run.command) not in healed:
             line = commands.error_line(run.output)
             if line and line not in found:
                 found.append(line)

@@ -8,6 +8,8 @@ from functools import lru_cache
 
 WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 TOKEN = re.compile(r"[\w./@~+-]{3,200}")
+SPELLED = re.compile(r"(?<=[\s\"'`(])\\[nrt]|(?<=[\w,;)}\]>])\\[nrt](?=[A-Z])")
+"""The end of a line as code spells it, and not a folder of a path with backslashes."""
 PIECES = re.compile(r"[./@~+]")
 EXTENSION = re.compile(r"\.[A-Za-z][A-Za-z0-9]{0,9}$")
 HUMPS = re.compile(r"[a-z0-9][A-Z]|[A-Z]{2,}[a-z]|^[A-Z][a-z0-9]+[A-Z]")
@@ -72,9 +74,11 @@ def file_key(path: str) -> str:
     return "/".join(parts[-2:]) if stem in GENERIC and len(parts) > 1 else parts[-1]
 
 
-def references(text: str) -> Iterator[str]:
-    """What a text refers to: files by key, and identifiers; as often as it does."""
-    for token in TOKEN.findall(text):
+def references(text: str, folder: str = "") -> Iterator[str]:
+    """What a text refers to: files by key, as seen from a folder, and identifiers; as often as it does."""
+    if len(folder) > 1 and folder in text:
+        text = re.sub(rf"(?<![\w./~-]){re.escape(folder.rstrip('/'))}/", "", text)
+    for token in TOKEN.findall(SPELLED.sub(" ", text) if "\\" in text else text):
         yield from _named(token)
 
 
