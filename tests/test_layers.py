@@ -30,10 +30,8 @@ VALUES = {
         "drift",
         "errors",
         "event",
-        "exclusions",
         "facts",
         "fence",
-        "fields",
         "forecast",
         "goals",
         "guard",
@@ -55,9 +53,7 @@ VALUES = {
         "rewrite",
         "runs",
         "schemas",
-        "seal",
         "settings",
-        "shapes",
         "spool",
         "stop",
     ),
@@ -73,7 +69,7 @@ MAY_IMPORT = {
     "testing": {"testing", "agents", "values"},
     "top": {"top", "faces"},
 }
-SHARED_BY_FACES = (["render"], ["encode"], ["plain_json"])
+SHARED_BY_FACES = (["render"], ["screens"], ["encode"], ["plain_json"])
 QUICK_FILES = {"__main__.py", "__init__.py", "faces/hook.py", "faces/statusline.py"}
 QUICK_IMPORTS = {"sys", "os", "gc", "json", "time", "_sqlite3", "sqlite3", "segue", "__future__"}
 AGENT_NAMES = re.compile(r"\b(claude|codex|gemini|opencode|copilot|aider|qwen)\b", re.IGNORECASE)
@@ -134,11 +130,7 @@ def _wrong_imports(name: str, tree: ast.Module) -> Iterator[tuple[int, str]]:
             if other not in MAY_IMPORT[layer] and not module.endswith("__version__"):
                 yield line, f"{layer} imports {module}"
             face, other_face = name.split("/")[1:2], module.split(".")[2:3]
-            if (
-                layer == other == "faces"
-                and other_face not in (face, ["cli"], *SHARED_BY_FACES)
-                and other_face
-            ):
+            if layer == other == "faces" and other_face not in (face, *SHARED_BY_FACES) and other_face:
                 yield line, f"one face imports another: {module}"
     if name in QUICK_FILES:
         for node in tree.body:

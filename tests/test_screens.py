@@ -354,22 +354,21 @@ def test_the_demonstration(cli: CommandLine) -> None:
    183,412 of 200,000 tokens used (92%), past the urgent threshold of 90%.
    urgency high: the agent would soon stop, and its context be lost.
 3. Packed
-   package 20.1 kB (2.8 kB stored); brief 518 of 550 tokens, tier SELECTIVE:
+   package 20.1 kB (2.8 kB stored); brief 540 of 550 tokens, tier SELECTIVE:
 
    │ What the person insists on, word for word
    │ [1] Our invoices are sometimes a cent off. Find out why and fix it. Don't touch src/ledger/legacy.py, the auditors have signed it off.
    │ [2] Per line is right, the tax office wants it that way. Use ROUND_HALF_EVEN though, never half up.
    │ [3] Good. Before you go on: only use the standard library, we can't add dependencies in this release.
    │ Files, as they now stand
-   │ src/ledger/money.py: created
+   │ src/ledger/money.py: created · ROUND_HALF_EVEN
    │ src/ledger/tax.py: edited
    │ src/ledger/rates.py: edited
    │ scratch/compare.py: deleted
    │ src/ledger/invoice.py: edited · to_cents
+   │ Names in use: tests/test_invoice.py
    │ Tried, and failed
    │ `python -m pytest tests -q`: failed with status 1 (40 passed, 1 failed)
-   │ Commands, with their last result
-   │ `python scratch/compare.py`: passed
    │ Tests failing
    │ tests/test_invoice.py::test_credit_note
    │ Errors still open
@@ -390,18 +389,16 @@ def test_the_demonstration(cli: CommandLine) -> None:
    ✓ Which files were created, edited, renamed or deleted last?  src/ledger/money.py; src/ledger/tax.py; src/ledger/rates.py; scratch/compare.py; src/ledger/invoice.py
    ✓ Which command failed last?  python -m pytest tests -q
 6. Receipt
-   18 facts passed, 2 left where they can be looked up, 11 not passed:
+   19 facts passed, 4 left where they can be looked up, 9 not passed:
    · test tests/test_invoice.py::test_total: passing
    · test tests/test_invoice.py::test_empty: passing
    · content src/ledger/money.py: not at tier SELECTIVE
    · error FAILED tests/test_tax.py::test_rate_from_text - TypeError: unsupported operand type(s) for *: 'decimal.Decimal' and 'float': resolved
    · test tests/test_tax.py::test_rate_from_text: passing
-   · name tests/test_invoice.py: over budget
    · name ledger/credit.py: over budget
-   · name ROUND_HALF_EVEN: over budget
+   · name ledger/legacy.py: over budget
    · talk e2: not at tier SELECTIVE
    · talk e9: not at tier SELECTIVE
-   · talk e23: not at tier SELECTIVE
    · as a whole: the conversation itself (kept in the package)
    handoff h-000000000001 is validated; 10 operations in the log, its chain verifies.
 

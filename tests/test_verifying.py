@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 import threading
@@ -17,7 +18,8 @@ from inline_snapshot import snapshot
 import segue
 from segue import assertions
 from segue.assertions import Record, Verdict
-from segue.ops import testruns
+from segue.ops import testruns, worktree
+from segue.ops import world as world_module
 from segue.ops.world import RealWorld
 from tests.conftest import CommandLine
 from tests.machine import call
@@ -25,6 +27,7 @@ from tests.world import Conversation
 
 ID = "6f0c1a52-3d0e-4b7f-9a55-0d5a9f3f9b10"
 LONG_AGO = 1_700_000_000
+HANDED_OVER = 1_735_689_600
 GIT = {
     "GIT_CONFIG_GLOBAL": "/dev/null",
     "GIT_CONFIG_NOSYSTEM": "1",
@@ -55,6 +58,17 @@ def project(cli: CommandLine) -> Path:
             os.utime(path, (LONG_AGO, LONG_AGO))
     cli.env["PATH"] = GIT["PATH"]
     return folder
+
+
+def world_since_handoff(project: Path) -> RealWorld:
+    """The world as it is for work that was handed over half a second after HANDED_OVER."""
+    return RealWorld(project, Record(), "2025-01-01T00:00:00.500000Z", None, GIT)
+
+
+def says_of_client(project: Path) -> str:
+    said = assertions.in_reply("I updated `src/client.py`.")
+    [one] = assertions.judge(said, world_since_handoff(project))
+    return one.verdict.value
 
 
 def talk(cli: CommandLine) -> Conversation:
@@ -327,6 +341,13 @@ def test_the_same_in_python(cli: CommandLine, project: Path, monkeypatch: pytest
     assert found.rait.accurate.share == 0.0
 
 
+def test_a_file_that_was_put_back_by_a_command_was_touched(cli: CommandLine, project: Path) -> None:
+    conversation = talk(cli)
+    call(conversation, "t1", "Bash", {"command": "git checkout -- src/client.py"}, "", 0)
+    conversation.reply("I updated `src/client.py`.")
+    assert verdicts(cli) == {"file changed: src/client.py": "supported"}
+
+
 # A stranger's repository
 
 
@@ -369,6 +390,104 @@ def test_searching_for_symbols_ends_when_its_time_is_over(tmp_path: Path) -> Non
     world.deadline = 0.0
     assert world.holding("here") is None  # what was read before is not searched again either
     assert world.holding("gone", ("a.py",)) is None
+
+
+def test_searching_for_symbols_ends_when_enough_was_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("a.py", "b.py", "c.py"):
+        (tmp_path / name).write_text(f"def in_{name[0]}(): ...\n")
+    monkeypatch.setattr(world_module, "LARGEST_TOTAL", 30)
+    world = RealWorld(tmp_path, Record(), None, None, {})
+    assert world.holding("in_b") == ("b.py",)
+    assert world.holding("in_c") is None, "two files are more than may be held"
+
+
+def test_what_git_tells_of_all_files_is_gone_through_once(project: Path) -> None:
+    class Rows(list[tuple[str, str]]):
+        times = 0
+
+        def __iter__(self) -> Iterator[tuple[str, str]]:
+            self.times += 1
+            return super().__iter__()
+
+    world = world_since_handoff(project)
+    world._status = rows = Rows([(" M", "src/client.py"), (" D", "gone.py")])
+    for name in ("src/client.py", "src/server.py", "gone.py", "never.py"):
+        world.file(name)
+    assert rows.times == 2, "once for what is changed, once for what is deleted"
+
+
+@pytest.mark.parametrize(("seconds", "changed", "made"), [(-1, "unsupported", False), (1, "supported", True)])
+def test_a_commit_counts_from_the_moment_of_the_handoff_on(
+    project: Path, seconds: int, changed: str, made: bool
+) -> None:
+    (project / "src" / "client.py").write_text("def fetch_all():\n    return [1]\n")
+    os.utime(project / "src" / "client.py", (HANDED_OVER - 0.5, HANDED_OVER - 0.5))
+    git(project, "commit", "-q", "-a", "-m", "Later", at=HANDED_OVER + seconds)
+    assert world_since_handoff(project).commit("") is made
+    assert says_of_client(project) == changed
+
+
+@pytest.mark.parametrize(("written", "verdict"), [(-0.3, "unsupported"), (0.3, "supported")])
+def test_a_commit_of_the_handoff_s_own_second_is_before_or_after_it_as_its_files_are(
+    project: Path, written: float, verdict: str
+) -> None:
+    (project / "src" / "client.py").write_text("def fetch_all():\n    return [1]\n")
+    moment = HANDED_OVER + 0.5 + written
+    os.utime(project / "src" / "client.py", (moment, moment))
+    git(project, "commit", "-q", "-a", "-m", "At once", at=HANDED_OVER)
+    assert world_since_handoff(project).commit("") is None, "nothing tells when in that second it was made"
+    assert says_of_client(project) == verdict
+
+
+@pytest.mark.parametrize("name", ["\x01abc.txt", "\x019999999999", "two\nlines", "\n\x019999999999", "M"])
+def test_a_file_may_be_called_whatever_git_allows(project: Path, name: str) -> None:
+    (project / name).write_text("x\n")
+    os.utime(project / name, (LONG_AGO, LONG_AGO))
+    git(project, "add", "-A")
+    git(project, "commit", "-q", "-m", "Odd", at=HANDED_OVER)
+    world = world_since_handoff(project)
+    assert world.commit("") is None, "no name makes a commit a later one"
+    assert world.file(name).is_changed is False
+    git(project, "rm", "-q", name)
+    git(project, "commit", "-q", "-m", "Later", at=HANDED_OVER + 1)
+    world = world_since_handoff(project)
+    assert world.file(name).is_gone and world.commit("") is True
+    assert world.file("README.md").is_changed is False
+
+
+def world_with_slow_git(project: Path, slow: str) -> RealWorld:
+    """The world, with a git that does not come to an end with one of its commands."""
+    programs = project.parent / "programs"
+    programs.mkdir()
+    real = shutil.which("git", path=GIT["PATH"])
+    script = f'#!/bin/sh\ncase " $* " in *" {slow} "*) exec sleep 60;; esac\nexec {real} "$@"\n'
+    (programs / "git").write_text(script)
+    (programs / "git").chmod(0o755)
+    env = {**GIT, "PATH": f"{programs}:{GIT['PATH']}"}
+    return RealWorld(project, Record(), "2025-01-01T00:00:00.500000Z", None, env)
+
+
+def test_a_commit_that_git_does_not_find_in_time_is_unknown(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert world_since_handoff(project).commit("0123abc4d") is False
+    monkeypatch.setattr(worktree, "SECONDS", 1.0)
+    assert world_with_slow_git(project, "rev-parse").commit("0123abc4d") is None
+
+
+def test_a_file_is_unknown_where_git_does_not_tell_the_commits_in_time(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (project / "src" / "client.py").write_text("x = 1\n")
+    os.utime(project / "src" / "client.py", (LONG_AGO, LONG_AGO))
+    git(project, "commit", "-q", "-a", "-m", "Later", at=HANDED_OVER + 1)
+    assert world_since_handoff(project).file("src/client.py").is_changed is True
+    monkeypatch.setattr(worktree, "SECONDS", 1.0)
+    world = world_with_slow_git(project, "log")
+    assert world.file("src/client.py").is_changed is None
+    assert world.commit("") is None
 
 
 # Without git

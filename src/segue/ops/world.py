@@ -14,6 +14,7 @@ from functools import cached_property, lru_cache
 from pathlib import Path
 
 import msgspec
+from msgspec import Struct
 
 from segue import clock, places
 from segue.assertions import Record, Seen, TestRun
@@ -43,6 +44,18 @@ SKIPPED = frozenset(
 SHA = re.compile(r"[0-9a-f]{7,40}")
 
 
+class _Log(Struct, frozen=True):
+    """What commits did since a moment. They tell their time in whole seconds: of those of the moment's own second
+    nobody knows whether they came before it."""
+
+    changed: frozenset[str] = frozenset()
+    deleted: frozenset[str] = frozenset()
+    at_once: frozenset[str] = frozenset()
+    """The files that commits of that very second changed."""
+    is_made: bool | None = None
+    """Whether there was a commit; None where nothing tells."""
+
+
 class RealWorld:
     """A worktree as it is now, and a record of what was done in it."""
 
@@ -61,6 +74,9 @@ class RealWorld:
         self.since = clock.parse(since).timestamp() if since else None
         self.deadline = time.monotonic() + SECONDS
         self._git = worktree.git_at(self.root, env)
+        self._contents: dict[str, bytes | None] = {}
+        self._held = 0
+        """How many bytes these are."""
 
     # Files
 
@@ -116,13 +132,18 @@ class RealWorld:
             is_new = os.lstat(self.root / name).st_mtime >= self.since
         except OSError:
             return None
-        if self._git is None or self._dirty is None:
+        if self._git is None:
             return is_new
-        if name in self._committed:
+        if self._dirty is None or self._tracked is None:
+            return is_new or None
+        if self._log is not None and name in self._log.changed:
             return True
-        # What git ignores it tells nothing of; what it knows and does not call changed is as it was.
-        is_known = name in self._tracked and name not in self._dirty
-        return is_new and not is_known
+        if self._log is not None and name in self._log.at_once:
+            return is_new
+        # What git ignores it tells nothing of; what it knows and does not call changed is as its last commit left it.
+        if name not in self._tracked or name in self._dirty:
+            return is_new
+        return None if self._log is None else False
 
     # What git tells
 
@@ -148,53 +169,57 @@ class RealWorld:
         rows = (row.decode(errors="surrogateescape") for row in told.split(b"\0") if row)
         return [(row[:2], row[3:]) for row in rows]
 
-    @property
+    @cached_property
     def _dirty(self) -> frozenset[str] | None:
         return None if self._status is None else frozenset(name for _, name in self._status)
 
     @cached_property
-    def _tracked(self) -> frozenset[str]:
-        told = self._ask("ls-files", "--cached", "-z") or b""
+    def _tracked(self) -> frozenset[str] | None:
+        told = self._ask("ls-files", "--cached", "-z")
+        if told is None:
+            return None
         return frozenset(name.decode(errors="surrogateescape") for name in told.split(b"\0"))
 
     @cached_property
-    def _log(self) -> tuple[frozenset[str], frozenset[str], int] | None:
-        """Since the work was handed over: files that commits changed, files that they deleted, how many there were."""
+    def _log(self) -> _Log | None:
+        """What commits did since the work was handed over; None where git does not tell."""
         if self.since is None:
-            return None
-        since = f"--since=@{int(self.since)}"
-        shown = ("--no-renames", "--name-status", "--format=%x01%H", "-z", *worktree.NO_PROGRAMS)
-        told = self._ask("log", since, *shown, "HEAD", "--")
+            return _Log()
+        since = int(self.since)
+        shown = ("--no-renames", "--name-status", "--format=%x01%ct", "-z", *worktree.NO_PROGRAMS)
+        told = self._ask("log", f"--since=@{since}", *shown, "HEAD", "--")
         if told is None:
             return None
-        changed, deleted, count, letter = set[str](), set[str](), 0, ""
-        for row in told.decode(errors="surrogateescape").replace("\n", "\0").split("\0"):
-            if row.startswith("\x01"):
-                count += 1
-            elif re.fullmatch(r"[ACDMTUX]\d*", row) and not letter:
-                letter = row[0]
-            elif row:
-                (deleted if letter == "D" else changed).add(row)
-                letter = ""
-        return frozenset(changed), frozenset(deleted), count
+        changed, deleted, at_once = set[str](), set[str](), set[str]()
+        is_later: list[bool] = []
+        rows = iter(told.decode(errors="surrogateescape").split("\0"))
+        for row in rows:
+            # A commit's time, or a state with the name behind it, which may be any text.
+            head = row.strip("\n")
+            if head.startswith("\x01"):
+                is_later.append(int(head[1:]) > since)
+            elif head:
+                (deleted if head[0] == "D" else changed if is_later[-1] else at_once).add(next(rows, ""))
+        is_made = True if any(is_later) else None if is_later else False
+        return _Log(frozenset(changed), frozenset(deleted), frozenset(at_once), is_made)
 
-    @property
-    def _committed(self) -> frozenset[str]:
-        return self._log[0] if self._log else frozenset()
-
-    @property
+    @cached_property
     def _deleted(self) -> frozenset[str]:
-        gone = frozenset(name for state, name in self._status or () if "D" in state)
-        return gone | (self._log[1] if self._log else frozenset())
+        committed = self._log.deleted if self._log is not None else frozenset[str]()
+        return committed | {name for state, name in self._status or () if "D" in state}
 
     def commit(self, sha: str) -> bool | None:
         if self._git is None or self._status is None:
             return None
         if not sha:
-            return self._log[2] > 0 if self._log else None
+            return self._log.is_made if self._log is not None else None
         if not SHA.fullmatch(sha):
             return None
-        return self._ask("rev-parse", "--verify", "--quiet", f"{sha}^{{commit}}") is not None
+        begun = time.monotonic()
+        if self._ask("rev-parse", "--verify", "--quiet", f"{sha}^{{commit}}") is not None:
+            return True
+        is_over = time.monotonic() - begun >= worktree.SECONDS
+        return None if is_over else False
 
     # Symbols
 
@@ -222,20 +247,13 @@ class RealWorld:
             else:
                 yield name
 
-    @cached_property
-    def _contents(self) -> dict[str, bytes | None]:
-        return {}
-
     def _content(self, name: str) -> bytes | None:
-        """What is in a file; None where it was not read for its size, or time is over."""
+        """What is in a file; None where it was not read for its size, enough was read, or time is over."""
         if name not in self._contents:
-            held = (
-                sum(len(one) for one in self._contents.values() if one)
-                if len(self._contents) % 500 == 0
-                else 0
-            )
-            is_enough = held > LARGEST_TOTAL or time.monotonic() > self.deadline
-            self._contents[name] = None if is_enough else _read(self.root / name, os.path.realpath(self.root))
+            is_enough = self._held >= LARGEST_TOTAL or time.monotonic() > self.deadline
+            content = None if is_enough else _read(self.root / name, os.path.realpath(self.root))
+            self._contents[name] = content
+            self._held += len(content or b"")
         return self._contents[name]
 
 

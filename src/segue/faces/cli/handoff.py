@@ -14,6 +14,7 @@ from segue.faces.cli.frame import Frame, answers
 from segue.faces.cli.home import home
 from segue.faces.cli.init import init
 from segue.faces.cli.to import asking, handed_screen, mode_of
+from segue.faces.screens import handoffs as screens
 from segue.model import Handoff, Preserve, Tier
 from segue.ops import config as ops
 from segue.ops import handoffs as ops_handoffs
@@ -167,39 +168,9 @@ def list_(frame: Frame, limit: int, everywhere: bool) -> list[Handoff]:
     return ops_handoffs.listed(frame.desk, limit, everywhere=everywhere)
 
 
-def show_screen(handoff: Handoff) -> str:
-    delivery, event = handoff.delivery, handoff.event
-    rows = [
-        ("Handoff", f"{handoff.id}, {handoff.state.value}"),
-        ("Session", handoff.session),
-        ("From", f"{ops_handoffs.title_of(handoff.source)}, transcript {handoff.transcript}"),
-        ("To", ops_handoffs.title_of(handoff.target)),
-        ("Why", handoff.reason),
-        ("When", f"{render.when(handoff.created_at)}, last changed {render.when(handoff.updated_at)}"),
-    ]
-    if delivery:
-        why = f" ({delivery.why})" if delivery.why else ""
-        rows.append(
-            (
-                "How",
-                f"{delivery.way.value}, {delivery.mode.value}{why}; started {render.plural(delivery.attempts, 'time')}",
-            )
-        )
-        rows.append(("Sent", f"{delivery.tokens:,} tokens ({delivery.counter}), {delivery.turns} turns"))
-        rows.append(("Arrived", f"transcript {delivery.transcript}" if delivery.has_arrived else "not yet"))
-    size = render.size(handoff.package.stored) if handoff.package.context else "not packed yet"
-    rows.append(("Package", size))
-    if event:
-        kept = event.context_preservation
-        rows.append(("Kept", f"{kept.preservation_score:.0%} of what was attempted"))
-        rows += [("Lesson", lesson) for lesson in event.lessons]
-    rows += [("Not passed" if not n else "", item) for n, item in enumerate(handoff.not_passed)]
-    return f"{render.table(rows)}\nsegue show {handoff.id} --facts tells what became of every fact."
-
-
 @handoff.command("show")
 @click.argument("id", required=False)
-@answers(show_screen)
+@answers(screens.handoff)
 def show(frame: Frame, id: str | None) -> Handoff:
     """One handoff, the last one of this folder if none is named: where it stands, how it went, what it kept."""
     return ops_handoffs.get(frame.desk, id) if id else ops_handoffs.last_here(frame.desk)
@@ -222,36 +193,10 @@ def history() -> None:
     """What was handed over, to whom, and how it went."""
 
 
-def history_screen(found: list[Handoff]) -> str:
-    if not found:
-        return "Nothing was handed over yet. segue to AGENT does it."
-    rows = [("id", "when", "from", "to", "state", "kept", "satisfied", "why")]
-    for one in found:
-        has_arrived = one.event is not None and one.delivery is not None and one.delivery.has_arrived
-        kept = (
-            f"{one.event.context_preservation.preservation_score:.0%}" if one.event and has_arrived else "-"
-        )
-        satisfaction = one.event.outcome.user_satisfaction if one.event else None
-        content = f"{satisfaction:.0%}" if satisfaction is not None else "-"
-        rows.append(
-            (
-                one.id,
-                render.when(one.created_at),
-                one.source,
-                one.target,
-                one.state.value,
-                kept,
-                content,
-                render.short(one.reason, 50),
-            )
-        )
-    return render.table(rows)
-
-
 @history.command("show")
 @click.option("--all", "everywhere", is_flag=True, help="Those of every folder.")
 @click.option("--limit", default=10, show_default=True, type=click.IntRange(1), help="How many, at most.")
-@answers(history_screen)
+@answers(screens.history)
 def history_show(frame: Frame, limit: int, everywhere: bool) -> list[Handoff]:
     """The last handoffs of this folder: what set them off, what they kept, how content the person was."""
     return ops_handoffs.listed(frame.desk, limit, everywhere=everywhere)

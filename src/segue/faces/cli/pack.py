@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import click
 from msgspec import Struct
@@ -11,7 +11,8 @@ from msgspec import Struct
 from segue import pack as packing
 from segue.faces import render
 from segue.faces.cli.frame import Frame, answers, to_json
-from segue.model import Fact, Fate, Receipt, Tier
+from segue.faces.screens.receipts import receipt as receipt_screen
+from segue.model import Fact, Fate, Tier
 from segue.ops import briefs, compare, contexts, receipts
 from segue.ops.briefs import Made, Wish
 from segue.ops.compare import Changed, Difference
@@ -21,6 +22,7 @@ from segue.rewrite import Change
 LINES = 12
 """How many facts of a kind are listed, unless all are asked for."""
 FEW = 5
+NOT_KEPT = ". It could not be kept, so segue show does not know it. segue doctor tells more."
 
 
 @click.command()
@@ -77,16 +79,16 @@ def pack(
     """
     frame.debug = frame.debug or debug
     frame.as_json = (frame.as_json or as_json) and not is_markdown
+    made = briefs.packed(frame.desk, transcript, Wish(Tier(tier), budget, target, rewrite), tell=frame.say)
     if package is not None:
         whole = contexts.package(frame.desk, transcript, frame.cwd / package, target=target)
         frame.say(
             f"Context packaged ({render.size(whole.stored)}, {render.size(whole.size)} unpacked): {package}"
         )
-    made = briefs.packed(frame.desk, transcript, Wish(Tier(tier), budget, target, rewrite), tell=frame.say)
     frame.print(to_json(made.brief) if frame.as_json else made.text.rstrip("\n"))
     for change in made.changes:
         frame.say(render.clean(_changed(change)))
-    frame.say(_told(made))
+    frame.say(_told(made, is_kept=briefs.is_kept(frame.desk, made.id)))
 
 
 def _changed(change: Change) -> str:
@@ -101,14 +103,14 @@ def _changed(change: Change) -> str:
     return told
 
 
-def _told(made: Made) -> str:
+def _told(made: Made, *, is_kept: bool) -> str:
     receipt = made.receipt
     return (
         f"{made.id}: {made.brief.tokens:,} of {made.brief.budget:,} tokens ({made.brief.counter}); "
         f"{render.plural(receipt.count(Fate.PASSED), 'fact')} passed, {receipt.count(Fate.RECOVERABLE)} recoverable, "
         f"{receipt.count(Fate.NOT_PASSED)} not passed"
         + (f"; {render.plural(receipt.redacted, 'secret')} replaced" if receipt.redacted else "")
-        + f". segue show {made.id} tells which."
+        + (f". segue show {made.id} tells which." if is_kept else NOT_KEPT)
     )
 
 
@@ -123,37 +125,6 @@ def list_screen(listed: list[Listed]) -> str:
     return render.table(rows, right={2}) + "\nsegue show ID tells what one of them passed."
 
 
-def show_screen(shown: Made) -> str:
-    brief, receipt = shown.brief, shown.receipt
-    kept = packing.preservation(receipt)
-    lines = [
-        f"{shown.id}  {render.clean(render.short(brief.title or brief.source, 70))}",
-        f"{brief.tier}, {brief.tokens:,} of {brief.budget:,} tokens, counted by {brief.counter}",
-        f"Preserved: {kept.preservation_score:.0%} of what was attempted "
-        f"({len(kept.attempted)} kinds: {len(kept.successful)} whole, {len(kept.failed)} not)",
-    ]
-    if brief.rewritten_by:
-        lines.append(f"Its prose was rewritten by {render.clean(brief.rewritten_by)}.")
-    lines += _fates(receipt)
-    return "\n".join(lines)
-
-
-def _fates(receipt: Receipt) -> list[str]:
-    rows: list[tuple[str, ...]] = [("kind", "passed", "recoverable", "not passed", "why")]
-    for kind in dict.fromkeys(line.fact.kind for line in receipt.lines):
-        own = [line for line in receipt.lines if line.fact.kind == kind]
-        counts = Counter(line.fate for line in own)
-        why = Counter(line.reason for line in own if line.reason)
-        rows.append(
-            (
-                kind,
-                *(str(counts[fate] or "-") for fate in Fate),
-                ", ".join(f"{reason} ({count})" for reason, count in why.most_common(3)),
-            )
-        )
-    return ["", render.table(rows, right={1, 2, 3})]
-
-
 class Asked(Struct, frozen=True):
     shown: Made | list[Listed]
     with_facts: bool
@@ -162,7 +133,7 @@ class Asked(Struct, frozen=True):
 def _shown(asked: Asked) -> str:
     if isinstance(asked.shown, list):
         return list_screen(asked.shown)
-    screen = show_screen(asked.shown)
+    screen = receipt_screen(asked.shown)
     if not asked.with_facts:
         return screen
     lines = [screen, ""]
@@ -173,10 +144,18 @@ def _shown(asked: Asked) -> str:
     return "\n".join(lines)
 
 
+def show_data(asked: Asked) -> Any:
+    shown = asked.shown
+    if not isinstance(shown, Made):
+        return shown
+    fields = {name: getattr(shown, name) for name in shown.__struct_fields__}
+    return {**fields, "preservation": packing.preservation(shown.receipt)}
+
+
 @click.command()
 @click.argument("id", required=False)
 @click.option("--facts", "with_facts", is_flag=True, help="Every fact, with what became of it.")
-@answers(_shown, data=lambda asked: asked.shown)
+@answers(_shown, data=show_data)
 def show(frame: Frame, id: str | None, with_facts: bool) -> Asked:
     """Show what a brief or a handoff passed, what it did not, and why.
 
@@ -188,7 +167,7 @@ def show(frame: Frame, id: str | None, with_facts: bool) -> Asked:
 def _named(fact: Fact) -> str:
     """A fact in a line: by its subject and value, or by its words alone where the subject is only an id."""
     said = f"{fact.subject}: {fact.value}" if fact.subject and fact.subject != fact.value else fact.value
-    if fact.kind in ("instruction", "reply", "talk"):
+    if fact.kind in ("instruction", "plan", "reply", "talk"):
         said = fact.value or fact.entry
     elif fact.kind in ("name", "content"):
         said = fact.subject
@@ -201,7 +180,7 @@ def diff_screen(found: Difference) -> str:
     lines += _part("Changed", [_turned(change) for change in found.changed])
     lines += _part("Gone", [_named(fact) for fact in found.gone])
     lines += _part("Passed in one only", [_turned(change) for change in found.fates])
-    return "\n".join(lines) if len(lines) > 1 else f"{lines[0]}\nNo difference."
+    return "\n".join(lines) if len(lines) > 1 else f"{lines[0]}\nNo fact differs."
 
 
 def _turned(change: Changed) -> str:

@@ -10,10 +10,11 @@ from mcp_types import CallToolResult, ToolAnnotations
 from pydantic import Field
 
 from segue.faces import render
-from segue.faces.cli import handoff as handoff_screens
-from segue.faces.cli import home, pack
-from segue.faces.cli import session as session_screens
 from segue.faces.mcp.server import Server
+from segue.faces.screens import handoffs as handoff_screens
+from segue.faces.screens import receipts as receipt_screens
+from segue.faces.screens import sessions as session_screens
+from segue.faces.screens import standing as standing_screens
 from segue.model import Fate, Handoff, Preserve, Tier
 from segue.ops import telling
 from segue.ops.briefs import Made
@@ -51,7 +52,7 @@ def add_standing(server: Server) -> None:
             context,
             folder,
             telling.overview,
-            lambda overview: click.unstyle(home.screen(overview)),
+            lambda overview: click.unstyle(standing_screens.overview(overview)),
             lambda overview: {"overview": overview},
         )
 
@@ -62,7 +63,7 @@ def add_standing(server: Server) -> None:
             context,
             folder,
             lambda desk, caller: telling.listed(desk, caller, limit),
-            lambda works: click.unstyle(session_screens.list_screen(works)),
+            lambda works: click.unstyle(session_screens.listed(works)),
             lambda works: {"sessions": works},
         )
 
@@ -79,7 +80,7 @@ def add_standing(server: Server) -> None:
             context,
             folder,
             lambda desk, caller: telling.session(desk, caller, id),
-            lambda info: click.unstyle(session_screens.info_screen(info)),
+            lambda info: click.unstyle(session_screens.info(info)),
             lambda info: {"session": info},
         )
 
@@ -135,7 +136,7 @@ def add_records(server: Server) -> None:
             context,
             folder,
             lambda desk, caller: telling.receipt(desk, caller, handoff),
-            lambda made: click.unstyle(pack.show_screen(made)),
+            lambda made: click.unstyle(receipt_screens.receipt(made)),
             lambda made: {"id": made.id, "facts": counts(made), "receipt": made.receipt},
         )
 
@@ -146,7 +147,7 @@ def add_records(server: Server) -> None:
             context,
             folder,
             lambda desk, caller: telling.history(desk, caller, limit),
-            lambda found: click.unstyle(handoff_screens.history_screen(found)),
+            lambda found: click.unstyle(handoff_screens.history(found)),
             lambda found: {"handoffs": found},
         )
 
@@ -161,7 +162,7 @@ def add_records(server: Server) -> None:
             context,
             folder,
             lambda desk, caller: telling.handoff(desk, caller, id),
-            lambda found: click.unstyle(handoff_screens.show_screen(found)),
+            lambda found: click.unstyle(handoff_screens.handoff(found)),
             lambda found: {"handoff": found},
         )
 

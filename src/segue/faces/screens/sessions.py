@@ -1,0 +1,71 @@
+"""Sessions: a list of them, and one with its transcripts and handoffs."""
+
+from __future__ import annotations
+
+from segue.faces import render
+from segue.ops.found import Work
+from segue.ops.sessions import Info
+
+SHOWN_TRANSCRIPTS = 12
+SHOWN_MOMENTS = 6
+NOTED = {"compact": "shortened", "end": "ended"}
+
+
+def listed(works: list[Work]) -> str:
+    if not works:
+        return (
+            "No sessions here yet. segue session create makes one; segue session list --all looks everywhere."
+        )
+    heads = ("", "id", "state", "owner", "last active", "transcripts", "title", "project")
+    lines = [render.table([heads, *map(_row, works)])]
+    if any(work.is_current for work in works):
+        lines.append(render.dim("* this folder's session"))
+    return "\n".join(lines)
+
+
+def _row(work: Work) -> tuple[str, ...]:
+    session = work.session
+    return (
+        "*" if work.is_current else " ",
+        session.id,
+        session.status.value if work.is_kept else "found",
+        session.owner,
+        render.local(work.active_at) if work.active_at else "-",
+        str(len(work.transcripts)),
+        render.short(session.title, 60),
+        session.project,
+    )
+
+
+def info(info: Info) -> str:
+    work = info.work
+    session = work.session
+    rated = f"{1 + session.satisfaction * 4:.0f} of 5" if session.satisfaction is not None else "not rated"
+    rows = [
+        ("Session", session.id),
+        ("Title", render.short(session.title, 100)),
+        ("Status", session.status.value if work.is_kept else "found in transcripts, not kept yet"),
+        ("Owner", f"{session.owner} (epoch {session.epoch})"),
+        ("Project", session.project),
+        ("Created", render.when(session.created_at) if session.created_at else "-"),
+        ("Last active", render.when(work.active_at) if work.active_at else "-"),
+        ("Rating", rated),
+        ("Transcripts", str(len(work.transcripts))),
+        ("Handoffs", str(len(info.handoffs))),
+    ]
+    transcripts = [
+        (t.id[:36], t.agent, t.relation.value if t.relation else "", render.short(t.title, 60))
+        for t in work.transcripts[:SHOWN_TRANSCRIPTS]
+    ]
+    handoffs = [
+        (h.id, h.state.value, f"{h.source} → {h.target}", render.when(h.created_at)) for h in info.handoffs
+    ]
+    noted = [
+        (NOTED.get(n.event, n.event), n.agent, render.when(n.at), render.short(n.why, 40))
+        for n in info.noted[-SHOWN_MOMENTS:]
+    ]
+    tables = [
+        render.table(rows),
+        *(render.table(each, indent="  ") for each in (transcripts, handoffs, noted)),
+    ]
+    return "\n".join(filter(None, tables))
