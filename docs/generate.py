@@ -127,12 +127,12 @@ def agents_table() -> str:
     ]
     for name in agents.NAMES:
         agent = agents.get(name)
-        is_read = "yes" if agents.can_be_read(name) else "not yet"
+        can_be_read = agents.can_be_read(name)
+        is_read = "yes" if can_be_read else "not yet"
+        limits = limits_told(name) if can_be_read else "–"
         is_started = "yes" if agents.can_be_handed_work(name) else "not yet"
-        tested = agent.tested or "samples"
-        lines.append(
-            f"| {agent.title} | {agent.vendor} | {is_read} | {limits_told(name)} | {is_started} | {tested} |"
-        )
+        tested = agent.tested or ("samples" if can_be_read else "–")
+        lines.append(f"| {agent.title} | {agent.vendor} | {is_read} | {limits} | {is_started} | {tested} |")
     return "\n".join(lines)
 
 

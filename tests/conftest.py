@@ -128,7 +128,7 @@ class Place(Struct, frozen=True):
 
     @property
     def settings(self) -> Settings:
-        return Settings(store_url=self.url, store_busy_seconds=20)
+        return Settings(store_url=self.url, store_busy_seconds=60)
 
     def open(self, **more: Any) -> Shared:
         options = {"actor": "ada", "clock": StillClock(), "new_id": _unique_ids, **more}

@@ -391,14 +391,14 @@ def test_what_is_no_file_is_passed_over(world: World) -> None:
 )
 def test_no_settings_file_takes_long(world: World, text: str) -> None:
     world.put("repo/opencode.json", "~/.gemini/settings.json", text=text)
-    started = time.perf_counter()
+    started = time.process_time()
     world.of("opencode"), world.of("gemini")
-    assert time.perf_counter() - started < 5
+    assert time.process_time() - started < 5
 
 
 @pytest.mark.parametrize("text", ["```x\n" * 40_000, "@" * 190_000, "`" * 190_000, "@a " * 60_000])
 def test_no_instructions_take_long(world: World, text: str) -> None:
     world.put("repo/CLAUDE.md", text=text)
-    started = time.perf_counter()
+    started = time.process_time()
     world.of("claude")
-    assert time.perf_counter() - started < 5
+    assert time.process_time() - started < 5

@@ -109,6 +109,32 @@ def test_without_a_terminal_the_headless_form_of_the_same_command_is_named(away:
     assert refused.code == 2 and "next: segue handoff execute --headless" in refused.err
 
 
+def test_a_password_that_was_seen_where_the_work_was_does_not_come_back(
+    away: CommandLine, agents: Agents
+) -> None:
+    (path,) = away.cwd.glob("received*.demo.jsonl")
+    seen: list[dict[str, Any]] = [
+        {"kind": "call", "origin": "assistant", "text": "cat .env", "tool": "shell"},
+        {
+            "kind": "result",
+            "origin": "tool",
+            "text": "DB_PASSWORD=Garden-Xylo-77q",
+            "status": 0,
+            "parent": "n0",
+        },
+        {"kind": "reply", "origin": "assistant", "text": "What you type into the form is Garden-Xylo-77q."},
+    ]
+    with path.open("a") as file:
+        for number, entry in enumerate(seen):
+            file.write(json.dumps({"id": f"n{number}", "at": "2026-11-16T11:00:00.000000Z", **entry}) + "\n")
+    agents.do("done I know.")
+    assert away(*BACK).code == 0
+    (back,) = returns(away)
+    shown = away("show", back["id"], "--json").out
+    assert "into the form is [secret:" in shown and "Garden-Xylo" not in shown
+    assert json.loads(shown)["receipt"]["redacted"] == 1
+
+
 # Broken off
 
 

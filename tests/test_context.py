@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import json
+import math
 import tracemalloc
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
 import zstandard
-from hypothesis import example, given
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from segue import context
 from segue.context import CompressedContext, HandoffContext, compress, decompress, deserialize, serialize
 from segue.errors import BadInput
 from segue.model import Entry, EntryKind, Origin, Preserve, Spend, Tokens
+from segue.ops import contexts
 from segue.task import TaskContext, TaskEdit, difference
 
 NOW = "2026-11-16T09:30:00.000000Z"
@@ -201,6 +204,37 @@ def test_nesting_without_end_is_refused() -> None:
         deserialize('{"memoryGraph":' * 100_000)
 
 
+ANY_JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | TEXT | st.sampled_from(["null", "NaN"]),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXT, inner, max_size=3),
+    max_leaves=8,
+)
+
+
+@given(st.dictionaries(TEXT, ANY_JSON, max_size=3), st.dictionaries(TEXT, ANY_JSON, max_size=3))
+@example({"x": [math.nan, {"y": math.inf}]}, {"null": None})
+@example({}, {"input": {"id": -math.inf, "é": "NaN"}})
+def test_numbers_that_json_has_no_word_for_come_back_the_same(
+    graph: dict[str, Any], native: dict[str, Any]
+) -> None:
+    entry = msgspec.structs.replace(an_entry(1), native=native)
+    one = a_context(memory_graph=graph, conversation_history=(entry, an_entry(2)))
+    assert repr(decompress(compress(one))) == repr(one)
+    assert repr(deserialize(serialize(one))) == repr(one)
+
+
+@pytest.mark.parametrize("damage", ['"\\ud800"', "NaN,", "-NaN", '{"a":' * 100_000, "1" * 10_000])
+def test_what_is_damaged_is_refused_beside_such_numbers_too(damage: str) -> None:
+    text = serialize(a_context(memory_graph={"x": math.nan})).replace("NaN", f"[NaN,{damage}]")
+    with pytest.raises(BadInput, match="cannot be read"):
+        deserialize(text)
+
+
+def test_a_number_that_is_too_long_to_be_written_is_refused() -> None:
+    with pytest.raises(BadInput, match="cannot be written"):
+        compress(a_context(memory_graph={"x": 10**5000}))
+
+
 def test_what_is_no_text_is_refused_and_not_bent() -> None:
     with pytest.raises(BadInput, match="cannot be written"):
         compress(a_context(handoff_reason="\ud800"))
@@ -223,6 +257,48 @@ def test_a_long_history_is_not_held_while_it_is_packed() -> None:
 def test_a_context_that_is_too_large_is_not_unpacked() -> None:
     with pytest.raises(BadInput, match="too large"):
         decompress(msgspec.structs.replace(WHOLE, size=context.LARGEST + 1))
+
+
+# Packages in files
+
+
+PACKAGE = msgspec.msgpack.encode(WHOLE)
+
+
+@pytest.mark.parametrize(
+    "damaged",
+    [
+        b"",
+        PACKAGE[:-1],
+        PACKAGE.replace(WHOLE.hash[:3].encode(), b"\xff\xff\xff"),
+        PACKAGE.replace(b"hash", b"\xff\xff\xff\xff"),
+        b"\x81\xa1x" + b"\x91" * 200_000,
+        b"\x81\xa4data\xc6\xff\xff\xff\xff",
+    ],
+    ids=["empty", "cut", "a hash that is no text", "a name that is no text", "deep", "long"],
+)
+def test_a_file_that_is_no_package_is_called_so(tmp_path: Path, damaged: bytes) -> None:
+    file = tmp_path / "work.segue"
+    file.write_bytes(damaged)
+    with pytest.raises(BadInput, match="is no package"):
+        contexts.unpacked(file)
+
+
+@given(st.lists(st.tuples(st.integers(0, len(PACKAGE) - 1), st.integers(0, 255)), min_size=1, max_size=4))
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_a_damaged_file_gives_the_same_context_or_an_error(
+    tmp_path: Path, changes: list[tuple[int, int]]
+) -> None:
+    damaged = bytearray(PACKAGE)
+    for place, value in changes:
+        damaged[place] = value
+    file = tmp_path / "work.segue"
+    file.write_bytes(damaged)
+    try:
+        found = contexts.unpacked(file)
+    except BadInput:
+        return
+    assert found == decompress(WHOLE)
 
 
 # What a person says of a task

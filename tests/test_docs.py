@@ -141,6 +141,29 @@ def test_every_command_of_dev_is_in_contributing() -> None:
     assert [name for name in names if f"./dev {name}" not in contributing and name != "setup"] == []
 
 
+def test_the_limits_name_every_command_that_is_not_there_yet() -> None:
+    limits = (ROOT / "docs" / "limits.md").read_text()
+    missing = [name for name, entry in cli.COMMANDS.items() if not entry.module]
+    assert [name for name in missing if f"`segue {name}`" not in limits] == []
+
+
+def test_every_bench_is_in_contributing() -> None:
+    contributing = (ROOT / "CONTRIBUTING.md").read_text()
+    names = sorted(path.stem for path in (ROOT / "bench").glob("[a-z]*.py"))
+    assert [name for name in names if f"./dev bench {name} " not in contributing] == []
+
+
+def test_the_tree_in_the_design_names_every_file_at_its_top() -> None:
+    design = (ROOT / "docs" / "design.md").read_text()
+    found = {path.name for path in (ROOT / "src" / "segue").glob("*.py")}
+    assert {name for name in found if name not in design} == {"__init__.py"}
+
+
+def test_samples_are_claimed_only_of_agents_that_are_read() -> None:
+    rows = [row.strip("| ").split(" | ") for row in generate.agents_table().split("\n")[2:]]
+    assert [row for row in rows if row[2] != "yes" and "samples" in row[3] + row[5]] == []
+
+
 # Pins
 
 

@@ -545,9 +545,9 @@ def test_who_is_refused_a_command_is_told_that_a_simpler_one_may_pass(root: Path
     ],
 )
 def test_a_hostile_command_takes_no_long_time(piece: str) -> None:
-    start = time.perf_counter()
+    start = time.process_time()
     only_looks((piece * 70_000)[: 1 << 16])
-    assert time.perf_counter() - start < 5
+    assert time.process_time() - start < 5
 
 
 # What the agent tells, and what it is told

@@ -20,7 +20,7 @@ from segue.conversation import Speaker, Turn
 from segue.errors import SecretsLeft, SegueError
 from segue.faces.cli.handoff import executed_screen
 from segue.model import Handoff, HandoffState
-from segue.ops import children, delivering, records
+from segue.ops import children, delivering, planning, records
 from segue.ops.arrival import Arrival
 from segue.ops.desk import open_desk
 from segue.ops.handoffs import Handed
@@ -152,6 +152,29 @@ def test_no_secret_is_in_what_was_said(worked: CommandLine) -> None:
     assert worked(*DEMO).code == 0
     text = received(worked)
     assert SECRET not in text and "[secret:" in text
+
+
+@pytest.mark.parametrize("way", ["native", "prompt"])
+def test_a_secret_is_counted_once_wherever_it_stands(worked: CommandLine, way: str) -> None:
+    install(worked, "codex")
+    add(
+        worked,
+        f"Push with {SECRET}. Then log in with password=Tiger7Lily_Mango9, and type Tiger7Lily_Mango9.",
+    )
+    shown = worked("to", "codex", "--way", way, "--dry-run")
+    assert shown.code == 0 and "; 2 secrets replaced\n" in shown.out, shown
+
+
+def test_of_two_secrets_that_begin_alike_nothing_stays_in_the_conversation(worked: CommandLine) -> None:
+    install(worked, "codex")
+    add(worked, "password=Tiger7Lily_Mango9")
+    add(worked, "password=Tiger7Lily_Mango9_Quilt4Brook")
+    add(worked, "Type Tiger7Lily_Mango9_Quilt4Brook.")
+    desk = open_desk(env=worked.env, cwd=worked.cwd)
+    plan = planning.plan(desk, planning.Order(to="codex"))
+    desk.close()
+    said = "\n".join(turn.text for turn in plan.conversation.turns)
+    assert "Type [secret:" in said and "Quilt4Brook" not in said
 
 
 def test_work_is_not_handed_to_where_it_is(worked: CommandLine) -> None:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
 
 import segue
+from segue import disk
 from segue.model import Brief, Tier
 from segue.ops import contexts
 from segue.store import blobs
@@ -84,6 +87,11 @@ def test_bad_input_is_named_and_nothing_is_written(
 def test_what_was_passed_can_be_looked_at_later(cli: CommandLine, talk: Conversation) -> None:
     cli("pack", "aaaa")
     (id,) = [one["id"] for one in msgspec.json.decode(cli("show", "--json").out)]
+    kept = msgspec.json.decode(cli("show", id, "--json").out)["preservation"]
+    assert (
+        set(kept["attempted"]) == {*kept["successful"], *kept["failed"]}
+        and 0 < kept["preservation_score"] <= 1
+    )
     shown = cli("show", id, "--facts").out
     assert "Preserved: 100%" in shown
     assert "passed       constraint: Never touch src/legacy.py." in shown
@@ -99,7 +107,7 @@ def test_two_moments_can_be_compared(cli: CommandLine, talk: Conversation) -> No
     talk.prompt("Do not push.")
     found = cli("diff", f"aaaa@{moment}", "aaaa").out
     assert "constraint: Do not push." in found
-    assert cli("diff", "aaaa", "aaaa").out.endswith("No difference.\n")
+    assert cli("diff", "aaaa", "aaaa").out.endswith("No fact differs.\n")
 
 
 def test_two_briefs_can_be_compared(cli: CommandLine, talk: Conversation) -> None:
@@ -146,6 +154,26 @@ def test_a_kept_tracker_that_is_damaged_is_made_anew(
     (kept,) = Path(cli.folder).rglob("*.tracker")
     kept.write_bytes(b"\0" * 100)
     assert cli("pack", "aaaa").out == first
+
+
+def test_a_brief_is_printed_where_there_is_no_room_to_keep_it(
+    cli: CommandLine, talk: Conversation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("segue.ops.warm.WORTH_KEEPING", 0)
+    first = cli("pack", "aaaa").out
+    for kept in [*cli.folder.rglob("*.tracker"), *cli.folder.rglob("*.tail"), *cli.folder.rglob("*.brief")]:
+        kept.unlink()
+    write_file = disk.write_file
+
+    def full(path: Path, *arguments: Any, **more: Any) -> None:
+        if path.suffix in (".tracker", ".tail", ".brief"):
+            raise OSError(errno.ENOSPC, "No space left on device", str(path))
+        write_file(path, *arguments, **more)
+
+    monkeypatch.setattr(disk, "write_file", full)
+    result = cli("pack", "aaaa")
+    assert (result.code, result.out) == (0, first)
+    assert "could not be kept" in result.err and "segue doctor" in result.err
 
 
 def test_what_was_left_out_can_be_looked_up_by_its_pointer(cli: CommandLine, talk: Conversation) -> None:

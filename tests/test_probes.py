@@ -386,18 +386,18 @@ def test_even_french_quotes_in_the_place_of_others_are_read() -> None:
     ids=range(16),
 )
 def test_what_says_nothing_is_graded_as_nothing_and_quickly(reply: str) -> None:
-    start = time.perf_counter()
+    start = time.process_time()
     report = probes.grade(DUE, reply)
     assert report.score == 0.0 and report.right == 0
-    assert time.perf_counter() - start < 3
+    assert time.process_time() - start < 3
     msgspec.json.encode(report)
 
 
 def test_ten_megabytes_are_no_answer_and_take_no_time() -> None:
     dump = json.dumps({"answers": {number: [*texts, "x" * 10_000_000] for number, texts in RIGHT.items()}})
-    start = time.perf_counter()
+    start = time.process_time()
     assert probes.grade(DUE, dump).score == 0.0
-    assert time.perf_counter() - start < 1
+    assert time.process_time() - start < 1
 
 
 @given(
@@ -428,9 +428,9 @@ def test_the_longest_answers_take_little_time() -> None:
     due = probes.questions(packed([fact("constraint", value=text) for text in many], budget=90_000)[1])
     lines = "\n".join(f"Never {'word ' * 20}{n}." for n in range(8000))
     for items in ([lines], lines.split("\n")[:200], [lines.replace("\n", " ")], many * 3):
-        start = time.perf_counter()
+        start = time.process_time()
         probes.grade(due, json.dumps({"answers": {"1": items}}))
-        assert time.perf_counter() - start < 3
+        assert time.process_time() - start < 3
 
 
 def test_an_endless_list_is_no_answer() -> None:

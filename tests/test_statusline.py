@@ -215,10 +215,10 @@ def test_an_own_command_that_hangs_is_ended_and_what_it_started_not_waited_for(
     say: Say, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(statusline, "COMMAND_SECONDS", 0.5)
-    child = "import subprocess, sys, time; print('half', flush=True); subprocess.Popen(['sleep', '4']); time.sleep(9)"
+    child = "import subprocess, sys, time; print('half', flush=True); subprocess.Popen(['sleep', '30']); time.sleep(60)"
     begun = time.monotonic()
     said = say(STATUS, "--", sys.executable, "-c", child)
-    assert time.monotonic() - begun < 3
+    assert time.monotonic() - begun < 20
     assert said.startswith("half\nLarge 4.5 · ")
     assert "took more than" in failures(home)[0]
 

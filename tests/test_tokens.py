@@ -138,9 +138,9 @@ HOSTILE = {
 @pytest.mark.parametrize("kind", ["estimate", "at hand"])
 def test_a_megabyte_of_hostile_text_is_counted_within_seconds(text: str, kind: str) -> None:
     counter = tokens.estimated() if kind == "estimate" else tokens.counter()
-    begun = time.monotonic()
+    begun = time.process_time()
     assert counter.count(text) > 0
-    assert time.monotonic() - begun < 5
+    assert time.process_time() - begun < 5
 
 
 @pytest.mark.parametrize("name", ["letters without a space", "emoji", "Chinese", "NUL", "changing case"])

@@ -45,6 +45,7 @@ SECTION = {
     "correction": "constraint",
     "folder": "state",
     "branch": "state",
+    "worktree": "state",
     "commit": "state",
     "pull request": "state",
     "url": "state",
@@ -60,7 +61,10 @@ SECTION = {
 }
 CALLED = {"talk": "earlier reply", "content": "content of a file", "read": "file that was only read"}
 """Kinds in words for the receiver, where they are not words already."""
+LEAD = {"summary": "(its summary of what came before, from when the conversation was shortened) "}
 HUMAN = ("constraint", "instruction")
+FEW_WORDS = 4
+"""A first line of fewer words ('# Plan') says too little by itself."""
 
 
 class About(Struct, frozen=True):
@@ -93,7 +97,7 @@ def line(fact: Fact, budget: int = 8000, *, is_tight: bool = False) -> str:
         case "content":
             return f"{fact.subject}:\n{fact.value}"
         case "reply" | "summary" | "plan" | "talk":
-            return shortened(fact.value, half)
+            return LEAD.get(fact.kind, "") + shortened(fact.value, half)
         case "file":
             return f"{fact.subject}: {fact.value}{with_note}"
         case "command":
@@ -104,14 +108,27 @@ def line(fact: Fact, budget: int = 8000, *, is_tight: bool = False) -> str:
         case "todo":
             return fact.subject + (" (in progress)" if fact.value == "active" else "")
         case "decision":
-            return f"{shortened(fact.subject, 300)} -> {fact.value}" + (f": {fact.note}" if fact.note else "")
-        case "pending" | "delegation":
+            about = shortened(fact.subject, 300) if fact.value == "rejected" else _headline(fact.subject)
+            return f"{about} -> {fact.value}" + (f": {fact.note}" if fact.note else "")
+        case "pending" | "delegation" | "worktree":
             return f"{fact.subject}: {fact.value}"
         case "test" | "name" | "read" | "url" | "id" | "port" | "version" | "image":
             return fact.subject
         case "commit" | "pull request":
             return f"{fact.subject} {fact.value}".removesuffix(" mentioned").removesuffix(" seen")
     return fact.value
+
+
+def written(fact: Fact, line: str) -> str:
+    """A line as it stands in the brief: marks and indents take room, too."""
+    return _harmless(line, section_of(fact) in HUMAN)
+
+
+def _headline(text: str) -> str:
+    """A question, or of a plan or a script how it begins: a plan that holds is told as a whole elsewhere."""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    first = lines[:2] if len(lines) > 1 and len(lines[0].split()) < FEW_WORDS else lines[:1]
+    return shortened(" ".join(first), 300) + (" …" if len(lines) > len(first) else "")
 
 
 def shortened(text: str, limit: int) -> str:
@@ -138,6 +155,7 @@ def sections(lines: Iterable[tuple[Fact, str]]) -> tuple[Section, ...]:
 LABELS = {
     "folder": "Folder",
     "branch": "Branch",
+    "worktree": "Worktrees",
     "commit": "Commits",
     "pull request": "Pull requests",
     "url": "URLs",
@@ -184,25 +202,30 @@ def _files(lines: Sequence[tuple[Fact, str]]) -> tuple[str, ...]:
 
 def render(brief: Brief) -> str:
     """A brief as the receiver reads it."""
-    parts = [f"{HEADING}\n{brief.source} {RULES}\n"]
-    words = "".join(_section(section) for section in brief.sections if section.origin is Origin.HUMAN)
-    # Nobody can guess the nonce; whoever has it all the same must not be able to open a fence with it.
-    parts.append(words.replace(brief.nonce, fence.MARK * len(brief.nonce)) if brief.nonce else words)
-    data = "".join(_section(section) for section in brief.sections if section.origin is not Origin.HUMAN)
+    words, data = _words_and_data(brief.sections, brief.nonce)
     if brief.rewritten_by:
         data = f"The agent's words were rewritten by {fence.one_line(brief.rewritten_by, 60)}.\n{data}"
     if brief.not_passed:
         data = f"Not passed: {'; '.join(brief.not_passed)}\n{data}"
-    parts.append("\n" + fence.fenced([data.strip("\n")], brief.nonce) + "\n")
-    return "".join(parts)
+    return f"{HEADING}\n{brief.source} {RULES}\n" + words + _fenced(data, brief.nonce)
 
 
 def render_sections(sections: Sequence[Section], nonce: str) -> str:
     """Sections alone, with all but the person's words inside a fence."""
+    words, data = _words_and_data(sections, nonce)
+    return words + (_fenced(data, nonce) if data else "")
+
+
+def _words_and_data(sections: Sequence[Section], nonce: str) -> tuple[str, str]:
+    """The person's words, and all else."""
     words = "".join(_section(section) for section in sections if section.origin is Origin.HUMAN)
     data = "".join(_section(section) for section in sections if section.origin is not Origin.HUMAN)
-    words = words.replace(nonce, fence.MARK * len(nonce))
-    return words + ("\n" + fence.fenced([data.strip("\n")], nonce) + "\n" if data else "")
+    # Nobody can guess the nonce; whoever has it all the same must not be able to open a fence with it.
+    return words.replace(nonce, fence.MARK * len(nonce)) if nonce else words, data
+
+
+def _fenced(data: str, nonce: str) -> str:
+    return "\n" + fence.fenced([data.strip("\n")], nonce) + "\n"
 
 
 def _section(section: Section) -> str:

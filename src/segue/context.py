@@ -3,11 +3,16 @@
 A context becomes JSON (`serialize`), or JSON that is compressed as it is made (`compress`), entry by entry: a long
 history can be read while it is packed and is never held twice. What comes back is the same value, or an error.
 In JSON the fields have the names that other tools know them by: sessionId, conversationHistory, ...
+
+Some agents write numbers that JSON has no word for. They stand in a context as NaN, Infinity and -Infinity, which not
+every tool reads; anything else would be another value.
 """
 
 from __future__ import annotations
 
 import hashlib
+import json
+import math
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -23,6 +28,8 @@ LEVEL = 3
 LARGEST = 2**30
 """A context that claims to be larger, or turns out to be, is not unpacked: a small file can hold any size."""
 STEP = 1 << 20
+ENCODER = msgspec.json.Encoder()
+BEYOND_JSON = (b"NaN", b"Infinity")
 
 
 class HandoffContext(Value, frozen=True, rename="camel"):
@@ -63,25 +70,59 @@ def deserialize(text: str | bytes | bytearray) -> HandoffContext:
     try:
         return msgspec.json.decode(text, type=HandoffContext)
     except (msgspec.MsgspecError, UnicodeError, RecursionError) as error:
-        raise _damaged(str(error)) from error
+        try:
+            return _beyond_json(text)
+        except (msgspec.MsgspecError, ValueError, RecursionError):
+            raise _damaged(str(error)) from error
+
+
+def _beyond_json(text: str | bytes | bytearray) -> HandoffContext:
+    """A context with numbers in it that JSON has no word for."""
+    content = text.encode() if isinstance(text, str) else bytes(text)
+    if not any(word in content for word in BEYOND_JSON):
+        raise ValueError
+    found = msgspec.convert(json.loads(content.decode()), HandoffContext)
+    msgspec.json.encode(found)  # half a character, which the other reader refuses, cannot be written
+    return found
 
 
 def encoded(context: HandoffContext, history: Iterable[Entry] | None = None) -> Iterator[bytes]:
     """The context as JSON, piece by piece. A history that is given apart takes the place of the context's own."""
     entries = context.conversation_history if history is None else history
-    encoder = msgspec.json.Encoder()
+    yield _encoded(msgspec.structs.replace(context, conversation_history=())).removesuffix(b"]}")
+    separator = b""
+    for entry in entries:
+        yield separator + _encoded(entry)
+        separator = b","
+    yield b"]}"
+
+
+def _encoded(value: HandoffContext | Entry) -> bytes:
     try:
-        yield encoder.encode(msgspec.structs.replace(context, conversation_history=())).removesuffix(b"]}")
-        separator = b""
-        for entry in entries:
-            yield separator + encoder.encode(entry)
-            separator = b","
-        yield b"]}"
-    except (UnicodeEncodeError, TypeError, RecursionError) as error:
+        written = ENCODER.encode(value)
+        # It writes null for a number that JSON has no word for.
+        if b"null" not in written or not _has_such_numbers(plain := msgspec.to_builtins(value)):
+            return written
+        return json.dumps(plain, ensure_ascii=False, separators=(",", ":")).encode()
+    except (ValueError, TypeError, RecursionError) as error:
         raise BadInput(
             what=f"The context cannot be written as JSON: {error}.",
             next="segue transcripts shows what it was made from",
         ) from error
+
+
+def _has_such_numbers(plain: Any) -> bool:
+    left = [plain]
+    while left:
+        value = left.pop()
+        if type(value) is float:
+            if not math.isfinite(value):
+                return True
+        elif type(value) is dict:
+            left += value.values()
+        elif type(value) is list or type(value) is tuple:
+            left += value
+    return False
 
 
 def compress(context: HandoffContext, history: Iterable[Entry] | None = None) -> CompressedContext:

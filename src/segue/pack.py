@@ -8,25 +8,28 @@ budget that cannot hold it is refused. `briefs` says how the chosen facts read.
 from __future__ import annotations
 
 import hashlib
+from bisect import bisect
 from collections.abc import Iterable, Sequence
-from itertools import groupby
+from itertools import accumulate, groupby
 
 import msgspec
 from msgspec import Struct
 
 from segue import briefs, goals, tiers
 from segue.errors import BadInput
-from segue.facts import speech
+from segue.facts import heat, speech
 from segue.model import Brief, Fact, Fate, Receipt, ReceiptLine, Tier
 from segue.tiers import Shape
 from segue.tokens import Counter
 
 PINNED = 1000.0
 WORDS = ("instruction", "constraint", "correction")
+APART = "\0"
+"""Between messages: it is in none."""
 SHORT = 280
 """How long a message may be, in characters, to stand as a whole where it binds."""
-READ_LATELY = 0.4
-"""How hot a file must be that was only read."""
+FAILED = 1.5
+"""How much more a command is worth whose last run failed."""
 SHARE = 0.4
 FRAME = 60
 """Tokens set aside for what was not passed."""
@@ -43,32 +46,33 @@ class Kind(Struct, frozen=True):
 
 
 KINDS = {
-    "constraint": Kind(300, 0.999, Shape.SUMMARY),
-    "correction": Kind(200, 0.99, Shape.QUOTE),
+    "constraint": Kind(300, 0.999, Shape.CONSTRAINT),
+    "correction": Kind(200, 0.99, Shape.CONSTRAINT),
     "question": Kind(90, 1, Shape.SUMMARY),
     "next step": Kind(80, 1, Shape.SUMMARY),
     "instruction": Kind(60, 0.985, Shape.QUOTE),
-    "plan": Kind(55, 1, Shape.QUOTE),
+    "plan": Kind(55, 0.9, Shape.QUOTE),
     "rule": Kind(45, 0.97, Shape.QUOTE),
     "assertion": Kind(70, 0.99, Shape.ITEM),
     "pending": Kind(50, 0.8, Shape.ITEM),
     "branch": Kind(50, 1, Shape.SCALAR),
+    "worktree": Kind(49, 0.8, Shape.SCALAR),
     "folder": Kind(50, 1, Shape.SCALAR),
     "todo": Kind(40, 0.98, Shape.SUMMARY),
     "test": Kind(40, 0.96, Shape.SCALAR),
     "error": Kind(35, 0.94, Shape.ITEM),
     "delegation": Kind(25, 0.8, Shape.SUMMARY),
     "decision": Kind(30, 0.97, Shape.QUOTE),
-    "file": Kind(30, 0.96, Shape.SCALAR),
+    "file": Kind(40, 0.97, Shape.SCALAR),
     "command": Kind(25, 0.96, Shape.ITEM),
     "commit": Kind(25, 0.9, Shape.SUMMARY),
     "pull request": Kind(25, 0.9, Shape.SCALAR),
     "url": Kind(15, 0.9, Shape.SCALAR),
     "id": Kind(12, 0.9, Shape.SCALAR),
-    "name": Kind(12, 0.97, Shape.SCALAR),
+    "name": Kind(30, 0.97, Shape.SCALAR),
     "port": Kind(10, 0.9, Shape.SCALAR),
     "version": Kind(10, 0.9, Shape.SCALAR),
-    "reply": Kind(20, 0.4, Shape.QUOTE),
+    "reply": Kind(45, 0.4, Shape.QUOTE),
     "image": Kind(8, 0.8, Shape.SCALAR),
     "read": Kind(6, 0.9, Shape.SCALAR),
     "summary": Kind(2, 1, Shape.QUOTE),
@@ -79,7 +83,7 @@ ONLY_FULL = ("talk", "content")
 """What a receiver can look up for itself, in the files or in the package: passed only where all is."""
 SETTLED = {"todo": ("done", "dropped"), "test": ("passing",), "error": ("resolved",), "delegation": ("done",)}
 """What is over: it is counted, not told."""
-ALWAYS = ("file", "test", "error", "todo")
+ALWAYS = ("file", "test", "error", "todo", "plan")
 """Kinds that are told as long as there is room."""
 
 
@@ -126,10 +130,16 @@ def pack(
             break
         if not kept or kept[-1].worth >= PINNED:
             raise _too_small(tokens, budget)
-        kept.pop()
+        _drop(kept, tokens - budget)
     brief = msgspec.structs.replace(brief, tokens=tokens)
     receipts = (_line(fact, left_out.get(index), tier, about) for index, fact in enumerate(every))
     return Packed(brief, Receipt(lines=tuple(receipts), counter=counter.name))
+
+
+def _drop(kept: list[_Choice], tokens: int) -> None:
+    """Give up what weighs least, and as much of it as so many tokens take."""
+    while tokens > 0 and kept and kept[-1].worth < PINNED:
+        tokens -= kept.pop().tokens
 
 
 def _choices(
@@ -138,7 +148,7 @@ def _choices(
     """Everything that competes for room, the weightiest first."""
     choices = sorted(_all_choices(facts, tier, budget, is_tight), key=lambda choice: -choice.worth)
     for choice in choices:
-        choice.tokens = counter.count(choice.line) + 2
+        choice.tokens = counter.count(briefs.written(choice.fact, choice.line)) + 2
     return choices
 
 
@@ -149,8 +159,11 @@ def _all_choices(facts: Sequence[Fact], tier: Tier, budget: int, is_tight: bool)
     for kind, group in groupby(order, key=lambda pair: pair[1].kind):
         if kind in WORDS:
             continue
-        for rank, (index, fact) in enumerate(group):
-            worth = _worth(KINDS[kind], fact, rank)
+        ranked = list(group)
+        for rank, (index, fact) in enumerate(ranked):
+            # Of several orders the first one says what it is all about.
+            is_first = kind == "plan" and rank == len(ranked) - 1
+            worth = _worth(KINDS[kind], fact, 0 if is_first else rank)
             if worth >= FLOOR or kind in ALWAYS or tier is Tier.FULL:
                 yield _Choice((index,), fact, briefs.line(fact, budget, is_tight=is_tight), worth)
 
@@ -158,19 +171,14 @@ def _all_choices(facts: Sequence[Fact], tier: Tier, budget: int, is_tight: bool)
 def _words(facts: Sequence[tuple[int, Fact]], budget: int, is_tight: bool) -> Iterable[_Choice]:
     """What the person said, each message with its number. A short one that forbids or corrects stands as a whole
     where it binds, so that nothing is said twice; of a long one those sentences stand apart as well."""
-    messages = [(index, fact) for index, fact in facts if fact.kind == "instruction" and not _is_said(fact)]
+    messages = [(index, fact) for index, fact in facts if fact.kind == "instruction" and not is_said(fact)]
     for index, fact in facts:
-        if fact.kind in WORDS and _is_said(fact):
+        if fact.kind in WORDS and is_said(fact):
             yield _Choice((index,), fact, fact.value, PINNED)
-    facts = [(index, fact) for index, fact in facts if not _is_said(fact)]
-    numbers = {fact.entry: place for place, (_, fact) in enumerate(messages, 1)}
-    binding: dict[str, list[tuple[int, Fact]]] = {}
-    for index, fact in facts:
-        if fact.kind in ("constraint", "correction"):
-            binding.setdefault(fact.entry, []).append((index, fact))
+    binding = _binding([(index, fact) for index, fact in facts if not is_said(fact)], messages)
     for place, (index, fact) in enumerate(messages, 1):
         rank = len(messages) - place
-        bound = binding.pop(fact.entry, [])
+        bound = binding.pop(place, [])
         firm = [pair for pair in bound if is_pinned(pair[1]) or pair[1].kind == "correction"]
         line = briefs.line(fact, budget, is_tight=is_tight)
         if firm and len(fact.value) <= SHORT:
@@ -184,12 +192,55 @@ def _words(facts: Sequence[tuple[int, Fact]], budget: int, is_tight: bool) -> It
         worth = max(worth, *(_worth(KINDS[one.kind], one, rank) for _, one in told)) if told else worth
         yield _Choice((index, *(other for other, _ in told)), section, f"[{place}] {line}", worth)
         if left:
-            binding[fact.entry] = left
-    for entry, inside in binding.items():
+            binding[place] = left
+    for place, inside in binding.items():
         for index, fact in inside:
-            number = f"[{numbers[entry]}] " if entry in numbers else ""
-            rank = len(messages) - numbers.get(entry, 0)
-            yield _Choice((index,), fact, number + fact.value, _worth(KINDS[fact.kind], fact, rank))
+            number = f"[{place}] " if place else ""
+            worth = _worth(KINDS[fact.kind], fact, len(messages) - place)
+            yield _Choice((index,), fact, number + fact.value, worth)
+
+
+def _binding(
+    facts: Sequence[tuple[int, Fact]], messages: Sequence[tuple[int, Fact]]
+) -> dict[int, list[tuple[int, Fact]]]:
+    """The sentences that forbid or correct, by the number of the message that they stand in; 0 where they stand in
+    none. One entry holds several messages where it handed work over: each has only what it says itself."""
+    told: dict[str, dict[int, str]] = {}
+    for place, (_, fact) in enumerate(messages, 1):
+        told.setdefault(fact.entry, {})[place] = fact.value
+    said = {entry: _Said(told[entry]) for entry in told}
+    found: dict[int, list[tuple[int, Fact]]] = {}
+    for index, fact in facts:
+        if fact.kind in ("constraint", "correction"):
+            place = said[fact.entry].place_of(fact.value) if fact.entry in said else 0
+            found.setdefault(place, []).append((index, fact))
+    return found
+
+
+class _Said:
+    """The messages of one entry, by their numbers, as one text. Sentences come in the order of their messages, so
+    each is looked for behind the last: a handoff can hold thousands of them."""
+
+    def __init__(self, messages: dict[int, str]) -> None:
+        self.places = [*messages]
+        self.text = APART.join(messages.values())
+        self.ends = [*accumulate(len(message) + len(APART) for message in messages.values())]
+        self.last = 0
+
+    def _find(self, sentence: str) -> int:
+        at = self.text.find(sentence, self.last)
+        return self.text.find(sentence) if at < 0 else at
+
+    def place_of(self, sentence: str) -> int:
+        at = self._find(sentence)
+        if at < 0:
+            # An item is told with the heading that it stands below.
+            _, _, item = sentence.partition(": ")
+            at = self._find(item) if item else at
+        if at < 0:
+            return 0
+        self.last = at
+        return self.places[bisect(self.ends, at)]
 
 
 def _worth(kind: Kind, fact: Fact, rank: int) -> float:
@@ -198,11 +249,13 @@ def _worth(kind: Kind, fact: Fact, rank: int) -> float:
     if is_pinned(fact):
         return PINNED + kind.weight * kind.fade**rank
     worth = kind.weight * kind.fade**rank
-    if fact.kind == "read" and fact.weight < READ_LATELY:
+    if fact.kind == "read" and fact.weight < heat.HOT:
         return 0.0
     if fact.kind == "decision" and fact.value in ("refused", "rejected") and not fact.note:
         return worth / 3
-    return worth * fact.weight if fact.kind == "command" else worth
+    if fact.kind == "command":
+        return worth * fact.weight * (FAILED if fact.value.startswith("failed") else 1)
+    return worth
 
 
 def _is_settled(fact: Fact) -> bool:
@@ -211,10 +264,10 @@ def _is_settled(fact: Fact) -> bool:
 
 def is_pinned(fact: Fact) -> bool:
     """Whether it gives way to nothing: what the person forbids, or insists on."""
-    return fact.kind == "constraint" and (speech.is_firm(fact.value) or _is_said(fact))
+    return fact.kind == "constraint" and (speech.is_firm(fact.value) or is_said(fact))
 
 
-def _is_said(fact: Fact) -> bool:
+def is_said(fact: Fact) -> bool:
     """Whether the person said it of the task, and not to the agent."""
     return fact.entry.startswith(goals.SAID)
 
@@ -224,7 +277,7 @@ def _may_pass(fact: Fact, tier: Tier) -> bool:
         return False
     if fact.kind in ONLY_FULL and tier is not Tier.FULL:
         return False
-    return fact.kind in ("constraint", "correction") or tiers.passes(tier, KINDS[fact.kind].shape)
+    return tiers.passes(tier, KINDS[fact.kind].shape)
 
 
 def _fitting(choices: Sequence[_Choice], room: int, counter: Counter) -> list[_Choice]:
@@ -261,7 +314,7 @@ def _brief(
 def _too_small(tokens: int, budget: int) -> BadInput:
     return BadInput(
         what=f"A budget of {budget} tokens cannot hold what the person insists on: that takes {tokens}.",
-        next=f"segue pack --budget {tokens}; no brief is made without it",
+        next=f"segue pack --budget {tokens}, of the same transcript; no brief is made without it",
     )
 
 
@@ -304,7 +357,9 @@ def _told(facts: Sequence[Fact], left_out: dict[int, str]) -> tuple[str, ...]:
 def _line(fact: Fact, reason: str | None, tier: Tier, about: briefs.About) -> ReceiptLine:
     if reason is None:
         return ReceiptLine(fact=fact, fate=Fate.PASSED)
-    if about.transcript and fact.entry and _may_pass(fact, tier):
+    # What is from before the transcript does not stand in it.
+    is_inside = about.transcript and fact.entry and fact.n > 0
+    if is_inside and _may_pass(fact, tier):
         return ReceiptLine(
             fact=fact,
             fate=Fate.RECOVERABLE,

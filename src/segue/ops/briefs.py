@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
@@ -15,17 +15,18 @@ from msgspec import Struct
 
 from segue import agents, briefs, fence, goals, pack, redact, rewrite, tokens
 from segue.agents import llm
-from segue.errors import BadInput, NotFound
+from segue.errors import BadInput, NotFound, StoreError
 from segue.facts import speech
-from segue.model import Brief, Fact, Receipt, Tier
+from segue.model import Agent, Brief, Fact, Receipt, Tier
 from segue.ops import found, redaction, sessions, transcripts, warm
 from segue.ops.desk import Desk
 from segue.ops.found import Work
 from segue.ops.warm import Warm
 from segue.pack import Packed
-from segue.redact import allowing
+from segue.redact import Redacted, shapes
 from segue.rewrite import Asked, Change, Rewriter
 from segue.store.papers import Papers
+from segue.task import TaskEdit
 from segue.text import begun
 
 BUDGET = 8000
@@ -50,6 +51,8 @@ class Made(Struct, frozen=True):
     receipt: Receipt
     changes: tuple[Change, ...] = ()
     """What became of each text that a model was asked to rewrite."""
+    placeholders: tuple[str, ...] = ()
+    """What stands for each secret that was taken out."""
 
     @property
     def text(self) -> str:
@@ -74,8 +77,6 @@ class Secrets(Struct, frozen=True):
 
     key: bytes
     allow: tuple[str, ...] = ()
-    known: dict[str, str] = {}
-    """Those that were seen where they are recognised, with their kinds."""
 
 
 Tell = Callable[[str], None]
@@ -108,8 +109,8 @@ def packed(
     rewriter: Rewriter | None = None,
     tell: Tell = _to_nobody,
 ) -> Made:
-    """The brief of a transcript: named by its id or file, or this folder's last one. It can be looked at later.
-    `tell` hears what goes to a model before it goes."""
+    """The brief of a transcript: named by its id or file, or this folder's last one. It can be looked at later, if
+    there was room to keep it. `tell` hears what goes to a model before it goes."""
     refuse_impossible(wish)
     return of_known(desk, open_known(desk, name), wish, rewriter=rewriter, tell=tell)
 
@@ -125,18 +126,18 @@ def of_known(
 ) -> Made:
     """The brief of a transcript that has been read, and of what was known before it began."""
     said = said_of(desk, known)
-    derived = joined(earlier, known.facts())
-    if any(fact.kind == "constraint" for fact in said):
-        # What the person says binds takes the place of what was found.
-        derived = tuple(fact for fact in derived if fact.kind not in ("constraint", "correction"))
-    facts = (*said, *derived)
-    secrets = Secrets(redaction.key(desk), desk.settings.redact_allow, known.tracker.heat.secrets)
-    made = of_facts(facts, _about(known), wish, secrets, rewriter=rewriter, tell=tell)
-    _papers(desk).put(made.id, msgspec.json.encode(made))
+    replaced = goals.replaced(said)
+    derived = tuple(fact for fact in joined(earlier, known.facts()) if fact.kind not in replaced)
+    facts = (*goals.facts_said(said), *derived)
+    secrets = Secrets(redaction.key(desk), desk.settings.redact_allow)
+    seen = known.tracker.heat.secrets
+    made = of_facts(facts, _about(known), wish, secrets, seen, rewriter=rewriter, tell=tell)
+    with contextlib.suppress(StoreError):  # it is worth having where there is no room to keep it
+        _papers(desk).put(made.id, msgspec.json.encode(made))
     return made
 
 
-PASSING = (
+FLEETING = (
     "reply",
     "talk",
     "next step",
@@ -152,17 +153,32 @@ PASSING = (
 
 
 def joined(earlier: tuple[Fact, ...], later: tuple[Fact, ...]) -> tuple[Fact, ...]:
-    """Facts of before with those that came since: the later value of a subject holds."""
+    """Facts of before with those that came since: the later value of a subject holds. What the person said of the
+    task is left out: they may have said something else since, and that is told anyhow."""
+    said = [_plain(fact) for fact in earlier if pack.is_said(fact)]
+    earlier = tuple(fact for fact in earlier if not pack.is_said(fact))
+    # The agent was told of it, too: only what the person typed in so many words stays.
+    typed = {fact.entry for fact in later if fact.kind == "instruction" and fact.subject == fact.entry}
+    later = tuple(
+        fact
+        for fact in later
+        if fact.kind not in pack.WORDS or fact.entry in typed or not any(_plain(fact) in one for one in said)
+    )
     known = {_same(fact) for fact in later}
-    kept = (fact for fact in earlier if fact.kind not in PASSING and _same(fact) not in known)
+    if ("plan", "") in known:
+        # A plan that the person agreed to takes the place of all before.
+        earlier = tuple(fact for fact in earlier if fact.kind not in ("plan", "rule"))
+    kept = (fact for fact in earlier if fact.kind not in FLEETING and _same(fact) not in known)
     return (*(msgspec.structs.replace(fact, n=0) for fact in kept), *later)
 
 
 def _same(fact: Fact) -> tuple[str, str]:
     """What tells whether two facts are about the same: of words, the words."""
-    if fact.kind in ("instruction", "constraint", "correction"):
-        return "words", " ".join(fact.value.split())
-    return fact.kind, fact.subject
+    return ("words", _plain(fact)) if fact.kind in pack.WORDS else (fact.kind, fact.subject)
+
+
+def _plain(fact: Fact) -> str:
+    return " ".join(fact.value.split())
 
 
 def long_enough(budgets: Sequence[int | None], make: Callable[[int | None], Made]) -> Made:
@@ -175,7 +191,7 @@ def long_enough(budgets: Sequence[int | None], make: Callable[[int | None], Made
 
 def refuse_impossible(wish: Wish) -> None:
     if wish.target:
-        agents.get(wish.target)
+        _agent(wish.target)
     if wish.rewrite:
         llm.get(wish.rewrite)
     if wish.budget is not None and wish.budget < SMALLEST:
@@ -190,8 +206,13 @@ def make(
 ) -> Made:
     """The same value for the same transcript, wish and key, and the same words of a model."""
     facts = known.facts()
-    secrets = msgspec.structs.replace(secrets, known=known.tracker.heat.secrets)
-    return of_facts(facts, _about(known), wish, secrets, rewriter=rewriter, tell=tell)
+    seen = known.tracker.heat.secrets
+    return of_facts(facts, _about(known), wish, secrets, seen, rewriter=rewriter, tell=tell)
+
+
+def _agent(address: str) -> Agent:
+    """The agent that is addressed, with a model or without."""
+    return agents.get(address.partition(":")[0])
 
 
 def of_facts(
@@ -199,13 +220,15 @@ def of_facts(
     about: briefs.About,
     wish: Wish,
     secrets: Secrets,
+    known: Mapping[str, str],
     *,
     rewriter: Rewriter | None = None,
     tell: Tell = _to_nobody,
 ) -> Made:
-    """`rewriter` makes an agent's prose shorter; where it is left out, the model that the wish names does."""
-    agent = agents.get(wish.target) if wish.target else None
-    facts, about, replaced = _cleaned(_without_bulk(facts, wish.tier), about, secrets)
+    """`known` are the secrets that were seen where they are recognised, with their kinds: elsewhere they may stand
+    alone. `rewriter` makes an agent's prose shorter; where it is left out, the model that the wish names does."""
+    agent = _agent(wish.target) if wish.target else None
+    facts, about, replaced = _cleaned(_without_bulk(facts, wish.tier), about, secrets, known)
     budget = wish.budget or _budget(wish.tier, agent.context_window if agent else None)
     counter = (tokens.estimated if wish.in_haste else tokens.counter)(agent.vendor if agent else "")
     counter = tokens.remembering(counter)
@@ -225,8 +248,9 @@ def of_facts(
         result, changes = first if seen is facts else within(seen, budget), ()
     redaction.assure_clean(briefs.render(result.brief), secrets.allow)
     name = hashlib.sha256(msgspec.json.encode(result.brief)).hexdigest()[:12]
-    receipt = msgspec.structs.replace(result.receipt, redacted=replaced + more)
-    return Made("b-" + name, result.brief, receipt, changes)
+    placeholders = sorted(replaced | more)
+    receipt = msgspec.structs.replace(result.receipt, redacted=len(placeholders))
+    return Made("b-" + name, result.brief, receipt, changes, tuple(placeholders))
 
 
 def _without_bulk(facts: tuple[Fact, ...], tier: Tier) -> tuple[Fact, ...]:
@@ -238,9 +262,11 @@ def _without_bulk(facts: tuple[Fact, ...], tier: Tier) -> tuple[Fact, ...]:
     )
 
 
-def _cleaned_as_seen(facts: tuple[Fact, ...], text: str, secrets: Secrets) -> tuple[tuple[Fact, ...], int]:
-    """The same without what looks like a secret only where facts stand beside each other in the whole text, and how
-    many of those there were."""
+def _cleaned_as_seen(
+    facts: tuple[Fact, ...], text: str, secrets: Secrets
+) -> tuple[tuple[Fact, ...], set[str]]:
+    """The same without what looks like a secret only where facts stand beside each other in the whole text, and the
+    placeholders that stand there instead."""
     redacted = redact.redact(text, key=secrets.key, allow=secrets.allow)
     swaps = {text[one.start : one.start + one.length]: one.placeholder for one in redacted.findings}
     for secret, placeholder in swaps.items():
@@ -250,13 +276,13 @@ def _cleaned_as_seen(facts: tuple[Fact, ...], text: str, secrets: Secrets) -> tu
             )
             for fact in facts
         )
-    return facts, len(swaps)
+    return facts, {*swaps.values()}
 
 
-def without_secrets(desk: Desk, facts: tuple[Fact, ...]) -> tuple[Fact, ...]:
-    """Facts that can be shown: what is large left out, secrets replaced."""
+def without_secrets(desk: Desk, facts: tuple[Fact, ...], known: Mapping[str, str]) -> tuple[Fact, ...]:
+    """Facts that can be shown: what is large left out, secrets replaced, those that are known elsewhere as well."""
     secrets = Secrets(redaction.key(desk), desk.settings.redact_allow)
-    return _cleaned(_without_bulk(facts, Tier.SELECTIVE), briefs.About(), secrets)[0]
+    return _cleaned(_without_bulk(facts, Tier.SELECTIVE), briefs.About(), secrets, known)[0]
 
 
 def _asked(wish: Wish, secrets: Secrets, rewriter: Rewriter | None, tell: Tell) -> Asked | None:
@@ -266,34 +292,63 @@ def _asked(wish: Wish, secrets: Secrets, rewriter: Rewriter | None, tell: Tell) 
 
 
 def _cleaned(
-    facts: tuple[Fact, ...], about: briefs.About, secrets: Secrets
-) -> tuple[tuple[Fact, ...], briefs.About, int]:
-    """Facts without secrets, and how many there were. All are looked through as one text: a secret that is
-    recognised in one place is replaced in all, and the receipt holds none either."""
+    facts: tuple[Fact, ...], about: briefs.About, secrets: Secrets, known: Mapping[str, str]
+) -> tuple[tuple[Fact, ...], briefs.About, set[str]]:
+    """Facts without secrets, and the placeholders that stand there instead. All are looked through as one text: a
+    secret that is recognised in one place is replaced in all, and the receipt holds none either."""
     pieces = [getattr(fact, field) for fact in facts for field in TEXTS] + [about.title, about.source]
     # What cannot be seen could stand inside a secret and hide it.
     pieces = [fence.neutral(piece, is_human=True) if piece else "" for piece in pieces]
+    pieces, placeholders = _without(pieces, known, secrets)
     joined = APART.join(pieces)
-    is_allowed = allowing.judge(secrets.allow)
-    for secret, kind in secrets.known.items():
-        if secret in joined and not is_allowed(secret):
-            joined = joined.replace(secret, redact.placeholder_for(secret, kind, secrets.key))
     redacted = redact.redact(joined, key=secrets.key, allow=secrets.allow)
+    secrets_found = _found_in(joined, redacted)
     clean = redacted.text.split(APART)
-    if len(clean) != len(pieces):
+    if len(clean) == len(pieces):
+        placeholders |= {one.placeholder for one in redacted.findings}
+    else:
         # One secret went on from one text into the next: then each is looked at by itself.
-        clean = [redact.redact(piece, key=secrets.key, allow=secrets.allow).text for piece in pieces]
+        looked_at = [redact.redact(piece, key=secrets.key, allow=secrets.allow) for piece in pieces]
+        for piece, one in zip(pieces, looked_at, strict=True):
+            secrets_found |= _found_in(piece, one)
+            placeholders |= {finding.placeholder for finding in one.findings}
+        distinct = {one: kind for one, kind in secrets_found.items() if shapes.is_distinctive(one)}
+        clean, more = _without([one.text for one in looked_at], distinct, secrets)
+        placeholders |= more
     texts = iter(clean)
-    found = tuple(msgspec.structs.replace(fact, **{field: next(texts) for field in TEXTS}) for fact in facts)
+    found = tuple(
+        _as_told(fact, msgspec.structs.replace(fact, **{field: next(texts) for field in TEXTS}))
+        for fact in facts
+    )
     about = msgspec.structs.replace(about, title=next(texts), source=next(texts))
     # A name may be a piece of what was taken out.
-    secrets_found = [joined[one.start : one.start + one.length] for one in redacted.findings]
     found = tuple(
         fact
         for fact in found
-        if fact.kind != "name" or not any(fact.subject in secret for secret in secrets_found)
+        if fact.kind != "name"
+        or not any(fact.subject in secret or secret in fact.subject for secret in secrets_found)
     )
-    return found, about, len({finding.placeholder for finding in redacted.findings})
+    return found, about, placeholders
+
+
+def _found_in(text: str, redacted: Redacted) -> dict[str, str]:
+    """The secrets that were found in a text, as they stand there, with their kinds."""
+    return {text[one.start : one.start + one.length]: one.kind for one in redacted.findings}
+
+
+def _without(pieces: list[str], known: Mapping[str, str], secrets: Secrets) -> tuple[list[str], set[str]]:
+    """Texts without secrets that are known from elsewhere, and the placeholders that stand there instead."""
+    out_of = redact.Known(known, secrets.key, secrets.allow).out_of
+    looked_at = [out_of(piece) for piece in pieces]
+    return [text for text, _ in looked_at], {one for _, found in looked_at for one in found}
+
+
+def _as_told(before: Fact, fact: Fact) -> Fact:
+    """Of what is known by a form of its words, which may hide a secret, that form is what is left of the words."""
+    words = {"error": "note", "command": "text"}.get(fact.kind, "")
+    if words and getattr(fact, words) != getattr(before, words):
+        return msgspec.structs.replace(fact, subject=getattr(fact, words))
+    return fact
 
 
 def _budget(tier: Tier, window: int | None) -> int:
@@ -339,10 +394,10 @@ def work_of(desk: Desk, known: Warm) -> Work | None:
     return next((work for work in found.works(desk) if any(one.id == id for one in work.transcripts)), None)
 
 
-def said_of(desk: Desk, known: Warm) -> tuple[Fact, ...]:
+def said_of(desk: Desk, known: Warm) -> TaskEdit:
     """What the person said of the task that a transcript belongs to."""
     work = work_of(desk, known) if desk.has_store else None
-    return goals.facts_said(work.session.task) if work and work.session.task else ()
+    return (work.session.task if work else None) or TaskEdit()
 
 
 def facts_of(desk: Desk, work: Work) -> tuple[Fact, ...]:
@@ -374,6 +429,11 @@ def get(desk: Desk, id: str) -> Made:
     except msgspec.DecodeError:
         pass  # damaged: it counts as missing
     raise NotFound(noun="brief", name=id, next="segue show lists them")
+
+
+def is_kept(desk: Desk, id: str) -> bool:
+    """Whether a brief that was made can be looked at later."""
+    return id in _papers(desk).names()
 
 
 def made(desk: Desk) -> list[str]:

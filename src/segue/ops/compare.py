@@ -73,7 +73,7 @@ def compare(desk: Desk, before: str, after: str) -> Difference:
 
 def _said(fact: Fact) -> str:
     """A fact by its subject, or by its words where that is only an id."""
-    return fact.value if fact.kind == "instruction" or not fact.subject else fact.subject
+    return fact.value if fact.kind in ("instruction", "plan") or not fact.subject else fact.subject
 
 
 def _key(fact: Fact) -> str:
@@ -81,7 +81,7 @@ def _key(fact: Fact) -> str:
 
 
 def side(desk: Desk, name: str) -> Side:
-    if re.match(r"b-[0-9a-f]*$|h-", name):
+    if re.match(r"[bh]-", name) and not (desk.cwd / name).exists():
         made = receipts.get(desk, name)
         return _packed(made.id, made.receipt)
     transcript, _, moment = name.rpartition("@")
@@ -130,4 +130,5 @@ def _facts_at(desk: Desk, name: str, moment: Moment | None) -> tuple[Fact, ...]:
         if moment is not None and entry.at is not None and entry.at > moment:
             continue  # not the end: entries may be out of order
         tracker.add(entry, reads)
-    return briefs.without_secrets(desk, tracker.all(reads))
+    facts = tracker.all(reads)
+    return briefs.without_secrets(desk, facts, tracker.heat.secrets)

@@ -84,6 +84,6 @@ def unpacked(file: Path) -> HandoffContext:
     except OSError as error:
         what = f"{file} cannot be read: {error.strerror}."
         raise BadInput(what=what, next="segue pack --package FILE makes one") from error
-    except msgspec.DecodeError as error:
+    except (msgspec.DecodeError, ValueError, RecursionError) as error:
         raise BadInput(what=f"{file} is no package.", next="segue pack --package FILE makes one") from error
     return context.decompress(packed)

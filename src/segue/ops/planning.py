@@ -47,7 +47,6 @@ from segue.ops.found import Work
 from segue.ops.limits import AgentLimits
 from segue.ops.models import Address
 from segue.ops.warm import Warm
-from segue.redact import allowing
 from segue.tokens import Counter
 
 SHORT = 2000
@@ -207,7 +206,7 @@ def plan(desk: Desk, order: Order, work: Work | None = None) -> Plan:
     # A copy that is asked has nothing to resume: it is given the conversation.
     is_carried = way is Way.NATIVE or (way is Way.RESUME and order.prove)
     conversation, dropped, hidden = (
-        carried(desk, known, tier, counter, window, source) if is_carried else (Conversation(), 0, 0)
+        carried(desk, known, tier, counter, window, source) if is_carried else (Conversation(), 0, set())
     )
     above = sum(carry.weight(turn, counter) for turn in conversation.turns)
     count = made.brief.tokens + ((source.context_tokens or 0) if way is Way.RESUME else above)
@@ -231,7 +230,7 @@ def plan(desk: Desk, order: Order, work: Work | None = None) -> Plan:
         tokens=count,
         counter=counter.name,
         cost_usd=cost_of(desk, agent, address.model, count),
-        redacted=made.receipt.redacted + hidden,
+        redacted=len(hidden.union(made.placeholders)),
         not_passed=(*made.brief.not_passed, *lost, *_left_behind(way, dropped)),
         instructions=files,
         find_drift=lambda: drift_of(desk, known.facts(), source, Path(folder)),
@@ -335,19 +334,16 @@ def window_of(desk: Desk, agent: Agent, model: str) -> int:
 
 def carried(
     desk: Desk, known: Warm, tier: Tier, counter: Counter, window: int, source: Transcript
-) -> tuple[Conversation, int, int]:
-    """The conversation that goes along, how many of its turns do not, and how many secrets were in it."""
+) -> tuple[Conversation, int, set[str]]:
+    """The conversation that goes along, how many of its turns do not, and the placeholders in it."""
     room = max(window // (2 if tier is Tier.FULL else 4) - briefs.BUDGET, window // 8)
     key, allow = redaction.key(desk), desk.settings.redact_allow
-    is_allowed = allowing.judge(allow)
-    secrets = {one: kind for one, kind in known.tracker.heat.secrets.items() if not is_allowed(one)}
+    seen = redact.Known(known.tracker.heat.secrets, key, allow)
     placeholders: set[str] = set()
 
     def clean(text: str) -> str:
-        for secret, kind in secrets.items():
-            if secret in text:
-                placeholders.add(placeholder := redact.placeholder_for(secret, kind, key))
-                text = text.replace(secret, placeholder)
+        text, found = seen.out_of(text)
+        placeholders.update(found)
         redacted = redact.redact(text, key=key, allow=allow)
         placeholders.update(finding.placeholder for finding in redacted.findings)
         return redacted.text
@@ -355,7 +351,7 @@ def carried(
     whole = tier is Tier.FULL
     turns, dropped = carry.fit(known.tail.turns(), room, counter, whole_results=whole, clean=clean)
     title, _, branch = clean(f"{source.title}\n\n{source.branch}").partition("\n\n")
-    return Conversation(turns=turns, title=title, branch=branch), dropped, len(placeholders)
+    return Conversation(turns=turns, title=title, branch=branch), dropped, placeholders
 
 
 def _left_behind(way: Way, dropped: int) -> tuple[str, ...]:

@@ -11,13 +11,14 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
+from msgspec import Struct
 
 from segue import agents, briefs, clock
 from segue.conversation import Conversation
 from segue.delivery import Mode, Way
 from segue.errors import AgentError, NotFound, Refused
-from segue.facts.tracker import derive
-from segue.model import Ending, Entry, Fact, Handoff, SessionStatus, Source, Tier, Transcript
+from segue.facts.tracker import Tracker
+from segue.model import Agent, Ending, Entry, Fact, Handoff, SessionStatus, Source, Tier, Transcript
 from segue.ops import (
     arrival,
     found,
@@ -31,7 +32,7 @@ from segue.ops import (
     verifying,
 )
 from segue.ops import briefs as making
-from segue.ops.briefs import Secrets, Wish
+from segue.ops.briefs import Made, Secrets, Wish
 from segue.ops.desk import Desk
 from segue.ops.found import Work
 from segue.ops.handoffs import UNFINISHED, Handed, alone, execute, prepare
@@ -147,15 +148,26 @@ def refuse_busy(desk: Desk, out: Handoff, where: Transcript | None) -> None:
         )
 
 
-def facts_since(desk: Desk, out: Handoff) -> tuple[Fact, ...]:
+class Since(Struct, frozen=True):
+    """What came about where the work was handed to, and the secrets that were seen there, with their kinds."""
+
+    facts: tuple[Fact, ...] = ()
+    secrets: dict[str, str] = {}
+
+
+def facts_since(desk: Desk, out: Handoff) -> Since:
     """What was done and said where the work was handed to; nothing where that is gone, and only the folder tells."""
     if out.delivery is None:
-        return ()
+        return Since()
     source = Source(agent=records.keeper_of(desk, out), path=out.delivery.path, part=out.delivery.part)
     entries: list[Entry] = []
     with contextlib.suppress(AgentError):
         entries = list(arrival.since(source, out.id))
-    return derive(entries, Meaning(source.agent))
+    tracker, reads = Tracker(), Meaning(source.agent)
+    for entry in entries:
+        tracker.add(entry, reads)
+    facts = tracker.all(reads)  # which finds the secrets
+    return Since(facts, tracker.heat.secrets)
 
 
 def _unsupported_since(desk: Desk, out: Handoff, is_last: bool) -> tuple[Fact, ...]:
@@ -166,13 +178,32 @@ def _unsupported_since(desk: Desk, out: Handoff, is_last: bool) -> tuple[Fact, .
     return verifying.facts_for_brief(verified)
 
 
-def _facts_of(desk: Desk, hops: Sequence[Handoff]) -> tuple[Fact, ...]:
+def _facts_of(desk: Desk, hops: Sequence[Handoff]) -> Since:
     """What was done and said wherever the work has been, and what of that nothing bears out."""
     facts: tuple[Fact, ...] = ()
+    secrets: dict[str, str] = {}
     for hop in hops:
         unsupported = _unsupported_since(desk, hop, hop is hops[-1])
-        facts = making.joined(facts, (*facts_since(desk, hop), *unsupported))
-    return facts
+        since = facts_since(desk, hop)
+        facts = making.joined(facts, (*since.facts, *unsupported))
+        secrets |= since.secrets
+    return Since(facts, secrets)
+
+
+def _brief_since(
+    desk: Desk, work: Work, hops: Sequence[Handoff], since: Since, agent: Agent, window: int
+) -> Made:
+    """What whoever is returned to is told: as short as it can be without losing what the person insists on."""
+    secrets = Secrets(redaction.key(desk), desk.settings.redact_allow)
+    title = " and ".join(dict.fromkeys(agents.get(records.agent_of(hop.target)).title for hop in hops))
+    about = briefs.About(title=work.session.title, source=f"Back from {title}: what happened since you left.")
+    wish = Wish(Tier.SELECTIVE, None, agent.name, in_haste=True)
+    return making.long_enough(
+        (BUDGET, window // 8, window // 2),
+        lambda budget: making.of_facts(
+            since.facts, about, msgspec.structs.replace(wish, budget=budget), secrets, since.secrets
+        ),
+    )
 
 
 def plan(desk: Desk, order: Order, out: Handoff | None = None) -> Plan:
@@ -196,17 +227,8 @@ def plan(desk: Desk, order: Order, out: Handoff | None = None) -> Plan:
     if not order.anyway:
         refuse_busy(desk, out, where)
         planning.refuse_at_limit(told, agent, home.model)
-    facts = _facts_of(desk, hops)
-    secrets = Secrets(redaction.key(desk), desk.settings.redact_allow)
-    title = " and ".join(dict.fromkeys(agents.get(records.agent_of(hop.target)).title for hop in hops))
-    about = briefs.About(title=work.session.title, source=f"Back from {title}: what happened since you left.")
-    window = planning.window_of(desk, agent, home.model)
-    made = making.long_enough(
-        (BUDGET, window // 8, window // 2),
-        lambda budget: making.of_facts(
-            facts, about, Wish(Tier.SELECTIVE, budget, agent.name, in_haste=True), secrets
-        ),
-    )
+    since = _facts_of(desk, hops)
+    made = _brief_since(desk, work, hops, since, agent, planning.window_of(desk, agent, home.model))
     count = made.brief.tokens + (home.context_tokens or 0)
     return Plan(
         order=order,
@@ -227,7 +249,7 @@ def plan(desk: Desk, order: Order, out: Handoff | None = None) -> Plan:
         redacted=made.receipt.redacted,
         not_passed=made.brief.not_passed,
         instructions=(),
-        find_drift=lambda: planning.drift_of(desk, facts, where, Path(planning.folder_of(desk, home))),
+        find_drift=lambda: planning.drift_of(desk, since.facts, where, Path(planning.folder_of(desk, home))),
         vendor=agent.vendor,
         is_allowed=True,
         trigger=planning.trigger_for(desk, work, order, told),

@@ -23,7 +23,6 @@ from segue.model import Entry, EntryKind, Origin, Source
 from segue.ops import briefs, redaction, sessions, status
 from segue.ops.desk import Desk
 from segue.ops.status import Standing
-from segue.redact import allowing
 from segue.store import faults
 from segue.text import begun
 
@@ -221,15 +220,11 @@ def _refused() -> dict[str, Any]:
 
 def _cleaner(desk: Desk, secrets: dict[str, str]) -> Callable[[str], str]:
     key, allow = redaction.key(desk), desk.settings.redact_allow
-    is_allowed = allowing.judge(allow)
-    known = {
-        one: redact.placeholder_for(one, kind, key) for one, kind in secrets.items() if not is_allowed(one)
-    }
+    known = redact.Known(secrets, key, allow)
 
     def clean(text: str) -> str:
-        for secret, placeholder in known.items():
-            text = text.replace(secret, placeholder)
-        return redact.redact(text, key=key, allow=allow).text
+        rest, _ = known.out_of(text)
+        return redact.redact(rest, key=key, allow=allow).text
 
     return clean
 

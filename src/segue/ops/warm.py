@@ -6,6 +6,7 @@ and are small; a conversation is only needed when it is handed on, and it would 
 
 from __future__ import annotations
 
+import contextlib
 import functools
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -20,11 +21,12 @@ from segue.agents import acting
 from segue.agents.reading import Reading
 from segue.carry import Kept, Tail
 from segue.digest import short_hash
+from segue.errors import StoreError
 from segue.facts.tracker import Tracker
 from segue.model import Entry, EntryKind, Fact, Mark, Source
 from segue.store.papers import Papers
 
-VERSION = f"2 of {__version__}"
+VERSION = f"8 of {__version__}"
 """What was learned by other rules is not gone on with."""
 WORTH_KEEPING = 1 << 20
 """A smaller transcript is as quickly read again."""
@@ -180,7 +182,8 @@ T = TypeVar("T", Warm, Followed)
 
 def _keep(what: Warm | Followed, papers: Papers) -> None:
     if _goes_on(what.mark) and what.source.size >= WORTH_KEEPING:
-        papers.put(_name_of(what.source), msgspec.msgpack.encode(what))
+        with contextlib.suppress(StoreError):  # where there is no room for it, it is read again
+            papers.put(_name_of(what.source), msgspec.msgpack.encode(what))
 
 
 def _kept(source: Source, papers: Papers, kind: type[T]) -> T | None:
