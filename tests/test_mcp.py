@@ -24,6 +24,7 @@ from segue import agents, errors
 from segue.agents.fitting import Reach
 from segue.faces import mcp as face
 from segue.faces.mcp import folders, shorten
+from segue.ops import telling
 from tests.conftest import CommandLine
 from tests.machine import furnish
 from tests.world import Conversation
@@ -280,6 +281,29 @@ def test_a_handoff_that_was_prepared_can_be_looked_at(machine: CommandLine) -> N
     silent = called(machine, "handoff", "codex-mcp-client", id=id)
     assert "withheld" in words(silent) and "my limit" not in json.dumps(silent.structured_content)
     assert called(machine, "receipt", "codex-mcp-client", handoff=id).is_error
+
+
+def test_a_model_that_calls_before_its_conversation_is_on_disk_is_waited_for(
+    machine: CommandLine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    machine("config", "set", "mcp.allow", "prepare")
+    written, elsewhere = machine.folder / ".claude", machine.folder / "not yet"
+    written.rename(elsewhere)
+    naps: list[float] = []
+
+    def nap(seconds: float) -> None:
+        naps.append(seconds)
+        if len(naps) == 3:
+            elsewhere.rename(written)
+
+    monkeypatch.setattr("segue.ops.telling.time.sleep", nap)
+    result = called(machine, "prepare_handoff", to="codex")
+    assert not result.is_error, words(result)
+    assert len(naps) == 3
+    # A conversation that never comes is not waited for without end, and one that is there not at all.
+    written.rename(elsewhere)
+    assert "No agent has worked in this folder yet" in words(called(machine, "prepare_handoff", to="codex"))
+    assert len(naps) == 3 + telling.LOOKS
 
 
 def test_a_persons_reason_is_told_only_to_who_may_know_it(machine: CommandLine) -> None:

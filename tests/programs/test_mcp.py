@@ -116,7 +116,9 @@ def test_a_model_that_may_prepares_a_handoff_and_starts_nothing(house: Household
     prepare = call(name, "prepare_handoff", to=other, reason="my limit is near: canary-reason")
     run = asked(house, name, project, prepare)
 
-    (handoff,) = house.segue("handoff", "list", "--json", cwd=project).data
+    known = house.segue("handoff", "list", "--json", cwd=project).data
+    assert len(known) == 1, run.report
+    (handoff,) = known
     assert handoff["id"] in run.requests[-1].results[0].text, run.report
     assert (handoff["target"], handoff["state"]) == (other, "prepared")
     assert "canary-reason" in handoff["reason"]

@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import re
 import shlex
+import time
 
 import msgspec
 from msgspec import Struct
@@ -48,6 +49,8 @@ MOST = 1_000_000
 """More than there are."""
 BUDGETS = (200, 20_000)
 """What a brief may be asked to take, in tokens."""
+LOOKS, LOOK_SECONDS = 20, 0.1
+"""How often a caller's own conversation is looked for, which its program writes down a moment later."""
 
 
 class Caller(Struct, frozen=True):
@@ -312,6 +315,7 @@ def offer(desk: Desk, caller: Caller, to: str, reason: str, preserve: Preserve |
 
 def _prepared(desk: Desk, caller: Caller, to: str, reason: str, preserve: Preserve | None) -> Handoff:
     """The reason is an agent's: it goes on record, but not to the next agent, who would take it for the person's."""
+    await_own_words(desk, caller)
     work = planning.work_here(desk, None)
     refuse_unasked(desk, caller, work)
     said = begun(" ".join(reason.split()), LONGEST_REASON)
@@ -324,6 +328,16 @@ def _prepared(desk: Desk, caller: Caller, to: str, reason: str, preserve: Preser
         why = redaction.redact(desk, "; ".join(filter(None, (asked, figures)))).text
         plan = msgspec.structs.replace(plan, trigger=msgspec.structs.replace(plan.trigger, reasoning=why))
         return handoffs.package(desk, handoffs.prepare(desk, plan))
+
+
+def await_own_words(desk: Desk, caller: Caller) -> None:
+    """Let an agent write down the conversation that it calls from: a quick model calls before that is done, and another
+    conversation of this folder, or none, would be taken for it."""
+    for _ in range(LOOKS if caller.agent else 0):
+        work = sessions.current_work(desk)
+        if work is not None and any(one.agent == caller.agent for one in work.transcripts):
+            return
+        time.sleep(LOOK_SECONDS)
 
 
 def without_secrets(desk: Desk, texts: list[str]) -> list[str]:
