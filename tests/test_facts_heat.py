@@ -90,6 +90,53 @@ def test_what_a_result_shows_among_many_names_is_less_hot() -> None:
     assert crowded.now()["parse_ledger"].heat < alone.now()["parse_ledger"].heat
 
 
+LISTED = [f"src/{name}.py" for name in ("audit", "export", "invoice", "ledger", "report", "totals")]
+
+
+def going_through(*opened: str, listed: list[str] = LISTED) -> Heat:
+    """Files that were opened one by one, after a command had listed some."""
+    heated = Heat()
+    heated.tick()
+    heated.saw("\n".join(listed), "run")
+    for path in opened:
+        heated.tick()
+        heated.opens(path)
+        heated.used(path, "read")
+    return heated
+
+
+def left(heated: Heat) -> list[str]:
+    return [name for name, spot in heated.now().items() if spot.is_left]
+
+
+def test_what_is_left_of_a_list_that_is_gone_through_comes_next() -> None:
+    heated = going_through("/home/ada/src/audit.py", "src/export.py", "src/invoice.py")
+    assert left(heated) == ["src/ledger.py", "src/report.py", "src/totals.py"]
+    told = heat.facts(heated.now(), 1, {"src/audit.py", "src/export.py", "src/invoice.py"}, "/home/ada")
+    assert [(fact.subject, fact.note) for fact in told] == [
+        (name, heat.LEFT) for name in ("src/ledger.py", "src/report.py", "src/totals.py")
+    ]
+
+
+def test_files_that_stood_in_no_list_before_make_none() -> None:
+    assert not left(going_through("src/audit.py", "src/export.py"))
+    assert not left(going_through("src/audit.py", "src/export.py", "docs/a.md", "docs/b.md", "docs/c.md"))
+    shown_later = going_through("src/audit.py", "src/export.py", "src/invoice.py", listed=[])
+    shown_later.saw("\n".join(LISTED), "run")
+    assert not left(shown_later)
+
+
+def test_what_a_command_was_about_is_not_told_as_not_opened() -> None:
+    heated = going_through("src/audit.py", "src/export.py", "src/invoice.py")
+    heated.used("sed -n 1,80p src/ledger.py", "run")
+    assert left(heated) == ["src/report.py", "src/totals.py"]
+
+
+def test_a_listing_of_a_whole_tree_is_no_list_to_go_through() -> None:
+    tree = [*LISTED, *(f"lib/module_{number}.py" for number in range(heat.MOST_LEFT))]
+    assert not left(going_through("src/audit.py", "src/export.py", "src/invoice.py", listed=tree))
+
+
 def test_what_is_too_long_ago_is_forgotten() -> None:
     heated = Heat()
     heated.used("parse_ledger", "run")

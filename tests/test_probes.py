@@ -106,7 +106,7 @@ def answered(*delivered: str, asked: str) -> dict[str, list[str]]:
             title, label, most = ASKED[question]
             lines = [one.removeprefix(label) for one in found.get(title, []) if one.startswith(label)]
             if title == LOOKS["file"][0]:
-                lines = [one for one in lines if not one.startswith(("Read: ", "Names in use: "))]
+                lines = [one for one in lines if not one.startswith(("Read: ", "Listed, ", "Names in use: "))]
             if label == "Commits: ":
                 lines = [commit for one in lines for commit in one.split("; ")]
             answers[number] = lines[-most:]

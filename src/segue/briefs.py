@@ -13,6 +13,7 @@ from msgspec import Struct
 
 from segue import fence
 from segue.facts import speech
+from segue.facts.heat import LEFT
 from segue.model import Brief, Fact, Origin, Section
 from segue.text import begun
 
@@ -183,9 +184,12 @@ def _ordered(name: str, lines: Sequence[tuple[Fact, str]]) -> tuple[str, ...]:
 def _files(lines: Sequence[tuple[Fact, str]]) -> tuple[str, ...]:
     """Files with the names that were used in them; names without a file at the end."""
     named: dict[str, list[str]] = {}
+    left: list[str] = []
     shown = {fact.subject for fact, _ in lines if fact.kind == "file"}
     for fact, text in sorted(lines, key=lambda pair: -pair[0].weight):
-        if fact.kind == "name":
+        if fact.kind == "name" and fact.note == LEFT:
+            left.append(text)
+        elif fact.kind == "name":
             named.setdefault(fact.value if fact.value in shown else "", []).append(text)
     result = []
     for fact, text in lines:
@@ -195,6 +199,8 @@ def _files(lines: Sequence[tuple[Fact, str]]) -> tuple[str, ...]:
     read = [fact.subject for fact, _ in lines if fact.kind == "read" and fact.subject not in shown]
     if read:
         result.append("Read: " + ", ".join(read))
+    if left:
+        result.append("Listed, and not opened yet: " + ", ".join(left))
     if named.get(""):
         result.append("Names in use: " + ", ".join(named[""]))
     return tuple(result)

@@ -3,7 +3,8 @@
 What an agent touches next is mostly what it touched last, and often. Each use gives heat that fades with the square
 root of the steps since, as memory of people does: quickly at first, and then ever more slowly. What the person said
 fades with each further message instead, as it holds until they say something else. What a result showed gives less
-than what was used, the less the more it showed, and is forgotten sooner.
+than what was used, the less the more it showed, and is forgotten sooner. Only where the files that were opened last
+stood together in a result before, the work goes through a list: what is left of that comes next.
 """
 
 from __future__ import annotations
@@ -34,6 +35,10 @@ TOLD = 120
 """How many names are told at most."""
 HOT = 0.285
 """What is cooler is left out, of names and of files that were only read."""
+OPENED_LAST, IN_LIST, MOST_LEFT = 6, 0.75, 20
+"""A list is gone through where that share of the files that were opened last stood in it, and this many are left."""
+FEWEST_IN_LIST = 3
+LEFT = "not opened yet"
 LONGEST = 20_000
 SHORTEST, LONGEST_NAME = 4, 100
 ALTERNATING = re.compile(r"[A-Za-z]\d+[A-Za-z]+\d|\d[A-Za-z]+\d+[A-Za-z]|(?:[a-z][A-Z]){3}|[0-9a-f]{12}")
@@ -137,6 +142,8 @@ class Spot(Struct):
 
     heat: float = 0.0
     home: str = ""
+    is_left: bool = False
+    """Whether it is a file of the list that is being gone through, and was not opened yet."""
 
 
 def _add(spots: dict[str, Spot], heat: float, home: str, names: list[str]) -> None:
@@ -152,8 +159,13 @@ class Heat(Struct):
     uses: list[Use] = []
     secrets: dict[str, str] = {}
     """What was seen beside a name that gives it away, with its kind: elsewhere it may stand alone."""
+    opened: dict[str, int] = {}
+    """The files that were read or changed, each with the step."""
     step: int = 0
     messages: int = 0
+
+    def opens(self, path: str) -> None:
+        self.opened[file_form(path)] = self.step
 
     def used(self, text: str, how: str, home: str = "", beside: Iterable[str] = ()) -> None:
         """What a text names was used; what stands in lines beside it, less so."""
@@ -189,7 +201,28 @@ class Heat(Struct):
             _add(spots, heat, use.home, [whole.get(name, name) for name in use.named or ()])
             if use.near:
                 _add(spots, heat * BESIDE, use.home, [whole.get(name, name) for name in use.near])
+        for name in self._left(counting, whole):
+            spots[name].heat += USED["read"]
+            spots[name].is_left = True
         return spots
+
+    def _left(self, counting: list[Use], whole: dict[str, str]) -> list[str]:
+        """What no call was about yet of the list that the work goes through, the last one that it may be."""
+        opened = {whole.get(name, name): step for name, step in self.opened.items()}
+        last = sorted(opened, key=lambda name: opened[name])[-OPENED_LAST:]
+        if len(last) < FEWEST_IN_LIST:
+            return []
+        met_with = {
+            whole.get(name, name) for use in counting if use.sort == "used" for name in use.named or ()
+        }
+        for use in reversed(counting):
+            listed = {whole.get(name, name) for name in use.named or ()} if use.sort == "shown" else set()
+            met = sum(opened[name] > use.at and name in listed for name in last)
+            if met >= max(FEWEST_IN_LIST, IN_LIST * len(last)):
+                left = sorted(name for name in listed - met_with if is_file(name) and name not in opened)
+                if 0 < len(left) <= MOST_LEFT:
+                    return left
+        return []
 
     def _spare_said(self, counting: list[Use]) -> None:
         """What the person calls something by is a name, whoever showed it as a password."""
@@ -263,6 +296,11 @@ def file_form(path: str) -> str:
     return f"{folder}/{name}" if is_told else name
 
 
+def is_file(form: str) -> bool:
+    """Whether it is by its form that of a file: other names have no folder and no ending."""
+    return "/" in form or "." in form
+
+
 def heat_of(path: str, folder: str, spots: dict[str, Spot]) -> float:
     """How hot a file is, by its path as seen from the folder of the work."""
     return max((spots[form].heat for form in _forms_of(path, folder) if form in spots), default=0.0)
@@ -279,7 +317,14 @@ def facts(spots: dict[str, Spot], n: int, told: set[str], folder: str) -> list[F
     hot = sorted((-spot.heat, name) for name, spot in spots.items() if spot.heat >= HOT and name not in known)
     return [
         Fact(
-            kind="name", subject=name, value=spots[name].home, entry="", origin=Origin.TOOL, n=n, weight=-cold
+            kind="name",
+            subject=name,
+            value=spots[name].home,
+            note=LEFT if spots[name].is_left else "",
+            entry="",
+            origin=Origin.TOOL,
+            n=n,
+            weight=-cold,
         )
         for cold, name in hot[:TOLD]
     ]

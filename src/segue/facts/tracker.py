@@ -321,6 +321,8 @@ class Tracker(Struct):
         how = USES.get(act.deed, "other")
         todos = "\n".join(todo.text for todo in act.todos)
         text = f"{act.subject}\n{act.to}\n{todos}"
+        if act.deed in ON_FILES:
+            heat.opens(act.subject)
         if act.deed not in (Deed.WRITE, Deed.EDIT):
             heat.used(text, how)
             return
@@ -419,7 +421,7 @@ class Tracker(Struct):
 
     def _spots(self, reads: Reads) -> dict[str, Spot]:
         """What is hot, with what the calls that have no result yet are about."""
-        heat = msgspec.structs.replace(self.heat, uses=[*self.heat.uses])
+        heat = msgspec.structs.replace(self.heat, uses=[*self.heat.uses], opened={**self.heat.opened})
         for call in self.waiting.values():
             for act in reads.acts(call, None) if not call.subagent else ():
                 self._warm(heat, act)

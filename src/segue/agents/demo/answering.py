@@ -49,7 +49,9 @@ def answers(sections: dict[str, list[str]], question: str) -> list[str]:
     match words:
         case "files were":
             return [
-                line.partition(": ")[0] for line in lines if not line.startswith(("Read:", "Names in use:"))
+                line.partition(": ")[0]
+                for line in lines
+                if not line.startswith(("Read:", "Listed,", "Names in use:"))
             ]
         case "command failed":
             return re.findall(r"^`(.*)`", lines[-1])[:1] if lines else []
