@@ -370,11 +370,26 @@ def test_a_plan_is_told_by_its_title_unless_it_is_told_nowhere_else(
     )
 
 
+def test_a_plan_is_told_as_a_whole_where_there_is_room_and_cut_where_there_is_none() -> None:
+    steps = "\n".join(f"{number}. Mend part {number} of the ledger." for number in range(100))
+    plan = Fact(kind="plan", subject="", value=steps, entry="e", origin=Origin.ASSISTANT)
+    assert "Mend part 40 of" in briefs.render(packed((plan,), budget=3000)[0])
+    over = msgspec.structs.replace(plan, note="it may be done")
+    told = briefs.render(packed((over,), budget=3000)[0])
+    assert "Mend part 40 of" not in told and "part 99 of the ledger. (it may be done)" in told
+    long = Fact(kind="instruction", subject="i", value="Look at it. " * 900, entry="i", origin=Origin.HUMAN)
+    command = Fact(kind="command", subject="make " + "x" * 250, value="passed", entry="c", origin=Origin.TOOL)
+    command = msgspec.structs.replace(command, weight=1.0)
+    more = msgspec.structs.replace(long, subject="m", entry="m", value="Then mend it. " * 900)
+    told = briefs.render(packed((long, more, plan, command), budget=2600)[0])
+    assert "Mend part 40 of" not in told and "x" * 250 in told, "the agent's words are cut before commands are"
+
+
 def test_a_command_that_failed_outweighs_names_and_one_that_only_looked_is_left_out() -> None:
     failed = call("shell", "make ship", 2, "boom", "a")
     looked = call("shell", "cat src/ledger.py", 0, "x = 1", "b")
     brief, receipt = packed(facts_of(prompt("Go on."), *failed, *looked))
     told = briefs.render(brief)
-    assert "`make ship`: failed" in told and "`cat src/ledger.py`" not in told
+    assert "`make ship`: failed" in told and "- `cat src/ledger.py`" not in told
     left = [line.reason for line in receipt.lines if line.fact.subject == "cat src/ledger.py"]
     assert "unlikely to be needed" in left

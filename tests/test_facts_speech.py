@@ -55,6 +55,8 @@ def test_what_binds_and_what_only_sounds_so(words: str, bound: list[str] | None)
         ("I'm checking the diff now before I run it.", "I'm checking the diff now before I run it."),
         ("Rewriting the three commits now.", "Rewriting the three commits now."),
         ("I'm seeing no errors.", ""),
+        ("The totals are wrong. Let me implement this:", ""),
+        ("Let me run the tests of the ledger once more:", "Let me run the tests of the ledger once more:"),
         ("All done. Let me know if you need more.", ""),
         ("I published `core`, and the tag `next` -> `4.41`.", ""),
         ("Published.\n\nThe branch still needs to be merged.", "The branch still needs to be merged."),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+import msgspec
 import pytest
 
 from segue.facts.going import LONGEST_PRINTED
@@ -156,3 +157,29 @@ def test_a_command_that_nobody_looked_at_is_not_told_to_run_for_ever() -> None:
     assert values(looked_at, "pending", "codex") == told
     late = [*first, spoken("a"), spoken("b"), *polled("2", 7, "", status=1)]
     assert values(late, "command", "codex") == {"npm run dev": "failed with status 1"}
+
+
+# Other agents at work
+
+
+def launched(handle: str, errand: str) -> list[Entry]:
+    text = f"Async agent launched successfully.\nagentId: {handle} (internal ID - do not mention to user.)"
+    return [called(handle, "Agent", description=errand, prompt="…"), returned(handle, text)]
+
+
+def test_an_agent_in_the_background_is_at_work_until_it_reports() -> None:
+    entries = launched("a1", "Look for races")
+    assert values(entries, "delegation", "claude") == {"Look for races": "pending"}
+    assert values(entries, "report", "claude") == {}
+    ended = noticed("a1", "completed", 'Agent "Look for races" completed')
+    report = "<result>Two &lt;races&gt;.\n\nBoth in pool.py.</result>\n<usage></usage>"
+    over = [*entries, msgspec.structs.replace(ended, text=f"{ended.text}\n{report}")]
+    assert values(over, "delegation", "claude") == {"Look for races": "done"}
+    assert values(over, "report", "claude") == {"Look for races": "Two <races>.\n\nBoth in pool.py."}
+
+
+def test_of_what_an_agent_reports_at_once_only_the_report_is_told() -> None:
+    text = "Two races.\nagentId: a1 (for resuming to continue this agent's work)\n<usage>total_tokens: 9</usage>"
+    entries = [called("t", "Task", description="Look", prompt="…"), returned("t", text)]
+    assert values(entries, "report", "claude") == {"Look": "Two races."}
+    assert values(entries, "delegation", "claude") == {"Look": "done"}

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from segue.acts import Act, Answer, Change, Deed, Going, Todo, TodoState, Verdict
 from segue.facts import runs
-from segue.facts.tracker import NOT_BEGUN, NOT_DONE, REFUSED, Tracker, derive
+from segue.facts.tracker import MAY_BE_OVER, NOT_BEGUN, NOT_DONE, REFUSED, Tracker, derive
 from segue.model import INTERRUPT, Entry, EntryKind, Fact, Origin
 
 
@@ -284,6 +284,37 @@ def test_what_an_agent_meant_to_do_is_forgotten_when_it_speaks_again() -> None:
     first = replied("Now let me mend the parser.")
     assert list(values([first], "next step").values()) == ["Now let me mend the parser."]
     assert values([first, replied("All mended.")], "next step") == {}
+
+
+def noted(entries: list[Entry], kind: str) -> list[str]:
+    return [fact.note for fact in derive(entries, Plain()) if fact.kind == kind]
+
+
+def test_what_was_done_after_the_words_is_told_with_what_they_announce() -> None:
+    entries = [said("Mend it."), replied("Now let me mend the parser.")]
+    entries += done(Act(deed=Deed.EDIT, subject="/work/app/parser.py"))
+    entries += ran("make test\n# all of it", status=2)
+    assert list(values(entries, "next step").values()) == ["Now let me mend the parser."]
+    assert noted(entries, "next step") == ["edit parser.py; `make test # all of it` (failed)"]
+    assert noted([*entries, replied("Let me look at the lexer.")], "next step") == [""]
+    assert noted([*entries, said("And the lexer?")], "next step") == [""]
+
+
+def test_a_plan_after_which_something_was_committed_and_asked_for_may_be_over() -> None:
+    plan = said("1. Mend the parser.\n2. Mend the lexer.", origin=Origin.ASSISTANT)
+    committed = ran("git commit -m 'Mend it'", "[main 1a2b3c4] Mend it\n 1 file changed")
+    assert noted([plan, said("Go."), *committed], "plan") == [""]
+    assert noted([*committed, plan, said("Go.")], "plan") == [""]
+    assert noted([plan, said("Go."), *committed, said("Now the docs.")], "plan") == [MAY_BE_OVER]
+
+
+def test_what_another_agent_reported_counts_until_the_person_speaks() -> None:
+    look = Act(deed=Deed.DELEGATE, subject="Look for races")
+    entries = [said("Review it."), *done(look, output="There are two races.")]
+    assert values(entries, "report") == {"Look for races": "There are two races."}
+    assert values(entries, "delegation") == {"Look for races": "done"}
+    assert values([*entries, said("Mend the first.")], "report") == {}
+    assert values(done(look, output='{"agent_id": "a1"}'), "report") == {}, "only programs read that"
 
 
 def test_a_commit_and_its_branch_are_known() -> None:

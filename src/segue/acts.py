@@ -110,7 +110,7 @@ class End(StrEnum):
 
 
 class Going(Value, frozen=True):
-    """A command that goes on after the call that started it."""
+    """A command, or the work of another agent, that goes on after the call that started it."""
 
     handle: str
     """What later calls name it by."""
@@ -119,3 +119,5 @@ class Going(Value, frozen=True):
     """Of one that is over: how it ended; None where that is as the call that found it over."""
     status: int | None = None
     """What it exited with, where the result itself has no status."""
+    report: str = ""
+    """What another agent came back with, without what its program says about that."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterable, Sequence
+from enum import IntEnum
 
 from msgspec import Struct
 
@@ -36,6 +37,7 @@ TITLES = {
     "decision": "Decided",
     "todo": "Open tasks",
     "assertion": "What the agent asserts, and nothing bears out",
+    "report": "What other agents reported to it",
     "talk": "What the agent said before, in order",
     "reply": "The agent's last words",
     "pending": "Not finished",
@@ -60,9 +62,15 @@ SECTION = {
     "summary": "reply",
     "rule": "plan",
 }
-CALLED = {"talk": "earlier reply", "content": "content of a file", "read": "file that was only read"}
+CALLED = {
+    "talk": "earlier reply",
+    "report": "report of another agent",
+    "content": "content of a file",
+    "read": "file that was only read",
+}
 """Kinds in words for the receiver, where they are not words already."""
 LEAD = {"summary": "(its summary of what came before, from when the conversation was shortened) "}
+WORDY = ("instruction", "plan", "report", "reply", "summary", "talk")
 HUMAN = ("constraint", "instruction")
 FEW_WORDS = 4
 """A first line of fewer words ('# Plan') says too little by itself."""
@@ -86,23 +94,28 @@ def title_of(fact: Fact) -> str:
     return TITLES[section_of(fact)]
 
 
-def line(fact: Fact, budget: int = 8000, *, is_tight: bool = False) -> str:
-    """A fact in words: one item of a list, or of a line. Where room is tight, long texts are cut shorter."""
-    half = max(300, budget // 2)
+class Room(IntEnum):
+    """How much room there is, the most first: where not all fits, the agents' words are cut before all others are."""
+
+    AMPLE = 0
+    SCARCE = 1
+    TIGHT = 2
+
+
+def line(fact: Fact, budget: int = 8000, *, room: Room = Room.AMPLE) -> str:
+    """A fact in words: one item of a list, or of a line. The less room there is, the shorter long texts are cut."""
+    if fact.kind in WORDY:
+        return _wordy(fact, budget, room)
     with_note = f" ({fact.note})" if fact.note else ""
     match fact.kind:
-        case "instruction":
-            limit = max(400, budget // 4 if is_tight else budget)
-            long = len(fact.value) > limit
-            return shortened(speech.without_pasted(fact.value) if long else fact.value, limit)
         case "content":
             return f"{fact.subject}:\n{fact.value}"
-        case "reply" | "summary" | "plan" | "talk":
-            return LEAD.get(fact.kind, "") + shortened(fact.value, half)
+        case "next step":
+            return fact.value + (f" (done since: {fact.note})" if fact.note else "")
         case "file":
             return f"{fact.subject}: {fact.value}{with_note}"
         case "command":
-            command = begun(fact.text or fact.subject, 140 if is_tight else 320)
+            command = begun(fact.text or fact.subject, 140 if room is Room.TIGHT else 320)
             return f"`{command}`: {fact.value}{with_note}"
         case "error":
             return fact.note or fact.subject
@@ -118,6 +131,23 @@ def line(fact: Fact, budget: int = 8000, *, is_tight: bool = False) -> str:
         case "commit" | "pull request":
             return f"{fact.subject} {fact.value}".removesuffix(" mentioned").removesuffix(" seen")
     return fact.value
+
+
+def _wordy(fact: Fact, budget: int, room: Room) -> str:
+    """What was said at length, with its middle left out where it is too long."""
+    half = max(300, budget // 2)
+    match fact.kind:
+        case "instruction":
+            limit = max(400, budget // 4 if room is Room.TIGHT else budget)
+            long = len(fact.value) > limit
+            return shortened(speech.without_pasted(fact.value) if long else fact.value, limit)
+        case "plan":
+            # One that is worked to is told as a whole where there is room: its end is often what is left to do.
+            over = f" ({fact.note})" if fact.note else ""
+            return shortened(fact.value, half if room or over else 2 * budget) + over
+        case "report":
+            return f"{_headline(fact.subject)}\n{shortened(fact.value, half)}"
+    return LEAD.get(fact.kind, "") + shortened(fact.value, half)
 
 
 def written(fact: Fact, line: str) -> str:

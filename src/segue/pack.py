@@ -62,6 +62,7 @@ KINDS = {
     "test": Kind(40, 0.96, Shape.SCALAR),
     "error": Kind(35, 0.94, Shape.ITEM),
     "delegation": Kind(25, 0.8, Shape.SUMMARY),
+    "report": Kind(35, 0.8, Shape.QUOTE),
     "decision": Kind(30, 0.97, Shape.QUOTE),
     "file": Kind(40, 0.97, Shape.SCALAR),
     "command": Kind(25, 0.96, Shape.ITEM),
@@ -115,8 +116,8 @@ def pack(
     """The brief of some facts, and what became of each."""
     every = tuple(facts)
     frame = counter.count(briefs.render(_brief((), tier, budget, about, nonce))) + FRAME
-    for is_tight in (False, True):
-        choices = _choices(every, tier, budget, counter, is_tight)
+    for room in briefs.Room:
+        choices = _choices(every, tier, budget, counter, room)
         kept = _fitting(choices, budget - frame, counter)
         if len(kept) == len(choices):
             break
@@ -143,18 +144,18 @@ def _drop(kept: list[_Choice], tokens: int) -> None:
 
 
 def _choices(
-    facts: Sequence[Fact], tier: Tier, budget: int, counter: Counter, is_tight: bool
+    facts: Sequence[Fact], tier: Tier, budget: int, counter: Counter, room: briefs.Room
 ) -> list[_Choice]:
     """Everything that competes for room, the weightiest first."""
-    choices = sorted(_all_choices(facts, tier, budget, is_tight), key=lambda choice: -choice.worth)
+    choices = sorted(_all_choices(facts, tier, budget, room), key=lambda choice: -choice.worth)
     for choice in choices:
         choice.tokens = counter.count(briefs.written(choice.fact, choice.line)) + 2
     return choices
 
 
-def _all_choices(facts: Sequence[Fact], tier: Tier, budget: int, is_tight: bool) -> Iterable[_Choice]:
+def _all_choices(facts: Sequence[Fact], tier: Tier, budget: int, room: briefs.Room) -> Iterable[_Choice]:
     passing = [(index, fact) for index, fact in enumerate(facts) if _may_pass(fact, tier)]
-    yield from _words(passing, budget, is_tight)
+    yield from _words(passing, budget, room)
     order = sorted(passing, key=lambda pair: (pair[1].kind, -pair[1].weight, -pair[1].n, -pair[0]))
     for kind, group in groupby(order, key=lambda pair: pair[1].kind):
         if kind in WORDS:
@@ -165,10 +166,10 @@ def _all_choices(facts: Sequence[Fact], tier: Tier, budget: int, is_tight: bool)
             is_first = kind == "plan" and rank == len(ranked) - 1
             worth = _worth(KINDS[kind], fact, 0 if is_first else rank)
             if worth >= FLOOR or kind in ALWAYS or tier is Tier.FULL:
-                yield _Choice((index,), fact, briefs.line(fact, budget, is_tight=is_tight), worth)
+                yield _Choice((index,), fact, briefs.line(fact, budget, room=room), worth)
 
 
-def _words(facts: Sequence[tuple[int, Fact]], budget: int, is_tight: bool) -> Iterable[_Choice]:
+def _words(facts: Sequence[tuple[int, Fact]], budget: int, room: briefs.Room) -> Iterable[_Choice]:
     """What the person said, each message with its number. A short one that forbids or corrects stands as a whole
     where it binds, so that nothing is said twice; of a long one those sentences stand apart as well."""
     messages = [(index, fact) for index, fact in facts if fact.kind == "instruction" and not is_said(fact)]
@@ -180,7 +181,7 @@ def _words(facts: Sequence[tuple[int, Fact]], budget: int, is_tight: bool) -> It
         rank = len(messages) - place
         bound = binding.pop(place, [])
         firm = [pair for pair in bound if is_pinned(pair[1]) or pair[1].kind == "correction"]
-        line = briefs.line(fact, budget, is_tight=is_tight)
+        line = briefs.line(fact, budget, room=room)
         if firm and len(fact.value) <= SHORT:
             section, line, told, left = firm[0][1], fact.value, bound, []
         elif line == fact.value:

@@ -1,4 +1,5 @@
-"""Commands that outlive the call that started them: what they printed so far, and how they end."""
+"""What outlives the call that started it, commands and the work of other agents: what came of it so far, and how it
+ends."""
 
 from __future__ import annotations
 
@@ -7,7 +8,7 @@ from typing import TYPE_CHECKING
 import msgspec
 from msgspec import Struct
 
-from segue.acts import Act, End, Going
+from segue.acts import Act, Deed, End, Going
 from segue.facts import runs, shell
 from segue.model import Entry
 
@@ -22,7 +23,7 @@ LONGEST_PRINTED = 20_000
 
 
 class Running(Struct):
-    """A command that goes on."""
+    """A command, or the work of another agent, that goes on."""
 
     act: Act
     call: Entry
@@ -39,6 +40,8 @@ def start(tracker: Tracker, handle: str, act: Act, call: Entry, result: Entry) -
     tracker.running[handle] = Running(act, call, result.text[-LONGEST_PRINTED:], _said(tracker))
     for oldest in list(tracker.running)[:-MOST_RUNNING]:
         del tracker.running[oldest]
+    if act.deed is Deed.DELEGATE:
+        return
     # How it ended before says nothing of this time.
     tracker.facts.get("command", {}).pop(_command(tracker, act), None)
 
@@ -64,7 +67,9 @@ def follow(tracker: Tracker, going: Going | None, result: Entry, is_done: bool =
     if not going.is_over:
         return
     del tracker.running[going.handle]
-    if going.end is not End.STOPPED:
+    if running.act.deed is Deed.DELEGATE:
+        tracker.report(running.act, going.report or result.text, result)
+    elif going.end is not End.STOPPED:
         status = result.status if going.status is None else going.status
         result = msgspec.structs.replace(result, text=printed, status=status)
         is_done = going.end is End.PASSED if going.end else is_done

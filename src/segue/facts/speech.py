@@ -81,7 +81,7 @@ NONE_LEFT = lazy_pattern(r"\b(?:no|nothing|none|keine?)\b")
 CODE = lazy_pattern(r"`[^`\n]{0,300}`|\]\([^)\n]{0,300}\)")
 """What is no speech: code in a sentence, and where a link leads."""
 ITEM = lazy_pattern(r"\s*(?:[-*+•]|\d{1,2}[.)])\s+\S")
-MOST_ITEMS, LONGEST_HEADING = 8, 60
+MOST_ITEMS, LONGEST_HEADING, FEW_WORDS = 8, 60, 6
 PASTED = lazy_pattern(
     r"^(?: {4}|\t|\s*(?:[{}\[\]<>|│╭╰⏺⎿❯$%+]|#{2,}!|\d{2,4}[-:/]\d|[A-Z][a-z]{2} +\d{1,2} \d|at \S+\(|File \"))"
 )
@@ -260,7 +260,8 @@ def intent_in(text: str) -> str:
             continue
         if (left := REMAINS.search(low)) and not NONE_LEFT.search(low, 0, left.start()):
             return sentence.strip("#* ") + _introduced(end, sentence)
-        if INTENT.search(low):
+        # "Let me do this:" says nothing without what it was to introduce.
+        if INTENT.search(low) and not (low.rstrip("* ").endswith(":") and len(low.split()) < FEW_WORDS):
             return sentence
     return ""
 

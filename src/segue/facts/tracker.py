@@ -29,9 +29,12 @@ LONGEST_WORDS = 20_000
 """How much of one message is looked through for what it mentions."""
 MOST_BINDING = 40
 """How many sentences of one message can bind: one with more of them is pasted from somewhere."""
+TOLD_ERRAND = 300
 TOLD_ANSWER = 100
 """How much of a message is told as the answer to a question: it stands among the messages as a whole."""
 LAST_REPLIES = 3
+LAST_DONE, TOLD_CALL = 4, 100
+"""How many calls are told that came after the agent's last words, and how much of each."""
 MOST_ASIDE = 20
 KEPT_TALK = 200
 SHOWN_CODE = lazy_pattern(r"```[^`]*+(?:`{1,2}[^`]++)*+```")
@@ -46,6 +49,7 @@ DOING = (EntryKind.REPLY, EntryKind.CALL, EntryKind.RESULT)
 STEPS = (EntryKind.PROMPT, *DOING)
 NOT_BEGUN = "Nothing was done yet about the person's last message, and it is not answered."
 REFUSED = "The person refused what the agent was about to do, and has not said how to go on."
+MAY_BE_OVER = "since then something was committed, and the person went on: it may be done"
 NOT_DONE = "The agent was at work on the person's last message; it has not said that it is done."
 USES = {
     Deed.RUN: "run",
@@ -56,6 +60,7 @@ USES = {
     Deed.READ: "read",
     Deed.SEARCH: "search",
 }
+OUTLIVING = (Deed.RUN, Deed.DELEGATE)
 ON_FILES = (Deed.READ, Deed.WRITE, Deed.EDIT, Deed.DELETE, Deed.MOVE)
 CARRIED = {"url", "commit", "port", "version", "id"}
 
@@ -95,6 +100,8 @@ class Tracker(Struct):
     """What the agent said before, the latest of it."""
     before: Entry | None = None
     """What the agent said last before the person's last message, which mostly answers that."""
+    since: list[str] = []
+    """What was done last since the agent, or the person, spoke."""
     last: EntryKind | None = None
     """What came last: a call or its result, words of the agent, or something that the person asked for."""
     is_refused: bool = False
@@ -189,6 +196,7 @@ class Tracker(Struct):
                 entry,
             )
         self._end_turn()
+        self.facts.pop("report", None)
         self.last = EntryKind.PROMPT if speech.is_work(text) else self.last
         self.is_refused = False
         self.put("instruction", entry.id, text, entry)
@@ -202,7 +210,7 @@ class Tracker(Struct):
     def _end_turn(self) -> None:
         self.before = self.replies[-1] if self.replies else self.before
         self.talk += self.replies
-        self.replies = []
+        self.replies, self.since = [], []
 
     def _take_back(self) -> None:
         """The person broke off before anything was done."""
@@ -241,6 +249,7 @@ class Tracker(Struct):
 
     def _add_reply(self, entry: Entry, reads: Reads) -> None:
         self.replies.append(_light(entry))
+        self.since = []
         if len(self.replies) > LAST_REPLIES:
             self.talk.append(self.replies.pop(0))
         if len(self.talk) > 2 * KEPT_TALK:
@@ -306,15 +315,22 @@ class Tracker(Struct):
         for act in acts:
             if not result.subagent:
                 self._warm(self.heat, act)
-            if act.deed is Deed.RUN and lasting and not lasting.is_over:
+            if act.deed in OUTLIVING and lasting and not lasting.is_over:
                 going.start(self, lasting.handle, act, _light(call), result)
             elif act.deed is Deed.RUN and not is_refused:
                 going.end(self, act, call, result, is_done)
+            elif act.deed is Deed.DELEGATE and is_done:
+                self.report(act, lasting.report if lasting else result.text, result)
             elif is_done:
                 self._do(act, result)
-        if acts and result.text and not result.subagent:
+        if acts and not result.subagent:
+            self._add_done(acts if answer is None else (), is_done)
             how = "failed" if not is_done else USES.get(acts[0].deed, "other")
             self.heat.saw(result.text, how)
+
+    def _add_done(self, acts: Sequence[Act], is_done: bool) -> None:
+        """What was done after the words that said what comes next."""
+        self.since = [*self.since, *(self._told(act, is_done) for act in acts)][-LAST_DONE:]
 
     def _warm(self, heat: Heat, act: Act) -> None:
         """What a call names is what the work is about, whether it came to be or not."""
@@ -355,6 +371,18 @@ class Tracker(Struct):
         if plan and self.committed > plan.n:
             del self.facts["plan"][""]
 
+    def _told(self, act: Act, is_done: bool) -> str:
+        """A call in a few words, and whether it came to be."""
+        called = begun(" ".join(self._called(act).split()), TOLD_CALL)
+        what = (
+            f"`{called}`"
+            if act.deed is Deed.RUN
+            else called
+            if act.deed in ON_FILES
+            else f"{act.deed} {called}"
+        )
+        return what if is_done else f"{what} (failed)"
+
     def _called(self, act: Act) -> str:
         """What a call is told by: of one on a file, what it would do to it."""
         subject = act.subject.strip()
@@ -379,7 +407,15 @@ class Tracker(Struct):
             sha, _, message = act.subject.partition(" ")
             self.put("commit", sha, message or "seen", result)
         elif deed is Deed.DELEGATE:
-            self.put("delegation", begun(act.subject, 300), "done", result)
+            self.report(act, "", result)
+
+    def report(self, act: Act, text: str, result: Entry) -> None:
+        """Another agent has done what it was to do. What it came back with counts until the person speaks: by then the
+        agent has made something of it. What only programs read is no report."""
+        errand = begun(act.subject, TOLD_ERRAND)
+        self.put("delegation", errand, "done", result)
+        if text.strip() and not text.lstrip().startswith(("{", "[")):
+            self.put("report", errand, text.strip(), result)
 
     # What holds now
 
@@ -412,12 +448,20 @@ class Tracker(Struct):
         return not any(file.subject.startswith(place) for file in changed)
 
     def _with_age(self, fact: Fact, changed: Sequence[Fact]) -> Fact:
-        """Of a check that passed, how many files were changed after it: it says nothing of those."""
+        """Of a check that passed, how many files were changed after it: it says nothing of those. Of a plan, whether it
+        may be over."""
+        if fact.kind == "plan" and self._may_be_over(fact):
+            return msgspec.structs.replace(fact, note=MAY_BE_OVER)
         if fact.kind != "command" or fact.value != "passed" or fact.subject not in self.checks:
             return fact
         later = sum(file.n > fact.n and not file.subject.startswith(("/", "../")) for file in changed)
         since = f"{later} {'file' if later == 1 else 'files'} changed since" if later else ""
         return msgspec.structs.replace(fact, note="; ".join(filter(None, (fact.note, since))))
+
+    def _may_be_over(self, plan: Fact) -> bool:
+        """Whether something was committed after it, and the person went on to something else then."""
+        asked = next(reversed(self.facts.get("instruction", {}).values()), None)
+        return asked is not None and plan.n < self.committed < asked.n
 
     def _spots(self, reads: Reads) -> dict[str, Spot]:
         """What is hot, with what the calls that have no result yet are about."""
@@ -430,7 +474,10 @@ class Tracker(Struct):
     def _open(self, reads: Reads) -> list[Fact]:
         """What still waits: a question, a call without a result, and the agent's last words."""
         found = [
-            self._fact("pending", one.act.subject, "still running", one.call) for one in going.still(self)
+            self._fact("delegation", begun(one.act.subject, TOLD_ERRAND), "pending", one.call)
+            if one.act.deed is Deed.DELEGATE
+            else self._fact("pending", one.act.subject, "still running", one.call)
+            for one in going.still(self)
         ]
         by = self.replies[-1] if self.replies else None
         asked = speech.question_in(by.text) if by else ""
@@ -442,7 +489,7 @@ class Tracker(Struct):
                 elif act.deed is Deed.RUN:
                     found.append(self._fact("pending", act.subject, "has no result", call))
                 elif act.deed is Deed.DELEGATE:
-                    found.append(self._fact("delegation", begun(act.subject, 300), "pending", call))
+                    found.append(self._fact("delegation", begun(act.subject, TOLD_ERRAND), "pending", call))
                 elif act.subject:
                     found.append(
                         self._fact("pending", f"{act.deed} {begun(act.subject, 300)}", "has no result", call)
@@ -466,11 +513,18 @@ class Tracker(Struct):
         intent = speech.intent_in(by.text) if by and not is_asked and not self.is_refused else ""
         asked = next(reversed(self.facts.get("instruction", {}).values()), None)
         if by and intent:
-            yield self._fact("next step", "", intent, by)
+            fact = self._fact("next step", "", intent, by)
+            yield msgspec.structs.replace(fact, note="; ".join(self.since))
         elif asked and self.last and self.last is not EntryKind.REPLY:
             stands = REFUSED if self.is_refused else NOT_BEGUN if is_asked else NOT_DONE
             yield msgspec.structs.replace(
-                asked, kind="next step", subject="", value=stands, origin=Origin.SYSTEM, n=self.n
+                asked,
+                kind="next step",
+                subject="",
+                value=stands,
+                note="; ".join(self.since),
+                origin=Origin.SYSTEM,
+                n=self.n,
             )
 
     def _fact(self, kind: str, subject: str, value: str, entry: Entry) -> Fact:

@@ -148,6 +148,7 @@ FLEETING = (
     "read",
     "content",
     "delegation",
+    "report",
 )
 """What holds at a moment only: of these, what was known before says nothing any more."""
 

@@ -3,6 +3,7 @@ before, what it holds now, and what the person said."""
 
 from __future__ import annotations
 
+import html
 import re
 from typing import Any
 
@@ -25,6 +26,11 @@ _REFUSALS = (
 )
 _STARTED = re.compile(r"Command running in background with ID: (\w{1,80})|Monitor started \(task (\w{1,80})")
 _STARTERS = ("Bash", "Monitor")
+_LAUNCHED = re.compile(r"Async agent launched successfully\.?\s{1,9}agentId: (\w{1,80})")
+_DELEGATES = ("Agent", "Task")
+_REPORT = re.compile(r"<result>(.*)</result>", re.DOTALL)
+_TRAILER = re.compile(r"\n?agentId: \w{1,80}\b[^\n]{0,400}(?:\n<usage>.{0,2000})?\Z", re.DOTALL)
+"""What the program adds to the report of an agent."""
 _STOPPERS = ("KillShell", "KillBash", "TaskStop")
 _FOLLOWERS = ("BashOutput", "TaskOutput", "AgentOutputTool", *_STOPPERS)
 _NOTICES = ("task-notification", "background-task-notification")
@@ -191,9 +197,20 @@ def going(call: Entry, result: Entry) -> Going | None:
         return _noticed(call) if call.tool in _NOTICES else None
     if call.tool in _FOLLOWERS:
         return _followed(call, result)
+    if call.tool in _DELEGATES:
+        return _delegated(result)
     found = _STARTED.match(result.text) if call.tool in _STARTERS else None
     handle = text_of(_outcome(result).get("backgroundTaskId")) or (found[1] or found[2] if found else "")
     return Going(handle=handle) if handle else None
+
+
+def _delegated(result: Entry) -> Going | None:
+    """The work of another agent: at once, or in the background."""
+    launched = _LAUNCHED.match(result.text)
+    handle = text_of(_outcome(result).get("agentId")) or (launched[1] if launched else "")
+    if launched:
+        return Going(handle=handle)
+    return Going(handle=handle, is_over=True, report=_TRAILER.sub("", result.text).strip())
 
 
 def _followed(call: Entry, result: Entry) -> Going | None:
@@ -212,6 +229,9 @@ def _noticed(note: Entry) -> Going | None:
     """What the program says by itself when a command has ended."""
     found = _TASK.search(note.text, 0, _HEAD)
     going = _told(found[1], note.text) if found else None
+    report = _REPORT.search(note.text)
+    if going and report:
+        going = replace(going, report=html.unescape(report[1].strip()))
     return going if going and going.is_over else None
 
 
