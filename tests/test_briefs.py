@@ -382,7 +382,9 @@ def test_a_plan_is_told_as_a_whole_where_there_is_room_and_cut_where_there_is_no
     command = msgspec.structs.replace(command, weight=1.0)
     more = msgspec.structs.replace(long, subject="m", entry="m", value="Then mend it. " * 900)
     told = briefs.render(packed((long, more, plan, command), budget=2600)[0])
-    assert "Mend part 40 of" not in told and "x" * 250 in told, "the agent's words are cut before commands are"
+    assert "Mend part 40 of" not in told and "x" * 250 in told, (
+        "the agent's words are cut before commands are"
+    )
 
 
 def test_a_command_that_failed_outweighs_names_and_one_that_only_looked_is_left_out() -> None:

@@ -179,7 +179,9 @@ def test_an_agent_in_the_background_is_at_work_until_it_reports() -> None:
 
 
 def test_of_what_an_agent_reports_at_once_only_the_report_is_told() -> None:
-    text = "Two races.\nagentId: a1 (for resuming to continue this agent's work)\n<usage>total_tokens: 9</usage>"
+    text = (
+        "Two races.\nagentId: a1 (for resuming to continue this agent's work)\n<usage>total_tokens: 9</usage>"
+    )
     entries = [called("t", "Task", description="Look", prompt="…"), returned("t", text)]
     assert values(entries, "report", "claude") == {"Look": "Two races."}
     assert values(entries, "delegation", "claude") == {"Look": "done"}

@@ -286,6 +286,20 @@ def test_what_an_agent_meant_to_do_is_forgotten_when_it_speaks_again() -> None:
     assert values([first, replied("All mended.")], "next step") == {}
 
 
+def test_a_name_that_an_edit_took_out_is_told_with_no_file() -> None:
+    made = done(Act(deed=Deed.WRITE, subject="/work/app/a.py", content="chunk_size = 1\nread_all()\n"))
+    edited = done(
+        Act(
+            deed=Deed.EDIT,
+            subject="/work/app/a.py",
+            changes=(Change(old="chunk_size = 1", new="block_size = 1"),),
+        )
+    )
+    homes = values([*made, *edited], "name")
+    assert homes["block_size"] == homes["read_all"] == "a.py"
+    assert homes["chunk_size"] == "", "it is in use still, but not in that file"
+
+
 def noted(entries: list[Entry], kind: str) -> list[str]:
     return [fact.note for fact in derive(entries, Plain()) if fact.kind == kind]
 

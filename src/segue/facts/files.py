@@ -105,6 +105,11 @@ class Files(Struct):
             if not (file.moved_to and file.moved_to in self.known)
         ]
 
+    def lacks(self, path: str, name: str) -> bool:
+        """Whether a file is known to hold a name no more."""
+        file = self.known.get(path)
+        return file is not None and file.content is not None and name.rpartition("/")[2] not in file.content
+
     def contents(self, folder: str, spots: dict[str, Spot]) -> list[Fact]:
         """What is in the files whose content is known, as it now stands."""
         return [

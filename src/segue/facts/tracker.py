@@ -436,6 +436,8 @@ class Tracker(Struct):
         found += self.files.contents(self.folder, spots)
         found += self.todos.facts()
         told = {fact.subject for fact in found if fact.kind in PATHS}
+        for name, spot in spots.items():
+            spot.home = "" if self.files.lacks(spot.home, name) else spot.home
         found += heat.facts(spots, self.n, told, self.folder)
         found += self._open(reads)
         return tuple(sorted(found, key=lambda fact: (fact.n, fact.kind)))
