@@ -28,9 +28,9 @@ _STARTED = re.compile(r"Command running in background with ID: (\w{1,80})|Monito
 _STARTERS = ("Bash", "Monitor")
 _LAUNCHED = re.compile(r"Async agent launched successfully\.?\s{1,9}agentId: (\w{1,80})")
 _DELEGATES = ("Agent", "Task")
-_REPORT = re.compile(r"<result>(.*)</result>", re.DOTALL)
 _TRAILER = re.compile(r"\n?agentId: \w{1,80}\b[^\n]{0,400}(?:\n<usage>.{0,2000})?\Z", re.DOTALL)
-"""What the program adds to the report of an agent."""
+"""What the program adds to the report of an agent, and how long that is at most."""
+_LONGEST_TRAILER = 3000
 _STOPPERS = ("KillShell", "KillBash", "TaskStop")
 _FOLLOWERS = ("BashOutput", "TaskOutput", "AgentOutputTool", *_STOPPERS)
 _NOTICES = ("task-notification", "background-task-notification")
@@ -210,7 +210,9 @@ def _delegated(result: Entry) -> Going | None:
     handle = text_of(_outcome(result).get("agentId")) or (launched[1] if launched else "")
     if launched:
         return Going(handle=handle)
-    return Going(handle=handle, is_over=True, report=_TRAILER.sub("", result.text).strip())
+    added = _TRAILER.search(result.text, max(0, len(result.text) - _LONGEST_TRAILER))
+    report = result.text[: added.start()] if added else result.text
+    return Going(handle=handle, is_over=True, report=report.strip())
 
 
 def _followed(call: Entry, result: Entry) -> Going | None:
@@ -229,9 +231,9 @@ def _noticed(note: Entry) -> Going | None:
     """What the program says by itself when a command has ended."""
     found = _TASK.search(note.text, 0, _HEAD)
     going = _told(found[1], note.text) if found else None
-    report = _REPORT.search(note.text)
+    report = note.text.partition("<result>")[2].rpartition("</result>")[0]
     if going and report:
-        going = replace(going, report=html.unescape(report[1].strip()))
+        going = replace(going, report=html.unescape(report.strip()))
     return going if going and going.is_over else None
 
 
