@@ -286,6 +286,12 @@ def test_what_an_agent_meant_to_do_is_forgotten_when_it_speaks_again() -> None:
     assert values([first, replied("All mended.")], "next step") == {}
 
 
+def test_a_message_that_is_noted_again_and_again_stands_once() -> None:
+    first, again, other = said("Then mend  the docs."), said("Then mend the docs."), said("And the tests.")
+    assert list(values([first, again], "instruction")) == [again.id]
+    assert list(values([first, other, again], "instruction")) == [first.id, other.id, again.id]
+
+
 def test_a_name_that_an_edit_took_out_is_told_with_no_file() -> None:
     made = done(Act(deed=Deed.WRITE, subject="/work/app/a.py", content="chunk_size = 1\nread_all()\n"))
     edited = done(

@@ -199,6 +199,7 @@ class Tracker(Struct):
         self.facts.pop("report", None)
         self.last = EntryKind.PROMPT if speech.is_work(text) else self.last
         self.is_refused = False
+        self._forget_repeated(text)
         self.put("instruction", entry.id, text, entry)
         for kind, sentence in itertools.islice(speech.binding(text), MOST_BINDING):
             self.put(kind, sentence, sentence, entry)
@@ -225,6 +226,13 @@ class Tracker(Struct):
             if not self.replies and self.talk and self.talk[-1] == self.before:
                 self.replies.append(self.talk.pop())
         self.taken_back = ""
+
+    def _forget_repeated(self, text: str) -> None:
+        """A message that is noted again, as some agents do with one that waits in line, stands once, where it came
+        last."""
+        last = next(reversed(self.facts.get("instruction", {}).values()), None)
+        if last and _plain(last.value) == _plain(text):
+            self._forget("instruction", last.entry)
 
     def _forget(self, kind: str, entry: str) -> None:
         known = self.facts.get(kind, {})
