@@ -686,3 +686,7 @@ def test_the_picture_names_every_strategy_with_its_last_score() -> None:
     assert "Segue  90" in said
     assert "last messages  50" in said
     assert "a note & more" in said
+
+
+def test_a_path_of_windows_is_the_same_with_slashes() -> None:
+    assert words.slashed(r"see D:\app\src\a.py, C:\\x\\b.js") == "see D:/app/src/a.py, C:/x/b.js"

@@ -35,3 +35,24 @@ def test_a_folder_outside_the_project_is_moved_with_what_is_in_it(folder: str) -
 )
 def test_a_path_has_one_name(path: str, name: str) -> None:
     assert files.relative(path, "/w") == files.relative(path, "/w/") == name
+
+
+@pytest.mark.parametrize("folder", ["D:\\app", "d:/app/", "D:\\app\\"])
+@pytest.mark.parametrize(
+    ("path", "name"),
+    [
+        ("D:\\app\\src\\a.py", "src/a.py"),
+        ("d:/app/src/a.py", "src/a.py"),
+        ("/d/app/src/a.py", "src/a.py"),
+        ("src\\a.py", "src/a.py"),
+        ("src/a.py", "src/a.py"),
+        ("C:\\tmp\\a.py", "C:/tmp/a.py"),
+        ("/tmp/a.py", "/tmp/a.py"),
+    ],
+)
+def test_a_path_of_windows_has_one_name_however_it_is_written(folder: str, path: str, name: str) -> None:
+    assert files.relative(path, folder) == name
+
+
+def test_elsewhere_a_backslash_is_a_letter_like_others() -> None:
+    assert files.relative("/w/a\\b.py", "/w") == "a\\b.py"

@@ -154,11 +154,17 @@ def test_the_end_of_a_line_as_code_spells_it_is_no_part_of_a_name() -> None:
 
 
 @pytest.mark.parametrize(
-    "path",
-    [r"src\newFile.ts", r".\node_modules\readFile.js", r"C:\repo\tests\test_all.py", r"\\nas\test_all.py"],
+    ("path", "form"),
+    [
+        (r"src\newFile.ts", "src/newFile.ts"),
+        (r".\node_modules\readFile.js", "node_modules/readFile.js"),
+        (r"C:\repo\tests\test_all.py", "tests/test_all.py"),
+        (r"C:\\repo\\tests\\test_all.py", "tests/test_all.py"),
+        (r"\\nas\test_all.py", "nas/test_all.py"),
+    ],
 )
-def test_a_path_with_backslashes_stays_as_it_is(path: str) -> None:
-    assert heat.forms(f"type {path}")[0] == path.removeprefix("C:")
+def test_a_path_with_backslashes_is_that_with_slashes(path: str, form: str) -> None:
+    assert heat.forms(f"type {path}")[0] == form
 
 
 def test_a_name_out_of_a_pattern_is_the_name() -> None:

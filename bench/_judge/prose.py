@@ -14,7 +14,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from bench._judge.words import words
+from bench._judge.words import slashed, words
 
 HEADING = re.compile(r"^\s{0,3}(#{1,6})\s+(.*)$")
 TAG = re.compile(r"^\s*<([\w-]+)[^>]*>\s*$")
@@ -55,7 +55,7 @@ class Place(Struct, frozen=True):
 
 def flat(text: str) -> str:
     """Lower-case; white space, quotes and marks of emphasis all count as one space."""
-    return MARKS.sub(" ", text.lower().replace("2>&1", " ")).strip()
+    return MARKS.sub(" ", slashed(text).lower().replace("2>&1", " ")).strip()
 
 
 class Prose:

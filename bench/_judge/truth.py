@@ -212,6 +212,7 @@ def code_lines(text: str) -> Iterable[str]:
 
 
 def relative(path: str, folder: str) -> str:
+    path, folder = words.slashed(path), words.slashed(folder)
     if folder and path.startswith(folder.rstrip("/") + "/"):
         return path[len(folder.rstrip("/")) + 1 :]
     return path.removeprefix("./")

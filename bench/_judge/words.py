@@ -23,6 +23,7 @@ GENERIC = {
     "test", "tests", "page", "app", "route", "skill",
 }  # fmt: skip
 VERSION = re.compile(r"^v?\d+(?:\.\d+)+$")
+DRIVEN = re.compile(r"(?<![A-Za-z0-9])[A-Za-z]:\\[^\s\"'`<>|*?]+")
 
 
 def words(text: str) -> list[str]:
@@ -63,6 +64,13 @@ def is_identifier(token: str) -> bool:
     if "_" in core or HUMPS.search(core):
         return True
     return "-" in core and core.replace("-", "").isalnum() and core.count("-") >= 2
+
+
+def slashed(text: str) -> str:
+    """A text in which paths of Windows are written with slashes, as some write them anyhow."""
+    if ":\\" not in text:
+        return text
+    return DRIVEN.sub(lambda found: found[0].replace("\\\\", "/").replace("\\", "/"), text)
 
 
 def file_key(path: str) -> str:

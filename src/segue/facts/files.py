@@ -11,7 +11,10 @@ from msgspec import Struct
 from segue.acts import Act, Deed
 from segue.facts.heat import Spot, heat_of
 from segue.model import Entry, Fact, Origin
+from segue.patterns import lazy_pattern
 
+DRIVE = lazy_pattern(r"[A-Za-z]:[\\/]")
+MOUNTED = lazy_pattern(r"/([A-Za-z])/")
 LONGEST = 4 << 20
 """A content beyond this is not followed."""
 LONGEST_TOLD = 40_000
@@ -171,5 +174,17 @@ def relative(path: str, folder: str) -> str:
     path = path.strip()
     if not path or "\n" in path or len(path) > 1000:
         return ""
+    path, folder = _slashed(path, folder), _slashed(folder, folder)
     path = posixpath.normpath(path)
     return path.removeprefix(folder.rstrip("/") + "/") if folder else path
+
+
+def _slashed(path: str, folder: str) -> str:
+    """A path of Windows in one way of the three in which it is written: by its own programs (`D:\\app\\a.py`), with
+    slashes, and by the shell of git (`/d/app/a.py`)."""
+    if not (DRIVE.match(folder) or DRIVE.match(path)):
+        return path
+    path = path.replace("\\", "/")
+    if mounted := MOUNTED.match(path):
+        path = f"{mounted[1]}:/{path[mounted.end() :]}"
+    return path[0].upper() + path[1:] if DRIVE.match(path) else path

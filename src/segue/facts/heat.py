@@ -57,6 +57,8 @@ CONTROL = re.compile(r"\x1b\[[0-9;:?]{0,40}[A-Za-z]|[\x00-\x08\x0b-\x1f]")
 
 HYPHENED = re.compile(r"[A-Za-z][A-Za-z0-9]{0,40}+(?:-[A-Za-z0-9]{1,40}+){2,4}+")
 """Names of branches, packages, options, style classes: words with at least two hyphens."""
+BACKSLASHED = re.compile(r"\.{0,2}+\\{0,2}+(?:[\w.@+-]++\\{1,2}+)++[\w@+-][\w.@+-]{0,80}\.[A-Za-z]\w{0,9}")
+"""A file by its path as Windows writes it, once or twice escaped."""
 FOLDER = re.compile(r"\.?[A-Za-z_][\w.-]*+")
 
 USED = {
@@ -280,6 +282,8 @@ def forms(text: str) -> list[str]:
 @functools.lru_cache(maxsize=1 << 15)
 def _forms_in(word: str) -> tuple[str, ...]:
     """What one word names: the same words stand in text after text."""
+    if "\\" in word and BACKSLASHED.fullmatch(word):
+        word = word.replace("\\\\", "/").replace("\\", "/").lstrip("/")
     found = [file_form(path) for path in paths_among([word])]
     if word.count("-") > 1 and HYPHENED.fullmatch(bare := word.strip(".-")):
         found.append(bare)

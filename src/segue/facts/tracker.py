@@ -346,7 +346,7 @@ class Tracker(Struct):
         todos = "\n".join(todo.text for todo in act.todos)
         text = f"{act.subject}\n{act.to}\n{todos}"
         if act.deed in ON_FILES:
-            heat.opens(act.subject)
+            heat.opens(files.relative(act.subject, self.folder))
         if act.deed not in (Deed.WRITE, Deed.EDIT):
             heat.used(text, how)
             return
