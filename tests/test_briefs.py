@@ -387,6 +387,26 @@ def test_a_plan_is_told_as_a_whole_where_there_is_room_and_cut_where_there_is_no
     )
 
 
+def test_commands_that_read_the_same_are_told_once_as_the_last_of_them_ended() -> None:
+    again = [
+        Fact(
+            kind="command",
+            subject=f"make {number}",
+            text="make",
+            value=value,
+            entry=f"c{number}",
+            origin=Origin.TOOL,
+            n=number,
+            weight=1.0,
+        )
+        for number, value in enumerate(("passed", "failed", "passed"))
+    ]
+    for facts in (again, again[::-1]):
+        brief, receipt = packed(facts)
+        assert briefs.render(brief).count("`make`: passed") == 1 and "failed" not in briefs.render(brief)
+        assert {line.fate for line in receipt.lines} == {Fate.PASSED}
+
+
 def test_a_command_that_failed_outweighs_names_and_one_that_only_looked_is_left_out() -> None:
     failed = call("shell", "make ship", 2, "boom", "a")
     looked = call("shell", "cat src/ledger.py", 0, "x = 1", "b")

@@ -115,8 +115,7 @@ def line(fact: Fact, budget: int = 8000, *, room: Room = Room.AMPLE) -> str:
         case "file":
             return f"{fact.subject}: {fact.value}{with_note}"
         case "command":
-            command = begun(fact.text or fact.subject, 140 if room is Room.TIGHT else 320)
-            return f"`{command}`: {fact.value}{with_note}"
+            return f"`{command(fact, room)}`: {fact.value}{with_note}"
         case "error":
             return fact.note or fact.subject
         case "todo":
@@ -148,6 +147,11 @@ def _wordy(fact: Fact, budget: int, room: Room) -> str:
         case "report":
             return f"{_headline(fact.subject)}\n{shortened(fact.value, half)}"
     return LEAD.get(fact.kind, "") + shortened(fact.value, half)
+
+
+def command(fact: Fact, room: Room) -> str:
+    """A command as it is told."""
+    return begun(fact.text or fact.subject, 140 if room is Room.TIGHT else 320)
 
 
 def written(fact: Fact, line: str) -> str:

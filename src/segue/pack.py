@@ -160,13 +160,27 @@ def _all_choices(facts: Sequence[Fact], tier: Tier, budget: int, room: briefs.Ro
     for kind, group in groupby(order, key=lambda pair: pair[1].kind):
         if kind in WORDS:
             continue
-        ranked = list(group)
-        for rank, (index, fact) in enumerate(ranked):
+        ranked = _together(list(group), room)
+        for rank, (indices, fact) in enumerate(ranked):
             # Of several orders the first one says what it is all about.
             is_first = kind == "plan" and rank == len(ranked) - 1
             worth = _worth(KINDS[kind], fact, 0 if is_first else rank)
             if worth >= FLOOR or kind in ALWAYS or tier is Tier.FULL:
-                yield _Choice((index,), fact, briefs.line(fact, budget, room=room), worth)
+                yield _Choice(indices, fact, briefs.line(fact, budget, room=room), worth)
+
+
+def _together(facts: Sequence[tuple[int, Fact]], room: briefs.Room) -> list[tuple[tuple[int, ...], Fact]]:
+    """Facts with their places. Commands that read the same, cut as they are, are told as one that ended as the last of
+    them did: two ends of what looks like one command say nothing."""
+    found: dict[str, list[tuple[int, Fact]]] = {}
+    for index, fact in facts:
+        found.setdefault(briefs.command(fact, room) if fact.kind == "command" else str(index), []).append(
+            (index, fact)
+        )
+    return [
+        (tuple(index for index, _ in some), max(some, key=lambda pair: pair[1].n)[1])
+        for some in found.values()
+    ]
 
 
 def _words(facts: Sequence[tuple[int, Fact]], budget: int, room: briefs.Room) -> Iterable[_Choice]:
