@@ -137,6 +137,26 @@ def test_a_listing_of_a_whole_tree_is_no_list_to_go_through() -> None:
     assert not left(going_through("src/audit.py", "src/export.py", "src/invoice.py", listed=tree))
 
 
+def reading(*, shows: int) -> Heat:
+    """An agent that opened a file, which shows so many names."""
+    heated = Heat()
+    heated.tick()
+    heated.used("src/ledger.py", "read")
+    heated.saw("src/totals.py " + " ".join(f"read_part_{number}" for number in range(shows)), "read")
+    heated.tick()
+    return heated
+
+
+def test_an_agent_that_takes_up_none_of_many_names_is_told_files_alone() -> None:
+    reader = reading(shows=60)
+    assert reader.now().keys() == {"src/ledger.py", "src/totals.py"}
+    reader.used("I looked at read_part_7.", "reply")
+    assert "read_part_8" not in reader.now(), "to speak of a name is not to use it"
+    reader.used("rg read_part_7", "run")
+    assert "read_part_8" in reader.now()
+    assert "read_part_8" in reading(shows=40).now(), "of few names nothing can be told"
+
+
 def test_what_is_too_long_ago_is_forgotten() -> None:
     heated = Heat()
     heated.used("parse_ledger", "run")

@@ -39,6 +39,8 @@ OPENED_LAST, IN_LIST, MOST_LEFT = 6, 0.75, 20
 """A list is gone through where that share of the files that were opened last stood in it, and this many are left."""
 FEWEST_IN_LIST = 3
 LEFT = "not opened yet"
+FEWEST_SHOWN, TAKEN_UP = 50, 0.005
+"""An agent that was shown so many names and used less than this share of them since uses none."""
 LONGEST = 20_000
 SHORTEST, LONGEST_NAME = 4, 100
 ALTERNATING = re.compile(r"[A-Za-z]\d+[A-Za-z]+\d|\d[A-Za-z]+\d+[A-Za-z]|(?:[a-z][A-Z]){3}|[0-9a-f]{12}")
@@ -75,9 +77,10 @@ SAW = {"read": 0.75, "search": 0.375, "run": 0.375, "edit": 0.375, "failed": 0.3
 
 
 class Use(Struct):
-    """A text that was used, shown or said, or, once it was looked through, what it names."""
+    """A text that was used in a call, told by the agent, shown by a result or said by the person, or, once it was
+    looked through, what it names."""
 
-    sort: Literal["used", "shown", "said"]
+    sort: Literal["used", "told", "shown", "said"]
     heat: float
     at: int
     """The step; of what was said, the message."""
@@ -172,7 +175,8 @@ class Heat(Struct):
     def used(self, text: str, how: str, home: str = "", beside: Iterable[str] = ()) -> None:
         """What a text names was used; what stands in lines beside it, less so."""
         if text:
-            self.uses.append(Use("used", USED[how], self.step, home, _begun(text), [*beside]))
+            sort: Literal["used", "told"] = "told" if how == "reply" else "used"
+            self.uses.append(Use(sort, USED[how], self.step, home, _begun(text), [*beside]))
 
     def saw(self, text: str, how: str) -> None:
         """A result showed what a text names."""
@@ -196,11 +200,13 @@ class Heat(Struct):
         counting = self._counting()
         whole = _in_one_folder({name for use in counting for name in use.look(self.secrets)})
         self._spare_said(counting)
+        is_reader = _takes_up_none(counting)
         for use in counting:
             heat = use.heat / math.sqrt(1 + self._age(use))
             if use.sort == "shown":
                 heat *= CROWD / (CROWD + len(use.named or ()))
-            _add(spots, heat, use.home, [whole.get(name, name) for name in use.named or ()])
+            named = filter(is_file, use.named or ()) if is_reader and use.sort == "shown" else use.named or ()
+            _add(spots, heat, use.home, [whole.get(name, name) for name in named])
             if use.near:
                 _add(spots, heat * BESIDE, use.home, [whole.get(name, name) for name in use.near])
         for name in self._left(counting, whole):
@@ -234,11 +240,24 @@ class Heat(Struct):
                 del self.secrets[name]
 
     def _counting(self) -> list[Use]:
-        kept = {"used": KEPT, "shown": SHOWN, "said": SAID}
+        kept = {"used": KEPT, "told": KEPT, "shown": SHOWN, "said": SAID}
         return [use for use in self.uses if self._age(use) <= kept[use.sort]]
 
     def _age(self, use: Use) -> int:
         return (self.messages if use.sort == "said" else self.step) - use.at
+
+
+def _takes_up_none(uses: Iterable[Use]) -> bool:
+    """Whether an agent opens files and takes up next to none of the names that they show: so it will go on."""
+    shown: dict[str, int] = {}
+    taken_up: set[str] = set()
+    for use in uses:
+        for name in use.named or () if use.sort in ("shown", "used") else ():
+            if use.sort == "shown" and not is_file(name):
+                shown.setdefault(name, use.at)
+            elif shown.get(name, use.at) < use.at:
+                taken_up.add(name)
+    return len(shown) >= FEWEST_SHOWN and len(taken_up) < TAKEN_UP * len(shown)
 
 
 def _in_one_folder(names: set[str]) -> dict[str, str]:

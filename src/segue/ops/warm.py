@@ -26,7 +26,7 @@ from segue.facts.tracker import Tracker
 from segue.model import Entry, EntryKind, Fact, Mark, Source
 from segue.store.papers import Papers
 
-VERSION = f"9 of {__version__}"
+VERSION = f"10 of {__version__}"
 """What was learned by other rules is not gone on with."""
 WORTH_KEEPING = 1 << 20
 """A smaller transcript is as quickly read again."""
