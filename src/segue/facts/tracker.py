@@ -49,7 +49,7 @@ DOING = (EntryKind.REPLY, EntryKind.CALL, EntryKind.RESULT)
 STEPS = (EntryKind.PROMPT, *DOING)
 NOT_BEGUN = "Nothing was done yet about the person's last message, and it is not answered."
 REFUSED = "The person refused what the agent was about to do, and has not said how to go on."
-MAY_BE_OVER = "since then something was committed, and the person went on: it may be done"
+MAY_BE_OVER = "something was committed since: it may be done, or a part of it"
 NOT_DONE = "The agent was at work on the person's last message; it has not said that it is done."
 USES = {
     Deed.RUN: "run",
@@ -460,18 +460,13 @@ class Tracker(Struct):
     def _with_age(self, fact: Fact, changed: Sequence[Fact]) -> Fact:
         """Of a check that passed, how many files were changed after it: it says nothing of those. Of a plan, whether it
         may be over."""
-        if fact.kind == "plan" and self._may_be_over(fact):
+        if fact.kind == "plan" and fact.n < self.committed:
             return msgspec.structs.replace(fact, note=MAY_BE_OVER)
         if fact.kind != "command" or fact.value != "passed" or fact.subject not in self.checks:
             return fact
         later = sum(file.n > fact.n and not file.subject.startswith(("/", "../")) for file in changed)
         since = f"{later} {'file' if later == 1 else 'files'} changed since" if later else ""
         return msgspec.structs.replace(fact, note="; ".join(filter(None, (fact.note, since))))
-
-    def _may_be_over(self, plan: Fact) -> bool:
-        """Whether something was committed after it, and the person went on to something else then."""
-        asked = next(reversed(self.facts.get("instruction", {}).values()), None)
-        return asked is not None and plan.n < self.committed < asked.n
 
     def _spots(self, reads: Reads) -> dict[str, Spot]:
         """What is hot, with what the calls that have no result yet are about."""
