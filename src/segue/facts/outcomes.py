@@ -10,8 +10,10 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
+import msgspec
 from msgspec import Struct
 
+from segue.facts import go_tests
 from segue.patterns import lazy_pattern
 from segue.text import begun
 
@@ -38,6 +40,8 @@ class Problem(Struct, frozen=True):
     line: int = 0
     code: str = ""
     """What the tool calls this kind of problem: 'TS2345', 'E0432', 'ModuleNotFoundError'."""
+    test: str = ""
+    """The test that failed with it, where that is told."""
 
 
 ANSI = lazy_pattern(r"\x1b(?:\[[0-?]*+[ -/]*+[@-~]|\][^\x07\x1b]*+(?:\x07|\x1b\\)?|[@-Z\\-_])")
@@ -384,11 +388,11 @@ def errors_in(output: str) -> tuple[Problem, ...]:
 
 
 def _problems(lines: list[str]) -> Iterator[tuple[int, Problem]]:
-    places = _Places(lines)
+    places, logged = _Places(lines), go_tests.logged(lines)
     listed, before = "", ""
     frame = ("", "")
     for at, line in enumerate(lines):
-        if QUOTED.match(line):
+        if QUOTED.match(line) or (at in logged and logged[at] is None):
             continue
         if match := FRAME.match(line):
             is_ours = not frame[0] or not FOREIGN.search(match["path"])
@@ -404,7 +408,8 @@ def _problems(lines: list[str]) -> Iterator[tuple[int, Problem]]:
                 (path, number), frame = frame if frame[0] else places.after(at), ("", "")
             if told:
                 more = places.said_after(at) if told.get("more") is not None else ""
-                yield rank, _problem(f"{line} {more}", path, number, told.get("code", ""))
+                problem = _problem(f"{line} {more}", path, number, told.get("code", ""))
+                yield rank, msgspec.structs.replace(problem, test=logged.get(at) or "")
         before = line
 
 
