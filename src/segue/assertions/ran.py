@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from segue.assertions.record import Record, Run
 from segue.assertions.values import Assertion, Verdict, World
 from segue.facts import outcomes
-from segue.facts.runs import SELECTION
+from segue.facts.blame import SELECTION
 from segue.text import begun
 
 Found = tuple[Verdict, str]

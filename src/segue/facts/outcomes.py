@@ -376,7 +376,7 @@ QUOTED = lazy_pattern(r"\s*+>? ?\d{1,6} ?[|│] ")
 """A line of code with its number, as tools show it around what is wrong."""
 
 
-def errors_in(output: str) -> tuple[Problem, ...]:
+def errors_in(output: str, most: int = MOST_PROBLEMS) -> tuple[Problem, ...]:
     """What went wrong, one line each, the telling ones first, each once. For the output of something that failed:
     of what succeeded, words like these tell nothing."""
     found: dict[str, tuple[int, Problem]] = {}
@@ -384,7 +384,7 @@ def errors_in(output: str) -> tuple[Problem, ...]:
         found.setdefault(subject_of(problem), (rank, problem))
     ranked = sorted(found.values(), key=lambda item: item[0])
     telling = [problem for rank, problem in ranked if rank != FOLLOWS] or [problem for _, problem in ranked]
-    return tuple(telling[:MOST_PROBLEMS])
+    return tuple(telling[:most])
 
 
 def _problems(lines: list[str]) -> Iterator[tuple[int, Problem]]:
@@ -458,5 +458,5 @@ def _problem(line: str, path: str, number: str, code: str) -> Problem:
 def subject_of(problem: Problem) -> str:
     """What a problem is about, whatever line it has moved to: the same again means that it is still there."""
     said = problem.text.replace(problem.path, "", 1) if problem.path else problem.text
-    said = re.sub(r"0x[0-9a-f]+|\d+", "#", said).strip("#:(), ")
+    said = re.sub(r"0x[0-9a-f]+|\b(?=[a-f]{0,40}\d)[0-9a-f]{7,40}\b|\d+", "#", said).strip("#:(), ")
     return begun(f"{problem.path} {said}".strip(), 200)

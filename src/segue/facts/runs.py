@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from segue.acts import Act, Deed
-from segue.facts import files, outcomes, repository, shell
+from segue.facts import blame, files, outcomes, repository, shell
 from segue.facts.mentions import mentions
 from segue.model import Entry
 from segue.patterns import lazy_pattern
@@ -37,30 +37,15 @@ LITTLE = 0.1
 STEP_IN = lazy_pattern(r"^(?:cd (?:'[^']*'|\"[^\"]*\"|[^\s;&|]+) ?(?:&&|;) ?)+")
 CUT = lazy_pattern(r" ?(?:2>&1|\| ?(?:tail|head|cat)(?: -{1,2}[\w=]{1,12})?(?: \d{1,6})?)\Z")
 INPUT = lazy_pattern(r"(<<-?\s*['\"]?\w+['\"]?)\n.*", re.DOTALL)
-SELECTION = lazy_pattern(
-    r"::|/| -(?:k|t|run|m|-grep|-filter|-testNamePattern|-tests)[ =]|(?:\.|_)(?:test|spec)\.\w+|\btest_\w+\.\w+"
-)
-"""What shows that a run is of some tests only."""
 WORD = lazy_pattern(r"[\w./-]+")
-COMPLAINT = lazy_pattern(
-    r"\b(?:error|fail(?:ed|ure)?|fatal|panic|exception|not found|no such|denied|cannot|can't|could not|unable|refused"
-    r"|invalid|missing|conflict|timed? ?out)\b",
-    re.IGNORECASE,
-)
-CONFLICT = lazy_pattern(r"conflict|could not apply|unmerged", re.IGNORECASE)
 JOINS = lazy_pattern(r"\bgit\b[^|;&]{0,80}\b(?:rebase|merge|cherry-pick|pull|revert|am|stash)\b")
 OVER = lazy_pattern(r"^(?:Successfully rebased|Merge made by|Fast-forward)", re.MULTILINE)
 GIVEN_UP = lazy_pattern(r"\bgit\b[^|;&]{0,80}--(?:continue|abort|quit)\b")
 """How what stopped at a conflict ends: by itself, or one way or the other."""
-SETTINGS = lazy_pattern(r"^(?:[A-Za-z_]\w*=\S* )+")
-CHECKS_ALL = lazy_pattern(r"\b(?:run |-)?(?:check|verify|validate|ci)(?:$|:all\b)")
-"""A script that takes in what others of a project look for one by one."""
-COUNT = lazy_pattern(r"\W*\d+ (?:failed|passed|failures?|errors?|warnings?)\b")
 TELLING = lazy_pattern(r"://|localhost|127\.0\.0\.1|port|==|@", re.IGNORECASE)
 """What a command must hold to name an address, a port or a version."""
-LAST = 4000
 MOST_OPEN = 300
-"""How many failing tests, and errors of one program, are looked at when something passes."""
+"""How many failing tests are looked at when something passes."""
 SEEN = 40_000
 """How much of an output is looked at: its beginning and its end."""
 EFFECTS = {
@@ -78,19 +63,22 @@ def add(tracker: Tracker, act: Act, call: Entry, result: Entry, is_done: bool) -
         return
     output = _seen(result.text)
     purpose = shell.purpose(act.subject)
+    run = blame.Run(act.subject, command, purpose, output)
+    blame.forget(tracker)
     is_done = is_done and not _failed_unseen(act.subject, purpose, output)
     # What looks for something and finds nothing ends with 1, as it should.
-    is_done = is_done or (purpose == "look" and result.status == 1 and not COMPLAINT.search(output))
+    is_done = is_done or (purpose == "look" and result.status == 1 and not blame.COMPLAINT.search(output))
     _add_status(tracker, act, command, purpose, output, result, is_done)
     if purpose == "test" or not is_done:
         _add_tests(tracker, command, output, result, is_done)
+        blame.tested(tracker)
     if is_done:
-        _pass(tracker, act, command, purpose)
+        _pass(tracker, run)
         # What the person would not allow then, they allowed now.
         tracker.facts.get("decision", {}).pop(begun(act.subject.strip(), 1000), None)
     elif purpose != "look":
-        _add_errors(tracker, command, output, result)
-        if JOINS.search(act.subject) and CONFLICT.search(output):
+        blame.add(tracker, run, result)
+        if JOINS.search(act.subject) and blame.CONFLICT.search(output):
             tracker.stopped = [*tracker.stopped[-MOST_OPEN:], command]
         tracker.failed.pop(command, None)
         tracker.failed[command] = _parts(act.subject, command, tracker.folder)
@@ -175,30 +163,6 @@ def _add_status(
     tracker.facts["command"][command] = msgspec.structs.replace(fact, weight=weight, text=as_run(act.subject))
 
 
-def _add_errors(tracker: Tracker, command: str, output: str, result: Entry) -> None:
-    found = [(outcomes.subject_of(problem), problem.text) for problem in outcomes.errors_in(output)]
-    if not found and (line := _complaint(output)):
-        found = [(line, line)]
-    blamed = tracker.blamed.setdefault(_program(command), {})
-    for subject, text in found:
-        tracker.put("error", subject, "open", result, note=text)
-        blamed.pop(subject, None)
-        blamed[subject] = command
-    for subject in list(blamed)[:-MOST_OPEN]:
-        del blamed[subject]
-
-
-def _program(command: str) -> str:
-    return command.partition(" ")[0]
-
-
-def _complaint(output: str) -> str:
-    """The line of a failed command's output that says why, where it has none of the usual forms."""
-    end = output if len(output) <= LAST else output[-LAST:].partition("\n")[2]
-    lines = [begun(line.strip(), 200) for line in end.splitlines() if len(line.strip()) > 8]
-    return next((line for line in lines if COMPLAINT.search(line) and not COUNT.match(line)), "")
-
-
 def _add_tests(tracker: Tracker, command: str, output: str, result: Entry, is_done: bool) -> None:
     told = outcomes.tests_in(output)
     for name, is_passing in told.items():
@@ -242,26 +206,9 @@ def _covers(command: str, other: str, test: str) -> bool:
     name = name.partition("[")[0] if mark else test.partition("/")[0]
     if file in words or ("/" not in name and "." not in name and name in words):
         return True
-    return _runner(command) == _runner(other) and not SELECTION.search(command.replace("./...", ""))
-
-
-def _runner(command: str) -> list[str]:
-    """The program, what it is told to do, and which script it is to run."""
-    words = command.split()
-    return words[:3] if words[1:2] and words[1] in ("run", "exec", "compose", "x", "-m", "dlx") else words[:2]
-
-
-def _resolve(tracker: Tracker, command: str, purpose: str) -> None:
-    """What a command complained of is resolved when it succeeds, or one of its kind that takes it in."""
-    blamed = tracker.blamed.get(_program(command), {})
-    takes_all = purpose in ("test", "build", "lint", "install") and not SELECTION.search(command)
-    takes_all = takes_all or purpose == "git"
-    checks_all = takes_all and purpose == "lint" and CHECKS_ALL.search(command) is not None
-    for subject, by in list(blamed.items()):
-        is_same = by == command or by.startswith(command + " ")
-        is_same = is_same or (checks_all and shell.purpose(by) == "lint")
-        if is_same or (takes_all and _runner(by) == _runner(command)):
-            _close(tracker, _program(command), subject)
+    return shell.runner(command) == shell.runner(other) and not blame.SELECTION.search(
+        command.replace("./...", "")
+    )
 
 
 def _elsewhere(folder: str, act: Act, call: Entry) -> str:
@@ -313,27 +260,19 @@ def _add_commits(tracker: Tracker, git: repository.Git, result: Entry, *, is_und
 
 def _settle(tracker: Tracker) -> None:
     """A rebase or a merge came to its end: what it stopped at is settled."""
-    for subject in [one for one in tracker.blamed.get("git", {}) if CONFLICT.search(one)]:
-        _close(tracker, "git", subject)
+    blame.settle(tracker)
     _overcome(tracker, tracker.stopped)
     tracker.stopped = []
 
 
-def _close(tracker: Tracker, program: str, subject: str) -> None:
-    fact = tracker.facts["error"].get(subject)
-    if fact is not None:
-        tracker.facts["error"][subject] = msgspec.structs.replace(fact, value="resolved", n=tracker.n)
-    del tracker.blamed[program][subject]
-
-
-def _pass(tracker: Tracker, act: Act, command: str, purpose: str) -> None:
+def _pass(tracker: Tracker, run: blame.Run) -> None:
     """What failed or complained before and is over with this command, or with a part of it."""
-    parts = _parts(act.subject, command, tracker.folder) if tracker.failed or tracker.blamed else []
+    parts = _parts(run.subject, run.command, tracker.folder) if tracker.failed or tracker.blamed else []
     # Whatever was set for it, it passed.
-    passed = list(dict.fromkeys([*parts, *(SETTINGS.sub("", part) for part in parts)]))
-    for part in dict.fromkeys((command, *passed)):
-        if tracker.blamed.get(_program(part)):
-            _resolve(tracker, part, purpose if part == command else shell.purpose(part))
+    passed = list(dict.fromkeys([*parts, *(blame.SETTINGS.sub("", part) for part in parts)]))
+    for part in dict.fromkeys((run.command, *passed)) if tracker.blamed else ():
+        purpose = run.purpose if part == run.command else shell.purpose(part)
+        blame.passed(tracker, blame.Run(run.subject, part, purpose, run.output))
     _overcome(tracker, passed)
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 from typing import Literal, cast
 
@@ -241,21 +241,39 @@ def _is_check(simple: Simple) -> bool:
 def passed_with(command: str, folder: str = "") -> list[str]:
     """The commands that passed if this one did, each as a person would say it: those of its chain of `&&`. One that ran
     somewhere else, or on other files, is another one; of one that is piped on the status is not known."""
+    return _pieces(command, folder, ("", "&&"), _goes)
+
+
+def chained(command: str, folder: str = "") -> list[str]:
+    """The commands that can have said what this one printed: those of its chain, however they are joined."""
+    return _pieces(command, folder, ("", "&&", ";"), _goes_away, is_piped_too=True)
+
+
+def _pieces(
+    command: str,
+    folder: str,
+    joints: tuple[str, ...],
+    goes: Callable[[list[str]], bool],
+    *,
+    is_piped_too: bool = False,
+) -> list[str]:
     text = unwrapped(command)[:LONGEST]
     simples = _without_going(simple_commands(text), folder.rstrip("/"))
     starts: list[int] = []
     piped: set[int] = set()
     for simple in simples:
         if simple.joint in ("|", "|&"):
-            piped |= set(starts[-1:])
-        elif simple.joint in ("", "&&") and simple.words and not _goes(simple.texts):
+            piped |= set(starts[-1:]) if not is_piped_too else set()
+        elif simple.joint in joints and simple.words and not goes(simple.texts):
             starts.append(simple.words[0].start)
         else:
             return [plain(command, folder)]
     if len(starts) < 2 or len(starts) > MOST_CHAINED or text.rstrip().endswith("&"):
         return [plain(command, folder)]
     pieces = [text[start:end] for start, end in pairwise([*starts, len(text)]) if start not in piped]
-    return [said for piece in pieces if (said := plain(piece.rstrip().removesuffix("&&"), folder))]
+    return [
+        said for piece in pieces if (said := plain(piece.rstrip().rstrip(";").removesuffix("&&"), folder))
+    ]
 
 
 def _goes(words: list[str]) -> bool:
@@ -263,7 +281,15 @@ def _goes(words: list[str]) -> bool:
     words = words[_bare(words) :]
     program, at = program_name(words[0]) if words else "", sub_at(words)
     is_elsewhere = program == "git" and at and words[at] in ("stash", "checkout", "switch", "worktree")
-    return program in ("cd", "pushd", "popd") or bool(is_elsewhere)
+    return _goes_away(words) or bool(is_elsewhere)
+
+
+def _goes_away(words: list[str]) -> bool:
+    """Whether what comes behind a command is done in another folder."""
+    words = words[_bare(words) :]
+    return bool(words) and (
+        program_name(words[0]) in ("cd", "pushd", "popd") or bool(COMPOUND.keys() & words[:1])
+    )
 
 
 def _said(text: str, simple: Simple, folder: str) -> str:
@@ -303,6 +329,12 @@ def _from_here(text: str, folder: str) -> str:
 def _cut(text: str, longest: int) -> str:
     """Cut where it can be seen, with how much is missing: two scripts that begin alike stay two."""
     return text if len(text) <= longest else f"{text[:longest].rstrip()}…(+{len(text) - longest:,})"
+
+
+def runner(command: str) -> list[str]:
+    """The program, what it is told to do, and which script it is to run."""
+    words = command.split()
+    return words[:3] if words[1:2] and words[1] in ("run", "exec", "compose", "x", "-m", "dlx") else words[:2]
 
 
 # What it is for

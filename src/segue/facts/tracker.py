@@ -16,6 +16,7 @@ from msgspec import Struct
 
 from segue.acts import Act, Answer, Change, Deed, Going, Verdict
 from segue.facts import files, going, handed, heat, speech
+from segue.facts.blame import Blame
 from segue.facts.going import Running
 from segue.facts.heat import Heat, Spot
 from segue.facts.mentions import mentions
@@ -112,8 +113,10 @@ class Tracker(Struct):
     """The name that a test was last told by, for its name without a folder."""
     failing: dict[str, str] = {}
     """The tests that fail, each with the command that ran it."""
-    blamed: dict[str, dict[str, str]] = {}
-    """For each program its open errors, each with the command that reported it."""
+    blamed: dict[str, Blame] = {}
+    """The open errors, each with what reported it."""
+    calls: int = 0
+    """How many calls there were so far."""
     checks: set[str] = set()
     """The commands that test, build or lint."""
     failed: dict[str, list[str]] = {}
@@ -147,6 +150,7 @@ class Tracker(Struct):
         match entry.kind:
             case EntryKind.CALL:
                 self.waiting[entry.call or entry.id] = _light(entry)
+                self.calls += not entry.subagent
             case EntryKind.RESULT:
                 id = entry.call or entry.parent or ""
                 call = self.waiting.pop(id, None) or self.aside.pop(id, None)

@@ -1,0 +1,254 @@
+"""Errors: who reported each one, and what shows that it is over.
+
+An error is over when what reported it passes, or a run that takes that in; when the tests that failed with it pass;
+when the same check, run to its end once more, does not show it any more. In doubt it stays open. A slip of the
+agent's own, such as an option that a program does not know, ends with the next call that the program takes, and is
+soon not worth telling.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import msgspec
+from msgspec import Struct
+
+from segue.facts import outcomes, shell
+from segue.facts.outcomes import Problem
+from segue.model import Entry
+from segue.patterns import lazy_pattern
+from segue.text import begun
+
+if TYPE_CHECKING:
+    from segue.facts.tracker import Tracker
+
+MOST_OPEN = 300
+"""How many errors are looked at when something passes."""
+FORGOTTEN = 50
+"""After how many further calls a slip is no longer told."""
+LAST = 4000
+ECHOED = 2000
+"""How far into an output a script tells what it runs."""
+SELECTION = lazy_pattern(
+    r"::|/| -(?:k|t|run|m|-grep|-filter|-testNamePattern|-tests)[ =]|(?:\.|_)(?:test|spec)\.\w+|\btest_\w+\.\w+"
+)
+"""What shows that a run is of some tests only."""
+FILTERED = lazy_pattern(r" -(?:k|t|run|skip|short|m|-grep|-filter|-testNamePattern|-tests)(?:[ =]|$)")
+VARIANT = lazy_pattern(
+    r"(?<![\w-])--?(?:tags|features|all-features|all-targets|tests)\b(?:[= ][\w,-]{1,99})?"
+)
+"""What makes a build of other files."""
+ENDS_EARLY = lazy_pattern(r" (?:-x|--exitfirst|--maxfail\S*|-?-failfast|--fail-fast|--bail\S*)(?: |$)")
+HIDES = lazy_pattern(
+    r"(?i)syntax ?error|parse error|error TS1\d{3}\b|could not compile|\[(?:build|setup) failed\]|\(typecheck\)"
+    r"|during collection|no tests ran|^panic: |internal error|timed? ?out",
+    re.MULTILINE,
+)
+"""With these a check stops before it has seen all."""
+CHECKS_ALL = lazy_pattern(r"\b(?:run |-)?(?:check|verify|validate|ci)(?:$|:all\b)")
+"""A script that takes in what others of a project look for one by one."""
+SLIP = lazy_pattern(
+    r"(?i)\b(?:unexpected|unrecogni[sz]ed|unknown|invalid|no such|illegal|unsupported) (?:\w+ )?"
+    r"(?:arguments?|options?|flags?|(?:sub-?)?commands?|switch)\b|\b(?:option|argument)s? \S{1,60} (?:is )?not "
+    r"(?:recogni[sz]ed|known|found)|requires? (?:an|at least) \S{1,20} ?(?:argument|value)|\bmissing script\b"
+    r"|^usage:|: command not found$|does not (?:accept|take) "
+)
+"""What a program says to words that it does not know."""
+INLINE = lazy_pattern(
+    r"(?:^|[ /])(?:(?:python|pypy)[\d.]*|py|node|bun|deno|ruby|perl|php)"
+    r"(?: -[\w=-]{1,40}){0,6}? (?:-[a-z]?[cep]\b|eval\b|-(?: |$)|<<)"
+)
+"""A script that is typed on the spot, to try something."""
+COMPLAINT = lazy_pattern(
+    r"\b(?:error|fail(?:ed|ure)?|fatal|panic|exception|not found|no such|denied|cannot|can't|could not|unable|refused"
+    r"|invalid|missing|conflict|timed? ?out)\b",
+    re.IGNORECASE,
+)
+CONFLICT = lazy_pattern(r"conflict|could not apply|unmerged", re.IGNORECASE)
+COUNT = lazy_pattern(r"\W*\d+ (?:failed|passed|failures?|errors?|warnings?)\b")
+CUTTER = lazy_pattern(r"\| ?(?:head|tail)(?: -n| --lines)?[ =]?-?(\d{1,6})?\s*$")
+
+
+SETTINGS = lazy_pattern(r"^(?:[A-Za-z_]\w*=\S* )+")
+MANNER = lazy_pattern(r"-[\w-]*+(?:=[\d.]++\w?)?|\d++")
+
+
+class Blame(Struct):
+    """Who reported an open error, and what is known of how it can end."""
+
+    command: str
+    needs: list[str]
+    """The commands that have to pass; of a chain, those that can have said it."""
+    tests: list[str] = []
+    """The tests that failed with it, if that is all there is to it."""
+    variants: list[str] = []
+    has_run: bool = False
+    """Whether tests were run, and counted."""
+    is_slip: bool = False
+    calls: int = 0
+
+
+class Run(Struct, frozen=True):
+    """A command that was run, as far as errors are concerned."""
+
+    subject: str
+    """As it was given."""
+    command: str
+    """As a person would say it."""
+    purpose: str
+    output: str
+
+
+# A command failed
+
+
+def add(tracker: Tracker, run: Run, result: Entry) -> None:
+    """What a command that failed complains of. What the same check complained of before and does not show any more,
+    though nothing was hidden, is over."""
+    told = outcomes.tests_in(run.output)
+    problems = outcomes.errors_in(run.output, most=MOST_OPEN)
+    found = {outcomes.subject_of(problem): problem for problem in problems}
+    if not found and (line := _complaint(run.output, told)):
+        found = {line: Problem(line)}
+    tally = outcomes.tally_in(run.output) if run.purpose == "test" else None
+    _end_unseen(tracker, run, found, has_run=tally is not None)
+    failing = [name for name, is_passing in told.items() if not is_passing]
+    needs = shell.chained(run.subject, tracker.folder)
+    # Of a run whose failing tests are all named, nothing is left when those pass.
+    is_all = tally is not None and tally.failed <= len(failing) and len(needs) == 1
+    all_failing = failing if is_all and not HIDES.search(run.output) else []
+    checks = [part for part in needs if shell.purpose(part) in shell.CHECKS]
+    for subject, problem in list(found.items())[: outcomes.MOST_PROBLEMS]:
+        is_slip = SLIP.search(problem.text) or INLINE.search(run.command)
+        tracker.put("error", subject, "open", result, note=problem.text)
+        tracker.blamed.pop(subject, None)
+        tracker.blamed[subject] = Blame(
+            run.command,
+            # What has a place in a file, a check said.
+            checks if problem.path and checks else needs,
+            [problem.test] if problem.test else all_failing,
+            _variants(run),
+            tally is not None,
+            bool(is_slip) and run.purpose not in shell.CHECKS,
+            tracker.calls,
+        )
+    for subject in list(tracker.blamed)[:-MOST_OPEN]:
+        del tracker.blamed[subject]
+
+
+def _end_unseen(tracker: Tracker, run: Run, found: dict[str, Problem], *, has_run: bool) -> None:
+    is_script = shell.program_name(_program(run.command)) in shell.SCRIPTED
+    if run.purpose not in shell.CHECKS or (is_script and not has_run) or not found:
+        return
+    if ENDS_EARLY.search(run.command) or HIDES.search(run.output) or not _is_whole(run):
+        return
+    for subject, blame in list(tracker.blamed.items()):
+        if blame.command == run.command and blame.has_run == has_run and subject not in found:
+            _close(tracker, subject)
+
+
+def _is_whole(run: Run) -> bool:
+    """Whether all that a check printed is there."""
+    if (cut := CUTTER.search(run.subject, max(0, len(run.subject) - 40))) is not None:
+        rest = run.subject[: cut.start()]
+        return "|" not in rest and run.output.count("\n") + 1 < int(cut[1] or 10)
+    return "|" not in run.subject
+
+
+def _variants(run: Run) -> list[str]:
+    return sorted({item.lstrip("-") for item in VARIANT.findall(f"{run.command}\n{run.output[:ECHOED]}")})
+
+
+def _complaint(output: str, tests: dict[str, bool]) -> str:
+    """The line of a failed command's output that says why, where it has none of the usual forms. One that names a test
+    is told with the tests."""
+    end = output if len(output) <= LAST else output[-LAST:].partition("\n")[2]
+    lines = [begun(line.strip(), 200) for line in end.splitlines() if len(line.strip()) > 8]
+    said = [line for line in lines if COMPLAINT.search(line) and not COUNT.match(line)]
+    return next((line for line in said if not tests or not outcomes.tests_in(line)), "")
+
+
+def _program(command: str) -> str:
+    return command.partition(" ")[0]
+
+
+# Something passed
+
+
+def passed(tracker: Tracker, run: Run) -> None:
+    """What a command complained of is over when it succeeds, or one of its kind that takes it in."""
+    variants: list[str] | None = None
+    for subject, blame in list(tracker.blamed.items()):
+        left = [part for part in blame.needs if not _takes_in(run, part, blame.is_slip)]
+        if len(left) == len(blame.needs) and blame.command != run.command:
+            continue
+        variants = _variants(run) if variants is None else variants
+        if not set(blame.variants) <= set(variants) and blame.command != run.command:
+            continue
+        blame.needs = left
+        if not left or blame.command == run.command:
+            _close(tracker, subject)
+
+
+def _takes_in(run: Run, needed: str, is_slip: bool) -> bool:
+    command = run.command
+    if is_slip:
+        needed = SETTINGS.sub("", needed)
+    if _program(needed) != _program(command):
+        return False
+    if needed == command or needed.startswith(command + " "):
+        return True
+    if is_slip and shell.runner(needed) == shell.runner(command) and "--help" not in command:
+        return True
+    if _named(needed) == _named(command) and not FILTERED.search(command):
+        return True
+    whole = not SELECTION.search(command.replace("./...", ""))
+    takes_all = whole and run.purpose in (*shell.CHECKS, "install")
+    if takes_all and run.purpose == "lint" and CHECKS_ALL.search(command) and shell.purpose(needed) == "lint":
+        return True
+    return (takes_all or run.purpose == "git") and shell.runner(needed) == shell.runner(command)
+
+
+def _named(command: str) -> list[str]:
+    """What a command is told, but for how: without options and numbers."""
+    return [word for word in command.split() if not MANNER.fullmatch(word)]
+
+
+def tested(tracker: Tracker) -> None:
+    """What tests failed with is over when they pass."""
+    if not any(blame.tests for blame in tracker.blamed.values()):
+        return
+    known = {name: fact.value == "passing" for name, fact in tracker.facts.get("test", {}).items()}
+    wholes: dict[str, bool] = {}
+    for name, is_passing in known.items():
+        for joint in outcomes.JOINT.finditer(name):
+            # A test passes whose parts all do.
+            whole = name[: joint.start()]
+            wholes[whole] = wholes.get(whole, True) and is_passing
+    known = wholes | known
+    for subject, blame in list(tracker.blamed.items()):
+        if blame.tests and all(known.get(test, False) for test in blame.tests):
+            _close(tracker, subject)
+
+
+def settle(tracker: Tracker) -> None:
+    """A rebase or a merge came to its end: so did its conflicts."""
+    for subject, blame in list(tracker.blamed.items()):
+        if CONFLICT.search(subject) and any(_program(part) == "git" for part in blame.needs):
+            _close(tracker, subject)
+
+
+def forget(tracker: Tracker) -> None:
+    """Slips of long ago."""
+    for subject, blame in list(tracker.blamed.items()):
+        if blame.is_slip and tracker.calls - blame.calls > FORGOTTEN:
+            del tracker.blamed[subject]
+            tracker.facts["error"].pop(subject, None)
+
+
+def _close(tracker: Tracker, subject: str) -> None:
+    fact = tracker.facts["error"].get(subject)
+    if fact is not None:
+        tracker.facts["error"][subject] = msgspec.structs.replace(fact, value="resolved", n=tracker.n)
+    del tracker.blamed[subject]

@@ -1,0 +1,152 @@
+"""Errors: what shows that one is over, and what does not."""
+
+from __future__ import annotations
+
+import pytest
+
+from segue.facts import shell
+from segue.model import Entry
+from tests.test_tracker import ran, values
+
+UNUSED = "# app/cli\ncli/a.go:34:2: declared and not used: runner\n"
+TYPES = "src/a.ts(3,1): error TS2345: no\n"
+
+
+def open_errors(*runs: list[Entry]) -> list[str]:
+    entries = [entry for run in runs for entry in run]
+    return [subject for subject, value in values(entries, "error").items() if value == "open"]
+
+
+def failing(*names: str) -> str:
+    return "".join(f"FAILED {name} - boom\nE   ValueError: {name}\n" for name in names) + (
+        f"{len(names)} failed, 1 passed in 0.1s\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("first", "then"),
+    [
+        ("git checkout HEAD -- cli/a.go && go build ./...", "go build ./..."),
+        ("go vet ./... && go build ./...", "go vet ./... && go build -o app ./..."),
+        ("go build -v ./...", "go build ./... 2>&1 | head -20"),
+        ("go build ./cli", "go build ./..."),
+        ("go build -tags=integration ./cli", "go build -tags=integration ./..."),
+    ],
+)
+def test_an_error_of_a_build_is_over_when_a_build_that_takes_it_in_passes(first: str, then: str) -> None:
+    assert open_errors(ran(first, UNUSED, 1))
+    assert open_errors(ran(first, UNUSED, 1), ran(then)) == []
+
+
+@pytest.mark.parametrize(
+    ("first", "then"),
+    [
+        ("go build ./...", "go build ./other"),
+        ("go build ./...", "cd ../other && go build ./..."),
+        ("go build -tags=integration ./...", "go build ./..."),
+        ("go vet ./... && go build ./...", "go vet ./..."),
+        ("go build ./...", "go list ./..."),
+        ("tsc --project=a", "tsc --project=b"),
+    ],
+)
+def test_an_error_stays_open_when_something_else_passes(first: str, then: str) -> None:
+    assert open_errors(ran(first, UNUSED, 1), ran(then))
+
+
+def test_what_a_test_failed_with_is_over_when_the_test_passes_in_any_run() -> None:
+    output = "--- FAIL: TestResume (0.4s)\n    resume_test.go:454: output should contain 'x'\nFAIL\n"
+    first = ran("make integration-test", output, 1)
+    assert open_errors(first) == ["resume_test.go output should contain 'x'"]
+    other = ran("go test -v -run TestOther ./cli", "--- PASS: TestOther (0.1s)\nPASS\n")
+    assert open_errors(first, other)
+    same = ran("go test -v -run TestResume ./cli", "--- PASS: TestResume (0.1s)\nPASS\n")
+    assert open_errors(first, other, same) == []
+
+
+def test_an_error_is_over_when_all_the_tests_that_its_run_failed_with_pass() -> None:
+    first = ran("pytest tests -q", failing("tests/a.py::x", "tests/b.py::y"), 1)
+    one = ran("pytest tests/a.py -v", "tests/a.py::x PASSED\n1 passed in 0.1s\n")
+    other = ran("pytest tests/b.py -v", "tests/b.py::y PASSED\n1 passed in 0.1s\n")
+    assert len(open_errors(first, one)) == 2
+    assert open_errors(first, one, other) == []
+
+
+def test_an_error_is_over_when_the_same_check_shows_others_and_not_that_one() -> None:
+    first = ran("uv run pytest tests/a.py", "E   TypeError: no\n" + failing("tests/a.py::x"), 1)
+    again = ran("uv run pytest tests/a.py", failing("tests/a.py::x"), 1)
+    assert open_errors(first, again) == ["ValueError: tests/a.py::x"]
+    types = ran("npx tsc", TYPES + "src/b.ts(3,1): error TS2345: no\n", 1)
+    assert open_errors(types, ran("npx tsc 2>&1 | head -20", TYPES, 1)) == ["src/a.ts error TS#: no"]
+
+
+@pytest.mark.parametrize(
+    ("command", "output"),
+    [
+        ("npx tsc | head -1", "src/b.ts(3,1): error TS2345: no"),
+        ("npx tsc | grep b.ts", "src/b.ts(3,1): error TS2345: no"),
+        ("npx tsc", "src/b.ts(3,1): error TS1005: ';' expected."),
+        ("npx tsc", ""),
+    ],
+)
+def test_an_error_that_may_be_hidden_stays_open(command: str, output: str) -> None:
+    assert "src/a.ts error TS#: no" in open_errors(ran("npx tsc", TYPES, 1), ran(command, output, 1))
+
+
+def test_a_script_that_stops_at_its_first_step_shows_nothing_of_the_others() -> None:
+    first = ran("npm run check", TYPES, 1)
+    assert len(open_errors(first, ran("npm run check", "src/b.ts(1,1): error TS2345: no", 1))) == 2
+
+
+SLIPS = [
+    ("mux add x --base main", "error: unexpected argument '--base' found", "mux add y"),
+    ("bd close 1 --mine", "Error: unknown flag: --mine", "bd close 2"),
+    ("python -c 'import a; a.b'", "ImportError: cannot import name 'b' from 'a'", "python -c 'import a'"),
+    (
+        "NODE_PATH=/x node --input-type=module -e 'a()'",
+        "TypeError: a is not",
+        "node --input-type=module -e 'b()'",
+    ),
+]
+
+
+@pytest.mark.parametrize(("command", "output", "then"), SLIPS)
+def test_a_slip_ends_with_the_next_call_that_the_program_takes(command: str, output: str, then: str) -> None:
+    first = ran(command, output, 2)
+    assert len(open_errors(first)) == 1
+    assert open_errors(first, ran(then)) == []
+    assert len(open_errors(first, ran("mux add --help"), ran("bd show 1"), ran("python app.py"))) == 1
+
+
+@pytest.mark.parametrize(("command", "output", "then"), SLIPS)
+def test_a_slip_is_not_told_for_long(command: str, output: str, then: str) -> None:
+    later = [entry for n in range(60) for entry in ran(f"ls {n}")]
+    assert open_errors(ran(command, output, 2), later) == []
+    assert open_errors(ran("npm run build", "Error: boom", 1), later) == ["Error: boom"]
+
+
+def test_the_same_try_with_other_options_settles_what_it_failed_with() -> None:
+    first = ran("mux wait core cli --timeout 180", "Timeout waiting for: core, cli", 1)
+    assert open_errors(first) and open_errors(first, ran("mux wait core --timeout 900"))
+    assert open_errors(first, ran("mux wait core cli --timeout 900")) == []
+
+
+def test_a_line_that_names_a_test_is_no_error_beside_it() -> None:
+    assert open_errors(ran("go test ./a 2>&1 | grep FAIL", "--- FAIL: TestX (0.08s)\nFAIL\n", 1)) == []
+
+
+def test_the_same_error_with_another_hash_is_the_same() -> None:
+    runs = [ran("make e2e", f"Error: branch entire/{name} is gone", 1) for name in ("7e74725", "7891d64")]
+    assert len(open_errors(*runs)) == 1
+
+
+@pytest.mark.parametrize(
+    ("command", "parts"),
+    [
+        ("git stash && go build ./... | head -3", ["git stash", "go build ./..."]),
+        ("make lint; make test", ["make lint", "make test"]),
+        ("cd web && make test", ["cd web && make test"]),
+        ("for i in 1 2; do make; done", ["for i in 1 2; do make; done"]),
+    ],
+)
+def test_who_can_have_said_what_a_chain_printed(command: str, parts: list[str]) -> None:
+    assert shell.chained(command, "/work/app") == parts
