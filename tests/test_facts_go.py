@@ -7,6 +7,7 @@ from textwrap import dedent
 import pytest
 
 from segue.facts import outcomes
+from tests.test_tracker import ran, values
 
 
 def told(output: str) -> list[str]:
@@ -72,3 +73,72 @@ def test_what_each_part_of_a_go_test_logs_is_its_own() -> None:
 )
 def test_of_an_output_that_was_cut_what_is_known_decides(output: str, expected: int) -> None:
     assert len([text for text in told(output) if "_test.go" in text]) == expected
+
+
+def test_a_package_is_no_test() -> None:
+    output = "--- FAIL: TestX (0.1s)\nFAIL\nFAIL\texample.com/a\t0.3s\nok  \texample.com/b\t0.1s\n"
+    assert outcomes.tests_in(output) == {"TestX": False}
+    assert outcomes.tests_in("FAIL\texample.com/a [build failed]\n") == {}
+    assert outcomes.packages_in(output) == {"example.com/a": False, "example.com/b": True}
+    assert outcomes.packages_in("ok  \texample.com/a\t0.2s [no tests to run]\n") == {}
+
+
+def failing(first: str, output: str, *then: tuple[str, str, int]) -> list[str]:
+    entries = ran(first, output, 1)
+    for command, said, status in then:
+        entries += ran(command, said, status)
+    return [name for name, value in values(entries, "test").items() if value == "failing"]
+
+
+FAILED = """--- FAIL: TestX (0.1s)
+    --- FAIL: TestX/one (0.1s)
+        x_test.go:3: got 1, want 2
+FAIL
+FAIL\texample.com/a\t0.3s
+--- FAIL: TestY (0.1s)
+FAIL
+FAIL\texample.com/b\t0.3s
+"""
+OK = "ok  \texample.com/a\t0.1s\n"
+
+
+def test_a_package_that_passes_takes_its_tests_with_it() -> None:
+    assert failing("go test ./...", FAILED) == ["TestX/one", "TestY"]
+    assert failing("go test ./...", FAILED, ("go test ./a", OK, 0)) == ["TestY"]
+    assert failing("go test ./...", FAILED, ("make ci", OK + "FAIL\texample.com/c\t1s\n", 1)) == ["TestY"]
+    entries = [*ran("go test ./...", FAILED, 1), *ran("go test ./a", OK)]
+    assert set(values(entries, "error").values()) == {"resolved"}
+
+
+@pytest.mark.parametrize(
+    ("command", "is_left"),
+    [
+        ("go test -run 'TestX' ./a", False),
+        ("go test -run 'TestOther|TestX/one' ./a", False),
+        ("go test -run '^TestX$' ./a", False),
+        ("go test -run TestX.* ./a", False),
+        ("go test -run . ./a", False),
+        ("go test -run TestOther ./a", True),
+        ("go test -run=^$ ./a", True),
+        ("go test -run 'TestX.+Z' ./a", True),
+        ("go test -run TestX/two ./a", True),
+        ("go test -skip TestX ./a", True),
+        ("go test -short ./a", True),
+    ],
+)
+def test_a_package_that_passes_says_nothing_of_tests_that_were_left_out(command: str, is_left: bool) -> None:
+    assert ("TestX/one" in failing("go test ./...", FAILED, (command, OK, 0))) is is_left
+
+
+def test_a_package_that_passes_without_some_of_its_files_says_nothing_of_those() -> None:
+    first = "go test -tags=integration ./..."
+    assert "TestX/one" in failing(first, FAILED, ("go test ./a", OK, 0))
+    assert "TestX/one" not in failing(first, FAILED, ("go test -tags=integration ./a", OK, 0))
+    assert "TestX/one" not in failing(first, FAILED, ("make test", "$ go test -tags=integration\n" + OK, 0))
+
+
+def test_where_no_package_is_told_the_folder_that_was_tested_stands_for_it() -> None:
+    output = "--- FAIL: TestX (0.1s)\n"
+    passed = "ok  \texample.com/x/a\t0.1s\nok  \texample.com/x/a/b\t0.1s\n"
+    assert failing("go test ./a/... | grep FAIL", output, ("make test", passed, 0)) == []
+    assert failing("go test ./c/... | grep FAIL", output, ("make test", passed, 0)) == ["TestX"]

@@ -229,8 +229,6 @@ RUNS: dict[str, tuple[str, dict[str, bool], Tally | None]] = {
         {
             "TestSum/adds": True,
             "TestSum/subtracts": False,
-            "example.com/sum": False,
-            "example.com/other": True,
         },
         Tally(1, 1),
     ),

@@ -128,7 +128,7 @@ def add(tracker: Tracker, run: Run, result: Entry) -> None:
             # What has a place in a file, a check said.
             checks if problem.path and checks else needs,
             [problem.test] if problem.test else all_failing,
-            _variants(run),
+            variants(run),
             tally is not None,
             bool(is_slip) and run.purpose not in shell.CHECKS,
             tracker.calls,
@@ -156,7 +156,8 @@ def _is_whole(run: Run) -> bool:
     return "|" not in run.subject
 
 
-def _variants(run: Run) -> list[str]:
+def variants(run: Run) -> list[str]:
+    """What a run was of, beyond the usual files."""
     return sorted({item.lstrip("-") for item in VARIANT.findall(f"{run.command}\n{run.output[:ECHOED]}")})
 
 
@@ -178,13 +179,13 @@ def _program(command: str) -> str:
 
 def passed(tracker: Tracker, run: Run) -> None:
     """What a command complained of is over when it succeeds, or one of its kind that takes it in."""
-    variants: list[str] | None = None
+    told: list[str] | None = None
     for subject, blame in list(tracker.blamed.items()):
         left = [part for part in blame.needs if not _takes_in(run, part, blame.is_slip)]
         if len(left) == len(blame.needs) and blame.command != run.command:
             continue
-        variants = _variants(run) if variants is None else variants
-        if not set(blame.variants) <= set(variants) and blame.command != run.command:
+        told = variants(run) if told is None else told
+        if not set(blame.variants) <= set(told) and blame.command != run.command:
             continue
         blame.needs = left
         if not left or blame.command == run.command:

@@ -1,7 +1,8 @@
-"""What the output of `go test` tells beyond its verdicts: whose words a line is, and why a test failed.
+"""What the output of `go test` tells beyond its verdicts: whose words a line is, why a test failed, how packages went.
 
 Go writes what a test logs and what it fails with in the same form. Which is which is told by the test that a line
-belongs to, and by its words.
+belongs to, and by its words. Of a package that passes it names no tests: those that failed in it before are known by
+the line that told of the package then.
 """
 
 from __future__ import annotations
@@ -26,6 +27,11 @@ WELL = lazy_pattern(
     r"(?i)\W{0,9}[✓✔✅☑]|\W{0,9}(?:phase|step|stage|part) \d|.*\b(?:successfully|completed?|passed|done|ok)\W{0,9}$"
 )
 """What goes well, or just goes on. A mark is said of nothing else; words are, of what was wanted."""
+PACKAGE = lazy_pattern(r"(?P<word>ok|FAIL) *+\t(?P<name>[\w./~-]++)(?P<rest>\s.*)?$")
+CHOSEN = lazy_pattern(r"(?<!\S)-(?:test\.)?run[ =](?:\"([^\"]*+)\"|'([^']*+)'|(\S++))")
+LEFT_OUT = lazy_pattern(r"(?<!\S)-(?:test\.)?(?:skip|short)\b")
+LITERAL = lazy_pattern(r"\^?([\w ]*+)(\.[*+]?)?(\$)?")
+FOLDER = lazy_pattern(r"(?<!\S)\./([\w./-]*+)")
 TICKED = lazy_pattern(r"\W{0,9}[✓✔✅☑]")
 
 
@@ -73,3 +79,63 @@ def _owners(lines: Sequence[str], found: dict[int, str]) -> tuple[dict[int, str]
         # What stands before the first verdict belongs to it.
         owners = {at: owner or first["name"] for at, owner in owners.items()}
     return owners, is_failed | {"": not is_verbose}
+
+
+def packages(lines: Sequence[str]) -> dict[str, bool]:
+    """The packages whose tests were run, and whether they pass."""
+    found: dict[str, bool] = {}
+    for line in lines:
+        match = PACKAGE.match(line) if "\t" in line else None
+        if match and "[no test" not in (match["rest"] or ""):
+            found[match["name"]] = found.get(match["name"], True) and match["word"] == "ok"
+    return found
+
+
+def homes(lines: Sequence[str]) -> dict[str, str]:
+    """The package of each test that failed: the one that is told of next."""
+    found: dict[str, str] = {}
+    waiting: list[str] = []
+    for line in lines:
+        if "--- FAIL" in line and (match := MARK.match(line)):
+            waiting.append(match["name"])
+        elif "\t" in line and (match := PACKAGE.match(line)):
+            found |= dict.fromkeys(waiting if match["word"] == "FAIL" else (), match["name"])
+            waiting = []
+    return found
+
+
+def runs(command: str, test: str) -> bool:
+    """Whether a command runs a test of the packages that it tests. What it selects by more than plain words, it may
+    leave out."""
+    if LEFT_OUT.search(command):
+        return False
+    chosen = [match[1] or match[2] or match[3] or "" for match in CHOSEN.finditer(command)]
+    return all(any(_chooses(pattern, test) for pattern in said.split("|")) for said in chosen)
+
+
+def _chooses(pattern: str, test: str) -> bool:
+    levels = test.split("/")
+    for number, said in enumerate(pattern.strip("()").split("/")):
+        match = LITERAL.fullmatch(said)
+        if match is None or (said in ("", "^$")):
+            return False
+        word, level = match[1].replace(" ", "_"), levels[number] if number < len(levels) else ""
+        if level != word if match[3] and said[0] == "^" and not match[2] else word not in level:
+            return False
+    return True
+
+
+def stands_for(command: str, packages: dict[str, bool]) -> bool:
+    """Whether all packages passed that a command tested, as far as its words tell which those are."""
+    named = [match[1] for match in FOLDER.finditer(command)]
+    folders = [folder.removesuffix("...").strip("/") for folder in named]
+    for folder, said in zip(folders, named, strict=True):
+        inner = f"/{folder}/" if said.endswith("...") else "\0"
+        meant = [
+            passed
+            for name, passed in packages.items()
+            if f"/{name}/".endswith(f"/{folder}/") or inner in name
+        ]
+        if not folder or not meant or not all(meant):
+            return False
+    return bool(folders)

@@ -68,9 +68,8 @@ FLAT = [
         # unittest: as they run, and at the end
         r"(?P<leaf>\w++) \((?P<place>[\w.]++)\) \.\.\. (?P<word>ok|FAIL|ERROR)$",
         r"(?P<word>FAIL|ERROR): (?P<leaf>\w++) \((?P<place>[\w.]++)\)",
-        # go: tests and packages
+        # go
         r"\s*+--- (?P<word>PASS|FAIL): (?P<name>\S++) \([\d.]+s\)$",
-        r"(?P<word>ok|FAIL) *\t(?P<name>[\w./~-]++)(?:\s.*)?$",
         r"=== (?P<word>FAIL): \S++ (?P<name>\S++) \([\d.]+s\)$",
         # cargo, nextest
         r"test (?P<name>\S++(?: - .+)?) \.\.\. (?P<word>ok|FAILED)$",
@@ -140,6 +139,16 @@ def tests_in(output: str) -> dict[str, bool]:
         # Some runners name a test once with its headings and once without.
         told |= {f"{suite} > {test}"} if headings else set()
     return {name: is_passing for name, is_passing in found.items() if name not in told}
+
+
+def packages_in(output: str) -> dict[str, bool]:
+    """The packages of which a runner tells as a whole, and whether they pass."""
+    return go_tests.packages(_lines(output)) if "\t" in output else {}
+
+
+def homes_in(output: str) -> dict[str, str]:
+    """The package of each test that failed, where that is told."""
+    return go_tests.homes(_lines(output)) if "--- FAIL" in output else {}
 
 
 def covers(suite: str, test: str) -> bool:

@@ -8,9 +8,10 @@ from collections.abc import Container, Sequence
 from typing import TYPE_CHECKING
 
 import msgspec
+from msgspec import Struct
 
 from segue.acts import Act, Deed
-from segue.facts import blame, files, outcomes, repository, shell
+from segue.facts import blame, files, go_tests, outcomes, repository, shell
 from segue.facts.mentions import mentions
 from segue.model import Entry
 from segue.patterns import lazy_pattern
@@ -37,6 +38,8 @@ LITTLE = 0.1
 STEP_IN = lazy_pattern(r"^(?:cd (?:'[^']*'|\"[^\"]*\"|[^\s;&|]+) ?(?:&&|;) ?)+")
 CUT = lazy_pattern(r" ?(?:2>&1|\| ?(?:tail|head|cat)(?: -{1,2}[\w=]{1,12})?(?: \d{1,6})?)\Z")
 INPUT = lazy_pattern(r"(<<-?\s*['\"]?\w+['\"]?)\n.*", re.DOTALL)
+LEFT_OUT = lazy_pattern(r" -{1,2}(?:skip|short|ignore|deselect|exclude)\b")
+"""What shows that a run is not of some tests."""
 WORD = lazy_pattern(r"[\w./-]+")
 JOINS = lazy_pattern(r"\bgit\b[^|;&]{0,80}\b(?:rebase|merge|cherry-pick|pull|revert|am|stash)\b")
 OVER = lazy_pattern(r"^(?:Successfully rebased|Merge made by|Fast-forward)", re.MULTILINE)
@@ -57,6 +60,15 @@ EFFECTS = {
 }
 
 
+class Failing(Struct, frozen=True):
+    """Who told that a test fails."""
+
+    command: str
+    package: str = ""
+    """The one that it is part of, where that is told."""
+    variants: list[str] = []
+
+
 def add(tracker: Tracker, act: Act, call: Entry, result: Entry, is_done: bool) -> None:
     command = shell.plain(act.subject, tracker.folder)
     if not command:
@@ -70,7 +82,7 @@ def add(tracker: Tracker, act: Act, call: Entry, result: Entry, is_done: bool) -
     is_done = is_done or (purpose == "look" and result.status == 1 and not blame.COMPLAINT.search(output))
     _add_status(tracker, act, command, purpose, output, result, is_done)
     if purpose == "test" or not is_done:
-        _add_tests(tracker, command, output, result, is_done)
+        _add_tests(tracker, run, result, is_done)
         blame.tested(tracker)
     if is_done:
         _pass(tracker, run)
@@ -163,27 +175,37 @@ def _add_status(
     tracker.facts["command"][command] = msgspec.structs.replace(fact, weight=weight, text=as_run(act.subject))
 
 
-def _add_tests(tracker: Tracker, command: str, output: str, result: Entry, is_done: bool) -> None:
-    told = outcomes.tests_in(output)
+def _add_tests(tracker: Tracker, run: blame.Run, result: Entry, is_done: bool) -> None:
+    told, homes, variants = outcomes.tests_in(run.output), outcomes.homes_in(run.output), blame.variants(run)
     for name, is_passing in told.items():
         _forget_other_name(tracker, name, told)
-        tracker.put("test", name, "passing" if is_passing else "failing", result, note=command)
+        tracker.put("test", name, "passing" if is_passing else "failing", result, note=run.command)
         tracker.failing.pop(name, None)
         if not is_passing:
-            tracker.failing[name] = command
-    for name, by in list(tracker.failing.items()) if len(told) <= MOST_OPEN else ():
-        if any(is_passing and outcomes.covers(suite, name) for suite, is_passing in told.items()):
-            tracker.put("test", name, "passing", result, note=by)
+            tracker.failing[name] = Failing(run.command, homes.get(name, ""), variants)
+    tally, packages = outcomes.tally_in(run.output), outcomes.packages_in(run.output)
+    is_whole = is_done and (tally is None or not tally.failed)
+    suites = [suite for suite, is_passing in told.items() if is_passing] if len(told) <= MOST_OPEN else []
+    for name, by in list(tracker.failing.items()):
+        is_like = set(by.variants) <= set(variants) or by.command == run.command
+        if any(outcomes.covers(suite, name) for suite in suites) or (
+            name not in told and is_like and _takes_in(run, by, name, packages, is_whole=is_whole)
+        ):
+            tracker.put("test", name, "passing", result, note=run.command)
             del tracker.failing[name]
-    tally = outcomes.tally_in(output)
-    if is_done and (tally is None or not tally.failed):
-        # A run that passed as a whole: what failed in the same run before, or in a part of it, passes now.
-        for name, by in list(tracker.failing.items()):
-            if by == command or _covers(command, by, name):
-                tracker.put("test", name, "passing", result, note=command)
-                del tracker.failing[name]
     for name in list(tracker.failing)[:-MOST_OPEN]:
         del tracker.failing[name]
+
+
+def _takes_in(run: blame.Run, by: Failing, name: str, packages: dict[str, bool], *, is_whole: bool) -> bool:
+    """Whether a run passed that took in a test that failed before: as a whole, or the package of the test."""
+    if is_whole and (by.command == run.command or _covers(run.command, by.command, name)):
+        return True
+    if not packages or not go_tests.runs(run.subject, name):
+        return False
+    return packages.get(by.package, False) or (
+        is_whole and not by.package and go_tests.stands_for(by.command, packages)
+    )
 
 
 def _forget_other_name(tracker: Tracker, test: str, told: Container[str]) -> None:
@@ -200,6 +222,8 @@ def _forget_other_name(tracker: Tracker, test: str, told: Container[str]) -> Non
 def _covers(command: str, other: str, test: str) -> bool:
     """Whether a run of tests takes in a test that another one ran: it names the test or its file, or is a run of the
     same program that selects none."""
+    if LEFT_OUT.search(command):
+        return False
     words = set(WORD.findall(command))
     file, mark, name = test.rpartition("::")
     file = file.split("::")[0] if mark else test.split(" ")[0]

@@ -20,6 +20,7 @@ from segue.facts.blame import Blame
 from segue.facts.going import Running
 from segue.facts.heat import Heat, Spot
 from segue.facts.mentions import mentions
+from segue.facts.runs import Failing
 from segue.facts.todos import Todos
 from segue.model import INTERRUPT, Entry, EntryKind, Fact, Origin
 from segue.patterns import lazy_pattern
@@ -111,8 +112,8 @@ class Tracker(Struct):
     """The message that the person broke off before anything was done about it."""
     tests: dict[str, str] = {}
     """The name that a test was last told by, for its name without a folder."""
-    failing: dict[str, str] = {}
-    """The tests that fail, each with the command that ran it."""
+    failing: dict[str, Failing] = {}
+    """The tests that fail, each with the run that said so."""
     blamed: dict[str, Blame] = {}
     """The open errors, each with what reported it."""
     calls: int = 0
