@@ -98,6 +98,7 @@ def test_a_script_that_stops_at_its_first_step_shows_nothing_of_the_others() -> 
 
 
 SLIPS = [
+    ("mux bun run x", "error: unrecognized subcommand 'bun'", "mux add x"),
     ("mux add x --base main", "error: unexpected argument '--base' found", "mux add y"),
     ("bd close 1 --mine", "Error: unknown flag: --mine", "bd close 2"),
     ("python -c 'import a; a.b'", "ImportError: cannot import name 'b' from 'a'", "python -c 'import a'"),
@@ -114,7 +115,7 @@ def test_a_slip_ends_with_the_next_call_that_the_program_takes(command: str, out
     first = ran(command, output, 2)
     assert len(open_errors(first)) == 1
     assert open_errors(first, ran(then)) == []
-    assert len(open_errors(first, ran("mux add --help"), ran("bd show 1"), ran("python app.py"))) == 1
+    assert len(open_errors(first, ran("mux add x --help"), ran("bd show 1"), ran("python app.py"))) == 1
 
 
 @pytest.mark.parametrize(("command", "output", "then"), SLIPS)
@@ -132,6 +133,7 @@ def test_the_same_try_with_other_options_settles_what_it_failed_with() -> None:
 
 def test_a_line_that_names_a_test_is_no_error_beside_it() -> None:
     assert open_errors(ran("go test ./a 2>&1 | grep FAIL", "--- FAIL: TestX (0.08s)\nFAIL\n", 1)) == []
+    assert open_errors(ran("go test ./a | tail -1", "FAIL\texample.com/a\t5.4s\n", 1)) == []
 
 
 def test_the_same_error_with_another_hash_is_the_same() -> None:

@@ -8,6 +8,8 @@ soon not worth telling.
 
 from __future__ import annotations
 
+import functools
+import itertools
 import re
 from typing import TYPE_CHECKING
 
@@ -55,6 +57,7 @@ SLIP = lazy_pattern(
     r"|^usage:|: command not found$|does not (?:accept|take) "
 )
 """What a program says to words that it does not know."""
+NO_COMMAND = lazy_pattern(r"(?i)\b(?:sub-?)?commands?\b|missing script")
 INLINE = lazy_pattern(
     r"(?:^|[ /])(?:(?:python|pypy)[\d.]*|py|node|bun|deno|ruby|perl|php)"
     r"(?: -[\w=-]{1,40}){0,6}? (?:-[a-z]?[cep]\b|eval\b|-(?: |$)|<<)"
@@ -163,11 +166,16 @@ def variants(run: Run) -> list[str]:
 
 def _complaint(output: str, tests: dict[str, bool]) -> str:
     """The line of a failed command's output that says why, where it has none of the usual forms. One that names a test
-    is told with the tests."""
+    is told with the tests, and of a package the command tells."""
     end = output if len(output) <= LAST else output[-LAST:].partition("\n")[2]
     lines = [begun(line.strip(), 200) for line in end.splitlines() if len(line.strip()) > 8]
     said = [line for line in lines if COMPLAINT.search(line) and not COUNT.match(line)]
-    return next((line for line in said if not tests or not outcomes.tests_in(line)), "")
+    is_told = functools.partial(_is_verdict, tests)
+    return next(itertools.filterfalse(is_told, said), "")
+
+
+def _is_verdict(tests: dict[str, bool], line: str) -> bool:
+    return bool(outcomes.packages_in(line)) or (bool(tests) and bool(outcomes.tests_in(line)))
 
 
 def _program(command: str) -> str:
@@ -181,7 +189,8 @@ def passed(tracker: Tracker, run: Run) -> None:
     """What a command complained of is over when it succeeds, or one of its kind that takes it in."""
     told: list[str] | None = None
     for subject, blame in list(tracker.blamed.items()):
-        left = [part for part in blame.needs if not _takes_in(run, part, blame.is_slip)]
+        slip = subject if blame.is_slip else ""
+        left = [part for part in blame.needs if not _takes_in(run, part, slip)]
         if len(left) == len(blame.needs) and blame.command != run.command:
             continue
         told = variants(run) if told is None else told
@@ -192,16 +201,16 @@ def passed(tracker: Tracker, run: Run) -> None:
             _close(tracker, subject)
 
 
-def _takes_in(run: Run, needed: str, is_slip: bool) -> bool:
+def _takes_in(run: Run, needed: str, slip: str) -> bool:
     command = run.command
-    if is_slip:
-        needed = SETTINGS.sub("", needed)
+    needed = SETTINGS.sub("", needed) if slip else needed
     if _program(needed) != _program(command):
         return False
     if needed == command or needed.startswith(command + " "):
         return True
-    if is_slip and shell.runner(needed) == shell.runner(command) and "--help" not in command:
-        return True
+    if slip and "--help" not in command:
+        # What it was told to do is what it did not know, or how it was told.
+        return bool(NO_COMMAND.search(slip)) or shell.runner(needed) == shell.runner(command)
     if _named(needed) == _named(command) and not FILTERED.search(command):
         return True
     whole = not SELECTION.search(command.replace("./...", ""))

@@ -258,7 +258,7 @@ UNITTEST = lazy_pattern(r"Ran (?P<total>\d+) tests? in [\d.]+s$|(?:OK|FAILED)(?:
 COUNTED = lazy_pattern(r"(\d+) (passed|failed|errors?)\b|(failures|errors|skipped)=(\d+)")
 GO = lazy_pattern(r"--- (?:PASS|FAIL):|(?:ok *|FAIL)\t")
 TALLYING = lazy_pattern(
-    r"\d.*\d|\d pass|\d fail|(?:pass|fail) \d|(?:OK|FAILED)\b|--- |ok *\t|FAIL\t|[Tt]ests?\b"
+    r"\d.*\d|\d pass|\d fail|(?:pass|fail) \d|(?:OK|FAILED)\b|--- |ok *\t|FAIL(?:\t|$)|[Tt]ests?\b"
 )
 """A line without any of these counts nothing."""
 
@@ -298,12 +298,11 @@ def _unittest(lines: list[str]) -> Tally | None:
 
 
 def _go(lines: list[str]) -> Tally | None:
-    """Tests if those that pass are told, else packages that have some."""
-    ran = (line for line in lines if "[no test" not in line)
+    """Tests if those that pass are told, else packages that have some. What failed without being named is one."""
+    ran = [line for line in lines if "[no test" not in line]
     told = Counter(match.group().strip() for line in ran if (match := GO.match(line)))
-    if told["--- PASS:"]:
-        return Tally(told["--- PASS:"], told["--- FAIL:"])
-    return Tally(told["ok"], max(told["FAIL"], told["--- FAIL:"])) if told else None
+    failed = max(told["FAIL"], told["--- FAIL:"], "FAIL" in ran)
+    return Tally(told["--- PASS:"] or told["ok"], failed) if told else None
 
 
 def _added(matches: Iterable[re.Match[str]]) -> Tally:

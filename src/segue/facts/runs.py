@@ -31,6 +31,15 @@ ELSEWHERE = lazy_pattern(
 )
 """Where a command goes, or git is sent, first."""
 PIPED = lazy_pattern(r"\|(?!\|)|\|\|[ ]?(?:true|echo)")
+PIPE = lazy_pattern(r"(?<!\|)\|(?!\|)")
+TASK_FAILED = lazy_pattern(
+    r"(?:\[[\w:.@/-]{1,60}\] )?(?:ERROR task failed|make(?:\[\d+\])?: \*\*\* |npm (?:ERR!|error) |.{0,60}\bELIFECYCLE\b"
+    r"|error: (?:script |Recipe |Command failed)|[✖×] [1-9]\d* problems?\b|Found [1-9]\d* errors?\b|[1-9]\d* issues:$)"
+)
+"""What those that run checks, and checks at their end, say of failures."""
+LAST_LINES = 40
+FEW = 1000
+"""What a program says that does not know its words is short."""
 STOPPED = (130, 137, 143)
 """How a command ends that somebody ended."""
 LITTLE = 0.1
@@ -106,16 +115,26 @@ def add(tracker: Tracker, act: Act, call: Entry, result: Entry, is_done: bool) -
 
 def _failed_unseen(command: str, purpose: str, output: str) -> bool:
     """Whether a command failed although its status says otherwise: what a pipe ends with hides what it began with."""
-    if purpose not in ("test", "build", "lint"):
-        return False
-    tally = outcomes.tally_in(output)
-    if tally:
-        return tally.failed > 0
-    if PIPED.search(command) is None:
+    if purpose not in shell.CHECKS:
+        return purpose != "look" and _is_refused(command, output)
+    tally, is_piped = outcomes.tally_in(output), PIPED.search(command) is not None
+    if tally and tally.failed:
+        return True
+    if is_piped and any(map(TASK_FAILED.match, output.splitlines()[-LAST_LINES:])):
+        return True
+    if tally or not is_piped:
         return False
     return bool(outcomes.errors_in(output)) or (
         purpose == "test" and not all(outcomes.tests_in(output).values())
     )
+
+
+def _is_refused(command: str, output: str) -> bool:
+    """Whether all that a piped command got is that its words are not known."""
+    said = output.strip()
+    if len(said) > FEW or PIPE.search(command) is None or not blame.SLIP.search(said.partition("\n")[0]):
+        return False
+    return len(shell.chained(command)) == 1
 
 
 def _add_effects(tracker: Tracker, act: Act, call: Entry, result: Entry) -> None:

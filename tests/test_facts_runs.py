@@ -1,0 +1,64 @@
+"""Commands: what a check says itself outweighs what a pipe ends with, and what passed is told as passed only if it did."""
+
+from __future__ import annotations
+
+import pytest
+
+from segue.facts import outcomes
+from segue.facts.outcomes import Tally
+from tests.test_tracker import ran, values
+
+LINT = "ok  \tapp/cli\t0.1s\n[lint] $ golangci-lint run ./...\na.go:3:16: string `x` has 5 occurrences (goconst)\n2 issues:\n"
+
+
+def status(command: str, output: str) -> str:
+    (value,) = values(ran(command, output), "command").values()
+    return value
+
+
+@pytest.mark.parametrize(
+    ("command", "output"),
+    [
+        ("go test ./a -v 2>&1 | tail -9", "--- PASS: TestA (0.1s)\nFAIL\nFAIL\texample.com/a\t5.4s\nFAIL\n"),
+        ("go test ./a -v 2>&1 | grep -v INFO", "--- PASS: TestA (0.1s)\nFAIL\n"),
+        ("mise run test && mise run lint 2>&1 | tail -20", LINT + "[lint] ERROR task failed\n"),
+        ("make test && make lint | tail", LINT + "make: *** [Makefile:3: lint] Error 1\n"),
+        (
+            "npm test | tail -5",
+            "Tests: 3 passed, 3 total\nnpm error Lifecycle script `test` failed with error:\n",
+        ),
+        (
+            "rtk bun run test 2>&1 | head -80",
+            "error: unrecognized subcommand 'bun'\n\nUsage: rtk [OPTIONS]\n",
+        ),
+        ("foo --bar | head", "bash: foo: command not found\n"),
+    ],
+)
+def test_what_a_command_says_itself_outweighs_the_end_of_its_pipe(command: str, output: str) -> None:
+    assert status(command, output) == "failed"
+
+
+@pytest.mark.parametrize(
+    ("command", "output"),
+    [
+        (
+            "go test ./a -v | tail -9",
+            "    a_test.go:3: FAIL is expected\n--- PASS: TestA (0.1s)\nPASS\nok  \ta\t1s\n",
+        ),
+        ("npm test && npm run lint | tail", "error: told by a test that passes\nTests: 3 passed, 3 total\n"),
+        (
+            "mux help | head -80",
+            "Usage: mux\n" + "x\n" * 30 + "error: unrecognized subcommand is what you get\n",
+        ),
+        ("make test | tail -5", "make: *** is what make says\n" + "x\n" * 60 + "Tests: 3 passed, 3 total\n"),
+    ],
+)
+def test_what_merely_talks_of_failures_passed(command: str, output: str) -> None:
+    assert status(command, output) == "passed"
+
+
+def test_a_package_that_failed_counts_where_no_test_is_told_to() -> None:
+    assert outcomes.tally_in("--- PASS: TestA (0.1s)\nFAIL\nFAIL\ta/b\t5s\nFAIL\n") == Tally(1, 1)
+    assert outcomes.tally_in(
+        "--- PASS: TestA (0.1s)\n--- FAIL: TestB (0.1s)\n--- FAIL: TestC (0.1s)\nFAIL\n"
+    ) == Tally(1, 2)
