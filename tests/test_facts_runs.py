@@ -6,7 +6,7 @@ import pytest
 
 from segue.facts import outcomes
 from segue.facts.outcomes import Tally
-from tests.test_tracker import ran, values
+from tests.test_tracker import facts, ran, values
 
 LINT = "ok  \tapp/cli\t0.1s\n[lint] $ golangci-lint run ./...\na.go:3:16: string `x` has 5 occurrences (goconst)\n2 issues:\n"
 
@@ -62,3 +62,44 @@ def test_a_package_that_failed_counts_where_no_test_is_told_to() -> None:
     assert outcomes.tally_in(
         "--- PASS: TestA (0.1s)\n--- FAIL: TestB (0.1s)\n--- FAIL: TestC (0.1s)\nFAIL\n"
     ) == Tally(1, 2)
+
+
+STOPPED = "CONFLICT (content): Merge conflict in a.py\nAutomatic merge failed; fix conflicts and then commit the result."
+
+
+@pytest.mark.parametrize(
+    ("over", "output", "told"),
+    [
+        ("git commit --no-edit", "[main 1a2b3c4d] Merge main", "settled by hand since"),
+        ("git merge --continue", "[main 1a2b3c4d] Merge main", "settled by hand since"),
+        ("git merge --abort", "", "given up since"),
+    ],
+)
+def test_a_merge_that_stopped_is_told_to_have_ended_as_it_did(over: str, output: str, told: str) -> None:
+    entries = [*ran("git merge origin/main", STOPPED, 1), *ran(over, output)]
+    assert values(entries, "command")["git merge origin/main"] == f"at first failed with status 1, {told}"
+
+
+def test_what_passed_only_behind_something_else_is_told_with_that() -> None:
+    failed = ran("git fetch origin && git status", "fatal: repository not found", 128)
+    mended = "git remote set-url origin https://x.org/a.git && git fetch origin && git status"
+    entries = [*failed, *ran(mended)]
+    assert values(entries, "command")["git fetch origin && git status"] == (
+        f"at first failed with status 128, passed since within `{mended}`"
+    )
+    looked = [*failed, *ran("git remote -v && git fetch origin && git status")]
+    assert values(looked, "command")["git fetch origin && git status"] == (
+        "at first failed with status 128, passed since"
+    )
+
+
+def test_a_chain_that_committed_and_could_not_push_needs_only_the_push() -> None:
+    chain = 'git add a.py && git commit -m "One" && git push'
+    failed = ran(chain, "[main be937de] One\n ! [rejected]  main -> main (fetch first)\n", 1)
+    (fact,) = [fact for fact in facts(*failed) if fact.kind == "command"]
+    assert (fact.value, fact.note) == ("failed with status 1", "its commit be937de stands")
+    later = [*failed, *ran("git push")]
+    assert values(later, "command")[chain] == "at first failed with status 1, passed since"
+    assert set(values(later, "error").values()) == {"resolved"}
+    not_made = ran(chain, "error: pathspec 'a.py' did not match any files", 1)
+    assert values([*not_made, *ran("git push")], "command")[chain] == "failed with status 1"

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import msgspec
 from msgspec import Struct
 
-from segue.facts import outcomes, shell
+from segue.facts import outcomes, repository, shell
 from segue.facts.outcomes import Problem
 from segue.model import Entry
 from segue.patterns import lazy_pattern
@@ -117,7 +117,7 @@ def add(tracker: Tracker, run: Run, result: Entry) -> None:
     tally = outcomes.tally_in(run.output) if run.purpose == "test" else None
     _end_unseen(tracker, run, found, has_run=tally is not None)
     failing = [name for name, is_passing in told.items() if not is_passing]
-    needs = shell.chained(run.subject, tracker.folder)
+    needs = repository.left_of(shell.chained(run.subject, tracker.folder), run.output)
     # Of a run whose failing tests are all named, nothing is left when those pass.
     is_all = tally is not None and tally.failed <= len(failing) and len(needs) == 1
     all_failing = failing if is_all and not HIDES.search(run.output) else []

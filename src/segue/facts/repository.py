@@ -26,6 +26,7 @@ PULL_REQUEST = lazy_pattern(
 MAKING = ("commit", "cherry-pick", "revert", "merge", "rebase")
 BACK = lazy_pattern(r"HEAD(?:~(\d{1,2})|(\^{1,9}))")
 """How far a reset goes back."""
+COMMITS = lazy_pattern(r"git\b[^|;&]{0,80}? commit\b")
 HASH = lazy_pattern(r"^[0-9a-f]{7,40}$", re.MULTILINE)
 BRANCH = lazy_pattern(r"(?!HEAD$)\w[\w./+@#-]{0,199}")
 
@@ -111,6 +112,14 @@ def git_of(command: str, output: str) -> Git:
     return Git(
         branch, tuple(commits.items()), tuple(worktrees), is_anew, undone, tuple(pulls), tuple(merged), pushed
     )
+
+
+def left_of(parts: list[str], output: str) -> list[str]:
+    """Of a chain that failed, what is left to do: where it made a commit, what stands behind that."""
+    if len(parts) < 2 or not MADE.search(output):
+        return parts
+    made = [at for at, part in enumerate(parts) if COMMITS.match(part)]
+    return (parts[made[-1] + 1 :] or parts) if made else parts
 
 
 def _worktree(words: list[str]) -> list[tuple[str, str]]:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import functools
+import itertools
 import posixpath
 import re
-from collections.abc import Container, Sequence
+from collections.abc import Callable, Container, Sequence
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -42,6 +44,7 @@ FEW = 1000
 """What a program says that does not know its words is short."""
 STOPPED = (130, 137, 143)
 """How a command ends that somebody ended."""
+LONGEST_WITHIN = 160
 LITTLE = 0.1
 """What a command is worth that is told as a commit, or that only looked and failed, beside one that does something."""
 STEP_IN = lazy_pattern(r"^(?:cd (?:'[^']*'|\"[^\"]*\"|[^\s;&|]+) ?(?:&&|;) ?)+")
@@ -52,7 +55,8 @@ LEFT_OUT = lazy_pattern(r" -{1,2}(?:skip|short|ignore|deselect|exclude)\b")
 WORD = lazy_pattern(r"[\w./-]+")
 JOINS = lazy_pattern(r"\bgit\b[^|;&]{0,80}\b(?:rebase|merge|cherry-pick|pull|revert|am|stash)\b")
 OVER = lazy_pattern(r"^(?:Successfully rebased|Merge made by|Fast-forward)", re.MULTILINE)
-GIVEN_UP = lazy_pattern(r"\bgit\b[^|;&]{0,80}--(?:continue|abort|quit)\b")
+GOES_ON = lazy_pattern(r"\bgit\b[^|;&]{0,80}--continue\b")
+GIVEN_UP = lazy_pattern(r"\bgit\b[^|;&]{0,80}--(?:abort|quit)\b")
 """How what stopped at a conflict ends: by itself, or one way or the other."""
 TELLING = lazy_pattern(r"://|localhost|127\.0\.0\.1|port|==|@", re.IGNORECASE)
 """What a command must hold to name an address, a port or a version."""
@@ -102,7 +106,8 @@ def add(tracker: Tracker, act: Act, call: Entry, result: Entry, is_done: bool) -
         if JOINS.search(act.subject) and blame.CONFLICT.search(output):
             tracker.stopped = [*tracker.stopped[-MOST_OPEN:], command]
         tracker.failed.pop(command, None)
-        tracker.failed[command] = _parts(act.subject, command, tracker.folder)
+        parts = _parts(act.subject, command, tracker.folder)
+        tracker.failed[command] = repository.left_of(parts, output)
         for other in list(tracker.failed)[:-MOST_OPEN]:
             del tracker.failed[other]
     if is_done:
@@ -181,6 +186,8 @@ def _add_status(
         value = "failed"
     tally = outcomes.tally_in(output) if purpose == "test" else None
     told = f"{tally.passed} passed, {tally.failed} failed" if tally else ""
+    made = repository.MADE.findall(output) if not is_done and COMMITS.search(act.subject) else []
+    told = told or (f"its commit {made[-1][1]} stands" if made else "")
     tracker.put("command", command, value, result, note=told)
     tracker.checks.discard(command)
     if purpose in shell.CHECKS:
@@ -276,10 +283,10 @@ def _add_git(tracker: Tracker, act: Act, output: str, result: Entry, *, is_done:
     if is_done and COMMITS.search(act.subject) and not where:
         tracker.committed = tracker.n
     _add_commits(tracker, git, result, is_undone=is_done and not where)
-    if is_done and (
-        any(subject for _, subject in git.commits) or OVER.search(output) or GIVEN_UP.search(act.subject)
-    ):
-        _settle(tracker)
+    is_given_up = GIVEN_UP.search(act.subject) is not None
+    is_over = is_given_up or GOES_ON.search(act.subject) or OVER.search(output)
+    if is_done and (is_over or any(subject for _, subject in git.commits)):
+        _settle(tracker, "given up since" if is_given_up else "settled by hand since")
     for address in git.pull_requests:
         tracker.put("pull request", address, "opened", result)
     for number in git.merged if is_done else ():
@@ -301,10 +308,10 @@ def _add_commits(tracker: Tracker, git: repository.Git, result: Entry, *, is_und
         tracker.put("commit", sha, subject or "seen", result)
 
 
-def _settle(tracker: Tracker) -> None:
+def _settle(tracker: Tracker, how: str) -> None:
     """A rebase or a merge came to its end: what it stopped at is settled."""
     blame.settle(tracker)
-    _overcome(tracker, tracker.stopped)
+    _overcome(tracker, tracker.stopped, lambda _: how)
     tracker.stopped = []
 
 
@@ -316,7 +323,15 @@ def _pass(tracker: Tracker, run: blame.Run) -> None:
     for part in dict.fromkeys((run.command, *passed)) if tracker.blamed else ():
         purpose = run.purpose if part == run.command else shell.purpose(part)
         blame.passed(tracker, blame.Run(run.subject, part, purpose, run.output))
-    _overcome(tracker, passed)
+    _overcome(tracker, passed, functools.partial(_how_passed, run.command, parts))
+
+
+def _how_passed(command: str, parts: Sequence[str], needed: Sequence[str]) -> str:
+    """How a command passed that failed before. One that passed behind something else may still fail without it."""
+    bare = (blame.SETTINGS.sub("", part) for part in parts)
+    before = itertools.takewhile(lambda part: part not in needed, bare)
+    is_behind = any(shell.purpose(part) != "look" for part in before)
+    return f"passed since within `{begun(command, LONGEST_WITHIN)}`" if is_behind else "passed since"
 
 
 def _parts(command: str, said: str, folder: str) -> list[str]:
@@ -324,7 +339,7 @@ def _parts(command: str, said: str, folder: str) -> list[str]:
     return shell.passed_with(command, folder) if "&&" in command else [said]
 
 
-def _overcome(tracker: Tracker, passed: Sequence[str]) -> None:
+def _overcome(tracker: Tracker, passed: Sequence[str], how: Callable[[Sequence[str]], str]) -> None:
     """What failed before and has passed since, as a part of another command or part by part, is tried no more."""
     for command, needed in list(tracker.failed.items()) if passed else ():
         tracker.failed[command] = [part for part in needed if part not in passed]
@@ -332,5 +347,5 @@ def _overcome(tracker: Tracker, passed: Sequence[str]) -> None:
             del tracker.failed[command]
             fact = tracker.facts.get("command", {}).get(command)
             if fact is not None and fact.value.startswith("failed"):
-                value = f"at first {fact.value}, passed since"
+                value = f"at first {fact.value}, {how([command, *needed])}"
                 tracker.facts["command"][command] = msgspec.structs.replace(fact, value=value)
