@@ -193,7 +193,7 @@ def _commands(text: str) -> list[str]:
             "*** Delete File: d.py\n*** End Patch\nEOF",
             [Effect("created", "a.py"), Effect("renamed", "b.py", "c.py"), Effect("deleted", "d.py")],
         ),
-        ("mkdir -p a/b && echo rm x", []),
+        ("mkdir -p a/b && echo rm x", [Effect("made", "a/b")]),
     ],
 )
 def test_what_a_command_does_to_files_is_told_where_it_is_spelt_out(

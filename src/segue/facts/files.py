@@ -52,10 +52,23 @@ class Files(Struct):
                 self._move(old, target + old[len(path) :] if target else "", entry, n)
         elif act.deed is Deed.DELETE:
             for old in [*self._below(path)] or [path]:
-                self.known.pop(old, None)
-                self.known[old] = File("deleted", entry.id, entry.origin, n)
+                before = self.known.pop(old, None)
+                first, is_new = (before.first, before.is_new) if before else (0, False)
+                self.known[old] = File("deleted", entry.id, entry.origin, n, first, is_new)
         else:
             self.known[path] = _changed(act, self.known.pop(path, None), entry, n)
+            self._uncover(path)
+
+    def make(self, folder: str) -> None:
+        """A folder is there now. What was in it before is not."""
+        self._uncover(f"{folder}/")
+
+    def _uncover(self, path: str) -> None:
+        """Where something is, the folders above it are."""
+        for at in [at for at, char in enumerate(path) if char == "/"]:
+            above = self.known.get(path[:at])
+            if above is not None and above.state == "deleted":
+                del self.known[path[:at]]
 
     def _below(self, folder: str) -> list[str]:
         return [path for path in self.known if path.startswith(folder.rstrip("/") + "/")]
@@ -77,14 +90,20 @@ class Files(Struct):
             entry=entry.id,
             n=n,
         )
+        self._uncover(target)
 
     def restore(self, path: str, committed: int) -> None:
         """Put a file back to how it was committed: what was only changed since then was never changed."""
         file = self.known.get(path)
-        if file and file.first > committed and not file.is_new:
+        if file is None:
+            return
+        is_back = file.state == "deleted" and not file.first
+        if is_back or (file.first > committed and not file.is_new):
             del self.known[path]
-        elif file:
-            file.content = None
+            return
+        file.content = None
+        if file.state == "deleted":
+            file.state = "created" if file.is_new else "edited"
 
     def forget(self) -> None:
         """Something changed files without saying which: what is in them is known no more."""

@@ -70,6 +70,7 @@ EFFECTS = {
     "created": Deed.WRITE,
     "touched": Deed.EDIT,
     "restored": Deed.EDIT,
+    "made": Deed.WRITE,
 }
 
 
@@ -151,6 +152,9 @@ def _add_effects(tracker: Tracker, act: Act, call: Entry, result: Entry) -> None
         path, to = (posixpath.join(where, one) if one else "" for one in (effect.path, effect.to))
         if effect.kind == "restored":
             tracker.files.restore(files.relative(path, tracker.folder), tracker.committed)
+            continue
+        if effect.kind == "made":
+            tracker.files.make(files.relative(path, tracker.folder))
             continue
         done = Act(deed=EFFECTS[effect.kind], subject=path, to=to, content=effect.content)
         tracker.files.add(done, files.relative(path, tracker.folder), result, tracker.n, tracker.folder)

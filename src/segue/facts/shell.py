@@ -26,7 +26,7 @@ DEEPEST = 4
 """How many shells and wrappers within each other are unpacked."""
 
 Purpose = Literal["test", "build", "lint", "install", "git", "run", "look", ""]
-EffectKind = Literal["created", "touched", "restored", "renamed", "deleted"]
+EffectKind = Literal["created", "touched", "restored", "renamed", "deleted", "made"]
 
 
 class Effect(Struct, frozen=True):
@@ -34,7 +34,7 @@ class Effect(Struct, frozen=True):
 
     kind: EffectKind
     """'created': written whole; 'touched': changed, or made if it was missing; 'restored': as it was committed;
-    'renamed': now at `to`."""
+    'renamed': now at `to`; 'made': a folder that is there now, whatever is in it."""
     path: str
     to: str = ""
     content: str | None = None
@@ -446,7 +446,8 @@ def effects(command: str) -> tuple[Effect, ...]:
             path, to = (_from(folder, path) for path in (effect.path, effect.to))
             if UNKNOWN not in path and "\n" not in path and path != "." and not path.startswith("/dev/"):
                 found.append(Effect(effect.kind, path, to, effect.content))
-    return tuple(dict.fromkeys(found))
+    # Of what is done twice, the last time counts.
+    return tuple(dict.fromkeys(reversed(found)))[::-1]
 
 
 def _from(folder: str, path: str) -> str:
@@ -477,8 +478,21 @@ def _done(program: str, words: list[Word], simple: Simple) -> Iterator[Effect]:
     elif program == "git restore" and not flags & {"--staged", "-S"}:
         kind = "touched" if any(flag.startswith(("-s", "--source")) for flag in flags) else "restored"
     elif program != "touch":
-        return
+        kind, named = "made", _made(program, named)
     yield from (Effect(kind, word.text) for word in named if word.is_literal)
+
+
+def _made(program: str, named: list[Word]) -> list[Word]:
+    """The folders that a command makes, or fills with a repository."""
+    if program == "mkdir":
+        return named
+    at = {"git clone": 1, "git submodule": 2, "git worktree": 1}.get(program, 0)
+    is_meant = at and len(named) > at and (program == "git clone" or named[0].text == "add")
+    if not is_meant:
+        return []
+    made = named[1] if program == "git worktree" else named[-1]
+    inner = Word(f".git/modules/{made.text}", made.start, made.end, made.is_literal)
+    return [made, inner] if program == "git submodule" else [made]
 
 
 def _written(program: str, words: list[Word], simple: Simple) -> Iterator[Effect]:
