@@ -152,3 +152,10 @@ def test_the_same_error_with_another_hash_is_the_same() -> None:
 )
 def test_who_can_have_said_what_a_chain_printed(command: str, parts: list[str]) -> None:
     assert shell.chained(command, "/work/app") == parts
+
+
+def test_a_marked_line_that_names_a_test_is_told_as_the_test() -> None:
+    output = (
+        "  sums\n    ✓ adds\n    ❌ subtracts\n\n  1 passing\n  1 failing\n\n  1) sums\n       subtracts:\n"
+    )
+    assert open_errors(ran("npx mocha", output, 1)) == []

@@ -474,6 +474,9 @@ PROBLEMS = [
     ("panic: runtime error: index out of range\n\ngoroutine 1 [running]:\n\t/p/main.go:9 +0x1d", "/p/main.go", 9, ""),
     ("/p/a.js\n  12:5  error  'x' is not defined  no-undef\n", "/p/a.js", 12, "no-undef"),
     ("a.ts:3:1 lint/style/useConst ━━━━━━\n\n  × Use const.\n", "a.ts", 3, "lint/style/useConst"),
+    (" at a.tsx:1:1 assist/source/organizeImports  FIXABLE  ━━━━━━\n\n  × The imports are not sorted.\n", "a.tsx", 1, "assist/source/organizeImports"),
+    (" at a.tsx format ━━━━━━\n\n  × Formatter would have printed:\n", "a.tsx", 0, "format"),
+    ("❌ Refusing to publish prerelease @x/core@4.4.1-next.1 to latest", "", 0, ""),
     ("TypeError: x is not a function\n    at f (node_modules/y/i.js:1:2)\n    at g (src/a.js:9:3)", "src/a.js", 9, "TypeError"),
     ("E   AssertionError: no\nE   assert 1 == 2\n\ntest_a.py:3: AssertionError", "test_a.py", 3, "AssertionError"),
     ("✘ [ERROR] Could not resolve \"./x\"\n\n    src/a.ts:1:20:\n", "src/a.ts", 1, ""),
@@ -643,3 +646,18 @@ def test_packages_without_tests_are_no_tests_that_passed() -> None:
 def test_code_that_is_shown_around_an_error_is_no_error_itself() -> None:
     output = "599 |   expect(error).toBe(0);\n> 600 |   throw new Error('x');\nerror: expect(received).toBe(expected)"
     assert [problem.text for problem in errors_in(output)] == ["error: expect(received).toBe(expected)"]
+
+
+@pytest.mark.parametrize(
+    ("output", "told"),
+    [
+        ("Found 4 errors.\nerror: script \"lint\" exited with code 1", ['error: script "lint" exited with code 1']),
+        ("Found 4 errors.", ["Found 4 errors."]),
+        ("✖ 3 problems (3 errors, 0 warnings)\nnpm error Lifecycle script `x` failed", ["npm error Lifecycle script `x` failed"]),
+        ("npm error code ENEEDAUTH\nnpm error need auth You need to be logged in\nnpm error A complete log of this run can be found in: /x", ["npm error code ENEEDAUTH", "npm error need auth You need to be logged in"]),
+        ("npm error A complete log of this run can be found in: /x", []),
+        ("✅ Passed: 3\n❌ Failed: 0", []),
+    ],
+)  # fmt: skip
+def test_a_line_that_names_an_error_is_worth_more_than_one_that_counts(output: str, told: list[str]) -> None:
+    assert [problem.text for problem in errors_in(output)] == told

@@ -70,6 +70,7 @@ COMPLAINT = lazy_pattern(
 )
 CONFLICT = lazy_pattern(r"conflict|could not apply|unmerged", re.IGNORECASE)
 COUNT = lazy_pattern(r"\W*\d+ (?:failed|passed|failures?|errors?|warnings?)\b")
+MARKED = lazy_pattern(r"(?:❌|⛔|🚫)\W{0,4}+(.+)")
 CUTTER = lazy_pattern(r"\| ?(?:head|tail)(?: -n| --lines)?[ =]?-?(\d{1,6})?\s*$")
 
 
@@ -111,12 +112,14 @@ def add(tracker: Tracker, run: Run, result: Entry) -> None:
     though nothing was hidden, is over."""
     told = outcomes.tests_in(run.output)
     problems = outcomes.errors_in(run.output, most=MOST_OPEN)
-    found = {outcomes.subject_of(problem): problem for problem in problems}
+    failing = [name for name, is_passing in told.items() if not is_passing]
+    found = {
+        outcomes.subject_of(problem): problem for problem in problems if not _is_named(problem.text, failing)
+    }
     if not found and (line := _complaint(run.output, told)):
         found = {line: Problem(line)}
     tally = outcomes.tally_in(run.output) if run.purpose == "test" else None
     _end_unseen(tracker, run, found, has_run=tally is not None)
-    failing = [name for name, is_passing in told.items() if not is_passing]
     needs = repository.left_of(shell.chained(run.subject, tracker.folder), run.output)
     # Of a run whose failing tests are all named, nothing is left when those pass.
     is_all = tally is not None and tally.failed <= len(failing) and len(needs) == 1
@@ -172,6 +175,12 @@ def _complaint(output: str, tests: dict[str, bool]) -> str:
     said = [line for line in lines if COMPLAINT.search(line) and not COUNT.match(line)]
     is_told = functools.partial(_is_verdict, tests)
     return next(itertools.filterfalse(is_told, said), "")
+
+
+def _is_named(text: str, tests: list[str]) -> bool:
+    """Whether a marked line is nothing but the name of a test."""
+    match = MARKED.match(text) if tests else None
+    return match is not None and any(test.endswith(match[1]) for test in tests)
 
 
 def _is_verdict(tests: dict[str, bool], line: str) -> bool:

@@ -320,18 +320,21 @@ def _added(matches: Iterable[re.Match[str]]) -> Tally:
 PATH = r"(?P<path>(?:[A-Za-z]:)?[^\s:()\"'\[\]]+\.[A-Za-z]\w{0,9})"
 EXCEPTION = r"(?P<code>(?:[A-Za-z_][\w$]*+\.)*+[A-Z]\w*(?:Error|Exception|Failure|Interrupt|Timeout|Exit))"
 THROWN = r"(?:E +|Uncaught |Caused by: |Unhandled \w+: |Exception in thread \".*\" )?"
-BLAMED, SAID, GENERAL, FOLLOWS = range(4)
-"""What has a place or a kind tells most; what only follows from other errors is told if there is nothing else."""
+BIOME = r"(?P<code>(?:lint|parse|format|assist|check)(?:/\S+)?)"
+BLAMED, SAID, GENERAL, FOLLOWS, COUNTS = range(5)
+"""What has a place or a kind tells most; what only follows from other errors is told if there is nothing else, and
+what only counts them if there is not even that."""
 ROWS = [
     (rank, lazy_pattern(row))
     for rank, row in (
-        (FOLLOWS, r"make(?:\[\d+\])?: \*\*\* |.*\bELIFECYCLE\b|BUILD FAILED|.*\b[Ff]ound \d+ errors?\b"),
+        (COUNTS, r".*\b[Ff]ound \d+ errors?\b|[✖×✘] \d+ problems?\b|\d+ errors? generated"),
+        (FOLLOWS, r"make(?:\[\d+\])?: \*\*\* |.*\bELIFECYCLE\b|BUILD FAILED"),
         (FOLLOWS, r"error(?: Command failed|: (?:could not compile|aborting due|test failed, to |Recipe |script ))"),
         (BLAMED, rf"{PATH}\((?P<line>\d+),\d+\): (?:fatal )?error (?P<code>[A-Z]+\d+):"),
         (BLAMED, rf"{PATH}:(?P<line>\d+):\d+ - error (?P<code>[A-Z]+\d+):"),
         (BLAMED, rf"{PATH}:(?P<line>\d+):(?:\d+:)? (?:fatal )?error: .+?(?:  ?\[(?P<code>[\w-]+)\])?$"),
         (BLAMED, rf"{PATH}:(?P<line>\d+):\d+: (?:(?P<code>[A-Z]+\d+):? )?\S"),
-        (BLAMED, rf"{PATH}(?::(?P<line>\d+):\d+)? (?P<code>(?:lint|parse|format|assist|check)(?:/\S+)?)(?P<more>) .*━"),
+        (BLAMED, rf"(?: at )?{PATH}(?::(?P<line>\d+):\d+)? {BIOME}(?P<more>) .*━"),
         (BLAMED, rf"\[ERROR\] {PATH}:\[(?P<line>\d+),\d+\] "),
         (BLAMED, rf"e: (?:file://)?{PATH}:(?: ?\()?(?P<line>\d+)[:,] ?\d+"),
         (BLAMED, rf"{PATH}:(?P<line>\d+):in .*\((?P<code>[A-Z][\w:]+)\)$"),
@@ -349,7 +352,8 @@ ROWS = [
         (SAID, r".*: (?:command not found|not found|No such file or directory|Permission denied|Is a directory)$"),
         (SAID, r".*(?:: No such file or directory|: Permission denied|onnection refused|yntax error|parse error)\b"),
         (SAID, r".*\b(?:undefined reference to|undefined symbol|Segmentation fault|core dumped|[Oo]ut of memory)\b"),
-        (SAID, r"npm (?:ERR!|error) (?:Missing script|code |.*ERESOLVE|404|enoent)"),
+        (SAID, r"\s*+(?:❌|⛔|🚫)\W{0,4}\w(?!.*(?:: 0$|\bexit(?:ed with)? (?:code|status) ))"),
+        (SAID, r"npm (?:ERR!|error) (?:Missing script|code |need auth |.*ERESOLVE|404|enoent)"),
         (SAID, r"go: .*(?:cannot|no required|unknown)|.*: import cycle not allowed"),
         (GENERAL, r"\s++(?P<path>[\w./-]+_test\.\w+):(?P<line>\d+): \S"),
         (GENERAL, r"(?:\S+: )?(?:\w+ )?\[?(?:[Ee]rror|ERROR|ERR)\]?(?:!|:| -) \S"),
@@ -361,11 +365,11 @@ ROWS = [
 TELLING = lazy_pattern(
     r"(?i)error|fail|exception|panic|fatal|not found|no such|denied|refused|undefined|cannot|could not|unable|unknown"
     r"|invalid|missing|segmentation|memory|conflict|reject|elifecycle|assert|expect|:\d+:|[A-Z]\d{3}|interrupt|timeout"
-    r"|exit|━| ERR|not allowed"
+    r"|exit|━| ERR|not allowed|❌|⛔|🚫|problem|need auth"
 )
 HARMLESS = lazy_pattern(
     r"(?i)\b(?:0|no) (?:errors?|failures?|problems?)\b|: warning\b"
-    r"|^\W*+(?:[\w./-]++:[\d:]*+ )?(?:warn(?:ing)?|note|info|hint)\b"
+    r"|^\W*+(?:[\w./-]++:[\d:]*+ )?(?:warn(?:ing)?|note|info|hint)\b|^npm \S++ A complete log of this run"
 )
 FROM = lazy_pattern(r"(?:\[[\w:.@/-]++\] |[\w@./-]++(?: [\w-]++|:[A-Za-z][\w-]*+)?: |[\w-]++ ++\| )")
 """Who says it, where several talk at once."""
@@ -391,8 +395,10 @@ def errors_in(output: str, most: int = MOST_PROBLEMS) -> tuple[Problem, ...]:
     for rank, problem in _problems(_lines(output)):
         found.setdefault(subject_of(problem), (rank, problem))
     ranked = sorted(found.values(), key=lambda item: item[0])
-    telling = [problem for rank, problem in ranked if rank != FOLLOWS] or [problem for _, problem in ranked]
-    return tuple(telling[:most])
+    # What follows from others, or counts them, is told alone.
+    first = ranked[0][0] if ranked else FOLLOWS
+    told = [problem for rank, problem in ranked if rank < FOLLOWS or rank == first]
+    return tuple(told[:most])
 
 
 def _problems(lines: list[str]) -> Iterator[tuple[int, Problem]]:
@@ -458,7 +464,7 @@ class _Places:
 
 
 def _problem(line: str, path: str, number: str, code: str) -> Problem:
-    said = " ".join(re.sub(r"^E {2,}|━+", " ", line).split())
+    said = " ".join(re.sub(r"^E {2,}|^ at |━+", " ", line).split())
     where = f"{path}:{number}: " if path and number and path not in said else ""
     return Problem(begun(where + said, LONGEST_TEXT), path, int(number[:9] or 0), code)
 
