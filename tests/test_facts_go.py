@@ -142,3 +142,22 @@ def test_where_no_package_is_told_the_folder_that_was_tested_stands_for_it() -> 
     passed = "ok  \texample.com/x/a\t0.1s\nok  \texample.com/x/a/b\t0.1s\n"
     assert failing("go test ./a/... | grep FAIL", output, ("make test", passed, 0)) == []
     assert failing("go test ./c/... | grep FAIL", output, ("make test", passed, 0)) == ["TestX"]
+
+
+def test_an_assertion_that_is_told_over_several_lines_is_one_error() -> None:
+    output = """
+        --- FAIL: TestPhase (0.05s)
+            phase_test.go:32:
+                \tError Trace:\t/work/app/phase_test.go:32
+                \tError:      \tNot equal:
+                \t            \texpected: "active"
+                \t            \tactual  : "idle"
+                \t
+                \t            \tDiff:
+                \t            \t--- Expected
+                \tTest:       \tTestPhase
+                \tMessages:   \tit should be active
+        FAIL
+        """
+    (text,) = told(output)
+    assert text == 'phase_test.go:32: Not equal: expected: "active" actual : "idle" (it should be active)'

@@ -626,12 +626,16 @@ HOSTILE = [
     "(" * 1_000_000,
     "1 passed, " * 100_000,
     "".join(f"--- FAIL: Test{n} (0.0s)\n" for n in range(40_000)),
+    "    a_test.go:1: got x\n" * 45_000,
+    "    a_test.go:1:\n \tError Trace:\tx\n \tError:\tno\n \t \ty\n" * 18_000,
+    "FAIL\ta.b/c\t1s\n--- FAIL: TestX (0.1s)\n" * 25_000,
+    "❌ a b c\n" * 90_000,
 ]
 
 
 @pytest.mark.parametrize("output", HOSTILE, ids=range(len(HOSTILE)))
 def test_a_megabyte_of_malice_takes_no_longer_than_any_other(output: str) -> None:
-    for read in (outcomes.tests_in, tally_in, errors_in):
+    for read in (outcomes.tests_in, tally_in, errors_in, outcomes.packages_in, outcomes.homes_in):
         start = time.process_time()
         read(output)
         assert time.process_time() - start < 1.5, read.__name__
@@ -657,6 +661,7 @@ def test_code_that_is_shown_around_an_error_is_no_error_itself() -> None:
         ("npm error code ENEEDAUTH\nnpm error need auth You need to be logged in\nnpm error A complete log of this run can be found in: /x", ["npm error code ENEEDAUTH", "npm error need auth You need to be logged in"]),
         ("npm error A complete log of this run can be found in: /x", []),
         ("✅ Passed: 3\n❌ Failed: 0", []),
+        ("❌ second-review\n1/2 ❌ second-review | Error: no answer", []),
     ],
 )  # fmt: skip
 def test_a_line_that_names_an_error_is_worth_more_than_one_that_counts(output: str, told: list[str]) -> None:

@@ -50,6 +50,7 @@ def test_what_a_command_says_itself_outweighs_the_end_of_its_pipe(command: str, 
             "mux help | head -80",
             "Usage: mux\n" + "x\n" * 30 + "error: unrecognized subcommand is what you get\n",
         ),
+        ("git worktree add --help | head -9", "usage: git worktree add [-f] <path>\n"),
         ("make test | tail -5", "make: *** is what make says\n" + "x\n" * 60 + "Tests: 3 passed, 3 total\n"),
     ],
 )

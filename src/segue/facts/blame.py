@@ -122,7 +122,7 @@ def add(tracker: Tracker, run: Run, result: Entry) -> None:
     _end_unseen(tracker, run, found, has_run=tally is not None)
     needs = repository.left_of(shell.chained(run.subject, tracker.folder), run.output)
     # Of a run whose failing tests are all named, nothing is left when those pass.
-    is_all = tally is not None and tally.failed <= len(failing) and len(needs) == 1
+    is_all = tally is not None and tally.failed <= len(failing) <= MOST_OPEN and len(needs) == 1
     all_failing = failing if is_all and not HIDES.search(run.output) else []
     checks = [part for part in needs if shell.purpose(part) in shell.CHECKS]
     for subject, problem in list(found.items())[: outcomes.MOST_PROBLEMS]:
@@ -236,16 +236,14 @@ def _named(command: str) -> list[str]:
 
 def tested(tracker: Tracker) -> None:
     """What tests failed with is over when they pass."""
-    if not any(blame.tests for blame in tracker.blamed.values()):
-        return
-    known = {name: fact.value == "passing" for name, fact in tracker.facts.get("test", {}).items()}
-    wholes: dict[str, bool] = {}
-    for name, is_passing in known.items():
+    told, known = tracker.facts.get("test", {}), dict[str, bool]()
+    wanted = {test for blame in tracker.blamed.values() for test in blame.tests}
+    for name, fact in told.items() if wanted - told.keys() else ():
         for joint in outcomes.JOINT.finditer(name):
             # A test passes whose parts all do.
             whole = name[: joint.start()]
-            wholes[whole] = wholes.get(whole, True) and is_passing
-    known = wholes | known
+            known[whole] = known.get(whole, True) and fact.value == "passing"
+    known |= {name: told[name].value == "passing" for name in wanted if name in told}
     for subject, blame in list(tracker.blamed.items()):
         if blame.tests and all(known.get(test, False) for test in blame.tests):
             _close(tracker, subject)

@@ -32,6 +32,8 @@ CHOSEN = lazy_pattern(r"(?<!\S)-(?:test\.)?run[ =](?:\"([^\"]*+)\"|'([^']*+)'|(\
 LEFT_OUT = lazy_pattern(r"(?<!\S)-(?:test\.)?(?:skip|short)\b")
 LITERAL = lazy_pattern(r"\^?([\w ]*+)(\.[*+]?)?(\$)?")
 FOLDER = lazy_pattern(r"(?<!\S)\./([\w./-]*+)")
+LABELLED = lazy_pattern(r" *+\t\s*+(?:(?P<label>Error Trace:|Error:|Test:|Messages:)\s++)?(?P<said>.*)$")
+LONGEST_FOLDED = 200
 TICKED = lazy_pattern(r"\W{0,9}[✓✔✅☑]")
 
 
@@ -57,6 +59,27 @@ def logged(lines: Sequence[str]) -> dict[int, str | None]:
 
 def _logged(line: str) -> re.Match[str] | None:
     return LOGGED.match(line) if "_test.go:" in line else None
+
+
+def folded(lines: list[str]) -> list[str]:
+    """With assertions that are told over several lines, each under a label, in the line that they begin with."""
+    if not any("Error Trace:" in line for line in lines):
+        return lines
+    found, start, label = list(lines), -1, ""
+    told: dict[str, str] = {}
+    for at, line in enumerate(lines):
+        match = LABELLED.match(line)
+        if match and match["label"] == "Error Trace:" and at:
+            start, told = at - 1, {}
+        if match is None or start < 0:
+            start = start if not line.strip() else -1
+            continue
+        label = match["label"] or ("" if match["said"].startswith("Diff:") else label)
+        told[label] = f"{told.get(label, '')} {match['said']}"[:LONGEST_FOLDED]
+        found[at] = ""
+        said, why = (" ".join(told.get(name, "").split()) for name in ("Error:", "Messages:"))
+        found[start] = f"{lines[start].rstrip()} {said}" + (f" ({why})" if why else "")
+    return found
 
 
 def _owners(lines: Sequence[str], found: dict[int, str]) -> tuple[dict[int, str], dict[str, bool]]:

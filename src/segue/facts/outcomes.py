@@ -352,7 +352,7 @@ ROWS = [
         (SAID, r".*: (?:command not found|not found|No such file or directory|Permission denied|Is a directory)$"),
         (SAID, r".*(?:: No such file or directory|: Permission denied|onnection refused|yntax error|parse error)\b"),
         (SAID, r".*\b(?:undefined reference to|undefined symbol|Segmentation fault|core dumped|[Oo]ut of memory)\b"),
-        (SAID, r"\s*+(?:❌|⛔|🚫)\W{0,4}\w(?!.*(?:: 0$|\bexit(?:ed with)? (?:code|status) ))"),
+        (SAID, r"\s*+(?:❌|⛔|🚫)\W{0,4}\w(?=\S*+ \S++ \S)(?!.*(?:: 0$|\bexit(?:ed with)? (?:code|status) ))"),
         (SAID, r"npm (?:ERR!|error) (?:Missing script|code |need auth |.*ERESOLVE|404|enoent)"),
         (SAID, r"go: .*(?:cannot|no required|unknown)|.*: import cycle not allowed"),
         (GENERAL, r"\s++(?P<path>[\w./-]+_test\.\w+):(?P<line>\d+): \S"),
@@ -392,7 +392,7 @@ def errors_in(output: str, most: int = MOST_PROBLEMS) -> tuple[Problem, ...]:
     """What went wrong, one line each, the telling ones first, each once. For the output of something that failed:
     of what succeeded, words like these tell nothing."""
     found: dict[str, tuple[int, Problem]] = {}
-    for rank, problem in _problems(_lines(output)):
+    for rank, problem in _problems(go_tests.folded(_lines(output))):
         found.setdefault(subject_of(problem), (rank, problem))
     ranked = sorted(found.values(), key=lambda item: item[0])
     # What follows from others, or counts them, is told alone.

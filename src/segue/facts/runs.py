@@ -138,7 +138,11 @@ def _failed_unseen(command: str, purpose: str, output: str) -> bool:
 def _is_refused(command: str, output: str) -> bool:
     """Whether all that a piped command got is that its words are not known."""
     said = output.strip()
-    if len(said) > FEW or PIPE.search(command) is None or not blame.SLIP.search(said.partition("\n")[0]):
+    first = said.partition("\n")[0]
+    if len(said) > FEW or PIPE.search(command) is None or not blame.SLIP.search(first):
+        return False
+    if first.lower().startswith("usage:"):
+        # That may be what was asked for.
         return False
     return len(shell.chained(command)) == 1
 
