@@ -84,6 +84,8 @@ def test_an_error_is_over_when_the_same_check_shows_others_and_not_that_one() ->
     [
         ("npx tsc | head -1", "src/b.ts(3,1): error TS2345: no"),
         ("npx tsc | grep b.ts", "src/b.ts(3,1): error TS2345: no"),
+        ("npx tsc", "src/b.ts(3,1): error TS2345: no\n… [12 lines truncated] …"),
+        ("npx tsc", "src/b.ts(3,1): error TS2345: no\n" * 1000),
         ("npx tsc", "src/b.ts(3,1): error TS1005: ';' expected."),
         ("npx tsc", ""),
     ],

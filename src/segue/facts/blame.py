@@ -70,6 +70,11 @@ COMPLAINT = lazy_pattern(
 )
 CONFLICT = lazy_pattern(r"conflict|could not apply|unmerged", re.IGNORECASE)
 COUNT = lazy_pattern(r"\W*\d+ (?:failed|passed|failures?|errors?|warnings?)\b")
+LONGEST_WHOLE = 25_000
+SHORTENED = lazy_pattern(
+    r"(?i)\btruncated\b|\b(?:lines|chars|characters|tokens|bytes) (?:omitted|elided|hidden|cut)|^Total output lines:",
+    re.MULTILINE,
+)
 MARKED = lazy_pattern(r"(?:❌|⛔|🚫)\W{0,4}+(.+)")
 CUTTER = lazy_pattern(r"\| ?(?:head|tail)(?: -n| --lines)?[ =]?-?(\d{1,6})?\s*$")
 
@@ -155,7 +160,9 @@ def _end_unseen(tracker: Tracker, run: Run, found: dict[str, Problem], *, has_ru
 
 
 def _is_whole(run: Run) -> bool:
-    """Whether all that a check printed is there."""
+    """Whether all that a check printed is there. Agents cut long outputs, and mostly say so."""
+    if len(run.output) > LONGEST_WHOLE or SHORTENED.search(run.output):
+        return False
     if (cut := CUTTER.search(run.subject, max(0, len(run.subject) - 40))) is not None:
         rest = run.subject[: cut.start()]
         return "|" not in rest and run.output.count("\n") + 1 < int(cut[1] or 10)
