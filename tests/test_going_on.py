@@ -145,7 +145,7 @@ def test_a_later_run_of_the_same_command_ends_an_earlier_one() -> None:
 
 
 def spoken(id: str) -> Entry:
-    return Entry(id=id, kind=EntryKind.PROMPT, origin=Origin.HUMAN, text="Go on with the next part.")
+    return Entry(id=id, kind=EntryKind.PROMPT, origin=Origin.HUMAN, text=f"Go on with part {id}.")
 
 
 def test_a_command_that_nobody_looked_at_is_not_told_to_run_for_ever() -> None:
