@@ -577,6 +577,11 @@ def test_a_long_answer_is_told_by_how_it_begins() -> None:
     assert len(found["Shall I?"]) <= 101
 
 
+def test_a_choice_by_letter_is_decided_with_what_it_chose() -> None:
+    offered = replied("Which store?\n\n- **A. SQLite** - a file\n- **B. PostgreSQL** - a server")
+    assert values([offered, said("b")], "decision") == {"Which store?": "b (PostgreSQL)"}
+
+
 def refused(act: Act) -> list[Entry]:
     answer = Answer(verdict=Verdict.REFUSED, text="use pnpm")
     return done(act, output=msgspec.json.encode(answer).decode(), status=1)

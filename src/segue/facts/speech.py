@@ -91,18 +91,13 @@ LOGGED = lazy_pattern(r"\s*(?:[{}\[\]|>+│╭╰⏺⎿❯$%]|\d{2,4}[-:/]\d|[A-
 FEWEST_PASTED = 3
 MOST_TODOS = 200
 """How many items of one text are a list of what is to do: one with more of them is pasted from somewhere."""
-ASKS = lazy_pattern(r"(?<![`/=&])\?(?![\w=&.:(\[])|？")
-"""A mark that ends a question, and not one inside of an address or of code."""
 COMMAND = lazy_pattern(r"^/[\w:-]+\s*$")
 ASIDE = lazy_pattern(
     r"^(?:ok(?:ay)?|yes|yep|yeah|sure|thanks?|thank you|great|nice|cool|perfect|good|hi|hello|hey|continue|go on"
     r"|go ahead|proceed|push|do it)[.! ]*$",
 )
 LONGEST_SENTENCE = 600
-LONGEST_ANSWER = 300
 MOST_PIECES = 12
-LEAST_LATE = 240
-"""How near the end a question must stand to be what is asked."""
 
 
 def plain(text: str) -> str:
@@ -225,22 +220,6 @@ def is_firm(sentence: str) -> bool:
 def is_work(text: str) -> bool:
     """Whether a message asks for something, and is not just a command of the program, or a nod."""
     return not COMMAND.match(text.strip()) and not ASIDE.match(text.strip().lower())
-
-
-def is_answer(text: str) -> bool:
-    """Whether a message can be the answer to a question: not a command, not long, and no question itself."""
-    return len(text) <= LONGEST_ANSWER and not COMMAND.match(text) and not text.endswith(("?", "？"))
-
-
-def question_in(text: str) -> str:
-    """What an agent asks at the end of its words; empty where it asks nothing."""
-    end = text.rstrip()[-800:]
-    at = max((found.start() for found in ASKS.finditer(end)), default=-1)
-    if at < 0 or len(end) - at > LEAST_LATE:
-        return ""
-    start = max(end.rfind(mark, 0, at) for mark in (". ", "! ", "? ", "\n", "。", "！", "？", ": "))
-    asked = end[start + 1 : at + 1].strip(" -*>#\t")
-    return asked if any(map(str.isalpha, asked)) else ""
 
 
 def todos_in(text: str) -> list[tuple[str, str]]:

@@ -15,7 +15,7 @@ import msgspec
 from msgspec import Struct
 
 from segue.acts import Act, Answer, Change, Deed, Going, Verdict
-from segue.facts import files, going, handed, heat, speech
+from segue.facts import asking, files, going, handed, heat, speech
 from segue.facts.blame import Blame
 from segue.facts.going import Running
 from segue.facts.heat import Heat, Spot
@@ -192,14 +192,10 @@ class Tracker(Struct):
             return
         self._replace_broken_off(text)
         # Where a call asks, what is said answers that one.
-        asked = speech.question_in(self.replies[-1].text) if self.replies and not is_asked else ""
-        if asked and speech.is_answer(text):
-            self.put(
-                "decision",
-                asked,
-                begun(text, TOLD_ANSWER),
-                entry,
-            )
+        asked = asking.question_in(self.replies[-1].text) if self.replies and not is_asked else ""
+        if asked and asking.is_answer(text):
+            told = asking.with_options(begun(text, TOLD_ANSWER), self.replies[-1].text)
+            self.put("decision", asked, told, entry)
         self._end_turn()
         self.facts.pop("report", None)
         self.last = EntryKind.PROMPT if speech.is_work(text) else self.last
@@ -490,7 +486,7 @@ class Tracker(Struct):
             for one in going.still(self)
         ]
         by = self.replies[-1] if self.replies else None
-        asked = speech.question_in(by.text) if by else ""
+        asked = asking.question_in(by.text) if by else ""
         found += self._next(by)
         for call in self.waiting.values():
             for act in reads.acts(call, None):

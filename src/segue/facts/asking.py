@@ -1,0 +1,148 @@
+"""What an agent asks at the end of its words, what it offers to choose from, and what answers that. Pure.
+
+People answer with a letter or a number. That says nothing without the list that it was chosen from, so an
+answer is told with what the option says.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from msgspec import Struct
+
+from segue.facts.speech import COMMAND, plain
+from segue.patterns import lazy_pattern
+from segue.text import begun
+
+LONGEST_ANSWER = 300
+LEAST_LATE = 240
+"""How near the end a question must stand to be what is asked."""
+ASKS = lazy_pattern(r"(?<![`/=&])\?(?![\w=&.:(\[])|？")
+"""A mark that ends a question, and not one inside of an address or of code."""
+LONGEST_WORDS = 20_000
+"""How much of what was said last is looked through for options."""
+LONGEST_OPTION, MOST_CHOSEN = 90, 5
+LABEL = r"(?:[a-j]|\d{1,2})"
+NAMED = r"(?:option|approach|choice|variant|alternative)"
+OPTION = lazy_pattern(
+    rf"[\s>*_#(\[•+-]{{0,12}}(?:{NAMED}\s({LABEL})\b|({LABEL})(?=[*_]{{0,3}}\s?[).:\]][*_]{{0,3}}\s|[*_]{{2}}\s))"
+    r"([\s*_).:\]–—-]{1,10})(\S.{0,400})",
+    re.IGNORECASE,
+)
+"""A line, or a cell of a table, that offers something: '**A)** this', '2. that', '### Option C: those'."""
+CHOSEN = rf"{LABEL}(?:\s*(?:,|and|&|\+|or|/|,\s*and)\s*(?:{NAMED}\s)?{LABEL}){{0,6}}"
+PICKED = lazy_pattern(
+    r"\W{0,3}(?:(?:ok(?:ay)?|yes|yeah|sure|hm+)[,.! ]{1,3})?"
+    r"(?:(?:i think|i'?d say|let'?s (?:do|go with|go for|take|try|use)|go (?:with|for)"
+    r"|i (?:prefer|want|choose|pick|like)"
+    r"|i(?:'d| would) (?:like(?: it)? to (?:do|use|take|go with)|prefer|take|go with)"
+    rf"|allow|pick|choose|take|do|use)\s)?(?:{NAMED}\s)?({CHOSEN})"
+    r"(?=\s*$|\s*[.,;:)!](?:\s|$)|\s[–—-]\s|\n| (?:is|for|please|but|as|sounds|looks|seems|works)\b)"
+)
+"""An answer that begins with what it chooses, in lower case."""
+NAMES = lazy_pattern(rf"\b{NAMED}\s({LABEL})\b")
+LABELS = lazy_pattern(rf"\b{LABEL}\b")
+
+
+class Option(Struct, frozen=True):
+    label: str
+    text: str
+    line: int
+
+
+def is_answer(text: str) -> bool:
+    """Whether a message can be the answer to a question: not a command, not long, and no question itself."""
+    return len(text) <= LONGEST_ANSWER and not COMMAND.match(text) and not text.endswith(("?", "？"))
+
+
+def question_in(text: str) -> str:
+    """What an agent asks at the end of its words; empty where it asks nothing."""
+    end = text.rstrip()[-800:]
+    at = max((found.start() for found in ASKS.finditer(end)), default=-1)
+    if at < 0 or len(end) - at > LEAST_LATE:
+        return _offer(text)
+    start = max(end.rfind(mark, 0, at) for mark in (". ", "! ", "? ", "\n", "。", "！", "？", ": "))
+    asked = end[start + 1 : at + 1].strip(" -*>#\t")
+    return asked if any(map(str.isalpha, asked)) else ""
+
+
+def _offer(text: str) -> str:
+    """The question that a list of options follows, where that list ends what was said."""
+    lines = text.rstrip()[-LONGEST_WORDS:].split("\n")
+    run = next(reversed([*_runs(lines)]), [])
+    if not run or len("\n".join(lines[run[-1].line + 1 :])) > LEAST_LATE:
+        return ""
+    lead = next((line.strip() for line in reversed(lines[: run[0].line]) if line.strip()), "")
+    return lead.strip(" *#>") if lead.rstrip("* :").endswith(("?", "？")) else ""
+
+
+def with_options(answer: str, words: str) -> str:
+    """An answer as it is told: with what it chose, where it names options that the agent's words offered."""
+    labels = _labels(answer)
+    told = {option.label: option.text for option in _offered(words, labels)} if labels else {}
+    if not told:
+        return answer
+    if len(told) == 1 and not any(len(word) > 2 for word in answer.split()):
+        return f"{answer} ({next(iter(told.values()))})"
+    return f"{answer} ({'; '.join(f'{label.upper()}: {text}' for label, text in told.items())})"
+
+
+def _labels(answer: str) -> list[str]:
+    """What an answer chooses by its letter or number."""
+    low = plain(answer)
+    found = PICKED.match(low)
+    if found and not _is_list(low, found[1]):
+        return list(dict.fromkeys(LABELS.findall(found[1])))[:MOST_CHOSEN]
+    return list(dict.fromkeys(NAMES.findall(low)))[:MOST_CHOSEN]
+
+
+def _is_list(answer: str, label: str) -> bool:
+    """Whether the number only begins a list of the person's own."""
+    return label.isdecimal() and re.search(rf"\b{int(label) + 1}[.)]", answer) is not None
+
+
+def _offered(words: str, labels: list[str]) -> list[Option]:
+    """The options with these labels, of the last list that has them all."""
+    for run in reversed([*_runs(words[-LONGEST_WORDS:].split("\n"))]):
+        found = {option.label: option for option in run}
+        if all(label in found for label in labels):
+            return [found[label] for label in labels]
+    return []
+
+
+def _runs(lines: list[str]) -> Iterator[list[Option]]:
+    """The lists of options: at least two, lettered or numbered from the first on, one behind the other. A list of
+    questions offers nothing."""
+    going: dict[bool, list[Option]] = {}
+    ended: list[list[Option]] = []
+    for number, line in enumerate(lines):
+        for cell in line.split("|") if line.lstrip().startswith("|") else [line]:
+            option = _option(cell, number)
+            if not option:
+                continue
+            run = going.get(option.label.isdecimal(), [])
+            if run and _rank(option.label) == _rank(run[-1].label) + 1:
+                run.append(option)
+            elif _rank(option.label) == 1:
+                going[option.label.isdecimal()] = run = [option]
+                ended.append(run)
+    return (run for run in ended if len(run) > 1 and not any(option.text.endswith("?") for option in run))
+
+
+def _option(text: str, line: int) -> Option | None:
+    found = OPTION.match(text)
+    if not found:
+        return None
+    label, said = (found[1] or found[2]).lower(), found[4]
+    # '**A. Short** and long': what is set in bold is its name; in '**A)** all of it' the mark is closed by then.
+    is_bold = text[: found.start(4)].count("**") % 2 == 1
+    title, closed, _ = said.removeprefix("**").partition("**")
+    is_title = (is_bold or said.startswith("**")) and closed and title.strip()
+    return Option(
+        label, begun((title if is_title else said.replace("**", "")).strip(" :*"), LONGEST_OPTION), line
+    )
+
+
+def _rank(label: str) -> int:
+    return int(label) if label.isdecimal() else ord(label) - ord("a") + 1

@@ -1,0 +1,112 @@
+"""What an agent asks, what it offers to choose from, and what a person's answer to that means."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from segue.facts import asking
+
+TABLE = """When should it run?
+
+| Option | Description |
+|--------|-------------|
+| **A. At commit time (Recommended)** | Generate when somebody commits. |
+| **B. At every checkpoint** | Generate on each call. |
+
+Option A seems best because:
+- Only committed work counts
+
+Which do you want?"""
+LISTED = """I found:
+1. A package
+2. A struct
+
+Two ways are open:
+
+**1. By sub-agents (recommended)** - one for each task
+
+**2. In line** - all in this session
+
+Which approach?"""
+LETTERS = """Where should it stand?
+
+- **A. Top header** — the first thing.
+- **B. Bottom sign-off** — at the end.
+- **C. Both** — twice.
+
+Which fits best? (My lean is C.)"""
+PLAIN = """Shall I:
+A) merge it now, and tag it
+B) wait for the review
+
+What do you say?"""
+COLUMNS = "| | **A: One file** | **B: A folder** |\n|---|---|---|\n| size | small | large |\n\nA or B?"
+NAMED = "### Option 1: Keep the lock\nIt is slow.\n### Option 2: Drop the lock\nIt is quick.\nYour choice?"
+
+
+@pytest.mark.parametrize(
+    ("answer", "words", "told"),
+    [
+        ("A.", TABLE, "A. (At commit time (Recommended))"),
+        ("1", LISTED, "1 (By sub-agents (recommended))"),
+        ("a", LETTERS, "a (Top header)"),
+        ("A and C", LETTERS, "A and C (A: Top header; C: Both)"),
+        ("a, b", LETTERS, "a, b (A: Top header; B: Bottom sign-off)"),
+        ("B", PLAIN, "B (wait for the review)"),
+        ("a", COLUMNS, "a (One file)"),
+        ("2", NAMED, "2 (Drop the lock)"),
+        (
+            "let's go with option 1. And test it",
+            NAMED,
+            "let's go with option 1. And test it (1: Keep the lock)",
+        ),
+        ("A. is fine, log it", TABLE, "A. is fine, log it (A: At commit time (Recommended))"),
+        ("I think B, as it is simple", LETTERS, "I think B, as it is simple (B: Bottom sign-off)"),
+        ("b. also mend the docs", LETTERS, "b. also mend the docs (B: Bottom sign-off)"),
+    ],
+)
+def test_an_answer_by_letter_or_number_is_told_with_what_it_chose(answer: str, words: str, told: str) -> None:
+    assert asking.with_options(answer, words) == told
+
+
+@pytest.mark.parametrize(
+    ("answer", "words"),
+    [
+        ("d", LETTERS),
+        ("yes", LETTERS),
+        ("1. lint fails\n2. update from main", LISTED),
+        ("2 things are wrong", LISTED),
+        ("a small one", LETTERS),
+        ("10-15 minutes", LISTED),
+        ("1", "Shall I?"),
+        ("1", "1. There is only one.\n\nShall I?"),
+        ("write a test", LETTERS),
+        ("1. I like option 2", "1. Which colour?\n2. Which size?"),
+    ],
+)
+def test_an_answer_that_chooses_nothing_from_a_list_is_told_as_it_is(answer: str, words: str) -> None:
+    assert asking.with_options(answer, words) == answer
+
+
+def test_a_question_may_stand_above_the_options_that_end_what_was_said() -> None:
+    words = "Which of these do you mean?\n\n**A)** Both at once — all the time\n\n**B)** One by one"
+    assert asking.question_in(words) == "Which of these do you mean?"
+    assert asking.with_options("b", words) == "b (One by one)"
+    assert asking.question_in("What did I do?\n1. I mended it.\n2. I ran it.\n" + "All passed. " * 40) == ""
+
+
+def test_no_list_takes_long_to_look_through() -> None:
+    started = time.perf_counter()
+    for words in (
+        "1. " * 20_000,
+        "| a) " * 20_000,
+        "**" * 20_000,
+        "1. x\n2. y\n" * 5000,
+        "a" + ", a" * 20_000,
+    ):
+        asking.with_options("1, 2", words)
+        asking.with_options(words, LISTED)
+        asking.question_in(words)
+    assert time.perf_counter() - started < 2
