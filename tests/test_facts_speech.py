@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
+from segue import briefs
 from segue.facts import speech
+from segue.model import Fact, Origin
 from tests.conftest import CommandLine
 from tests.world import Conversation
 
@@ -46,6 +50,124 @@ def test_what_binds_and_what_only_sounds_so(words: str, bound: list[str] | None)
         assert len(found) == 1 and "never delete the production database" in found[0]
     else:
         assert found == bound
+
+
+HAR = """This is all of it:
+
+{
+  "headers": [
+    {
+      "name": "Connection",
+      "value": "keep-alive"
+    },
+    {
+      "name": "Cache-Control",
+      "value": "max-age=0, must-revalidate"
+    }
+  ]
+}"""
+LOG = """Maybe take the other address?
+
+01:12:38.300
+ Host key verification failed.
+01:12:38.301
+ Please make sure you have the correct access rights
+01:12:38.301
+ and the repository exists."""
+CODE = """Some tests are unhappy:
+
+        browser.sessions = {
+            "one": Session(
+                id="one",
+                summary="A summary that should be displayed in full",
+                first="Only the first message is available",
+                size=5,
+            )
+        }
+>       assert "Session" in content
+E       AssertionError: must not be empty"""
+COMMENTS = """Look:
+// Keys that must be stored in the file
+// rather than in the database.
+var keys = map[string]bool{
+"""
+
+
+@pytest.mark.parametrize("words", [HAR, LOG, CODE, COMMENTS])
+def test_pasted_data_logs_and_code_bind_nobody_and_what_is_said_beside_them_does(words: str) -> None:
+    assert list(speech.binding(words)) == []
+    assert list(speech.binding(f"Never push.\n{words}")) == [("constraint", "Never push.")]
+    assert list(speech.binding(f"{words}\n\nNever push.")) == [("constraint", "Never push.")]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "Is there any reason we don't parse it on entry?",
+        "wait, does it only run on main?",
+        "We don't go back to the first prompt, right?",
+        "can you explain: overlap only for new files",
+        "It looks like we're only showing what came since the merge",
+        "This causes the sum to always return 0, which inflates the count.",
+        "While this is consistent with the other field, UTC would avoid trouble with time zones.",
+        "Instead of lines 235-236:",
+        "There's only a README there, please fill it in",
+        "no, this is fine.",
+        "stop",
+        "Wait!",
+    ],
+)
+def test_what_only_asks_or_tells_or_calls_binds_nobody(words: str) -> None:
+    assert list(speech.binding(words)) == []
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "Is it done, but don't touch the schema?",
+        "Does it work without touching the schema?",
+        "what is left, and please never push?",
+        "Is there a way that it is only shown when asked for?",
+        "What if we don't wait for the person?",
+        "When there is a file, it must be selected.",
+        "What I want is that you never push.",
+        "It must only run on main.",
+        "This is only for tests.",
+        "This needs to stay without a lock.",
+        "It should always be sorted.",
+        "There's only one rule: never push.",
+        "Stop pushing to main.",
+        "No, use a dict.",
+        "export only what is used\nimport nothing from there\nreturn errors, never panic",
+        "timeout = 30 must not change",
+    ],
+)
+def test_in_doubt_a_sentence_binds(words: str) -> None:
+    assert [sentence for _, sentence in speech.binding(words)]
+
+
+def test_what_might_bind_all_the_same_stays_in_its_message_however_that_is_shortened() -> None:
+    padding = "It is for the shop and takes some time. " * 40
+    words = f"{padding}\nThis causes it to always return 0.\n// Keys must be stored\n// a\n// b\n{padding}"
+    fact = Fact(kind="instruction", subject="e1", value=words, entry="e1", origin=Origin.HUMAN, n=1)
+    told = briefs.line(fact, 600)
+    assert "This causes it to always return 0. […] // Keys must be stored" in told
+    assert len(told) < 800
+
+
+def test_no_paste_takes_long_to_look_through() -> None:
+    started = time.perf_counter()
+    for one in (
+        "a" * 50_000,
+        '"a": "' * 9000,
+        "(" * 50_000,
+        "x.y(" * 9000,
+        "if " * 9000,
+        "< a" * 9000,
+        "1:" * 9000,
+    ):
+        list(speech.binding(f"{one}\n{one}\n{one}"))
+    assert time.perf_counter() - started < 3
 
 
 @pytest.mark.parametrize(

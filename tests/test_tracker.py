@@ -154,6 +154,13 @@ def test_a_correction_is_kept_word_for_word() -> None:
     assert "No, not redis, use a dict." in found
 
 
+def test_what_the_agent_said_does_not_correct_it_when_it_is_quoted() -> None:
+    words = "If they are put back later, they still get a trailer of their own."
+    entries = [replied(f"So it is. {words}"), said(f"You meant this:\n\n{words}\n\nWhy?")]
+    assert values(entries, "correction") == {}
+    assert list(values(entries[1:], "correction")) == [words]
+
+
 def test_a_question_of_the_person_is_no_constraint_unless_it_insists() -> None:
     assert values([said("Should these be checkpoints?")], "constraint") == {}
     assert values([said("Can you make sure that it never writes?")], "constraint") != {}

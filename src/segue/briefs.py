@@ -15,6 +15,7 @@ from msgspec import Struct
 from segue import fence
 from segue.facts import speech
 from segue.facts.heat import LEFT
+from segue.facts.pasted import without_pasted
 from segue.model import Brief, Fact, Origin, Section
 from segue.text import begun
 
@@ -138,8 +139,7 @@ def _wordy(fact: Fact, budget: int, room: Room) -> str:
     match fact.kind:
         case "instruction":
             limit = max(400, budget // 4 if room is Room.TIGHT else budget)
-            long = len(fact.value) > limit
-            return shortened(speech.without_pasted(fact.value) if long else fact.value, limit)
+            return fact.value if len(fact.value) <= limit else _message(fact.value, limit)
         case "plan":
             # One that is worked to is told as a whole where there is room: its end is often what is left to do.
             over = f" ({fact.note})" if fact.note else ""
@@ -152,6 +152,12 @@ def _wordy(fact: Fact, budget: int, room: Room) -> str:
 def command(fact: Fact, room: Room) -> str:
     """A command as it is told."""
     return begun(fact.text or fact.subject, 140 if room is Room.TIGHT else 320)
+
+
+def _message(text: str, limit: int) -> str:
+    """A long message, shortened; what was cut out of it and might bind stands behind it."""
+    short = shortened(without_pasted(text), limit)
+    return " […] ".join([short, *(one for one in speech.doubtful(text) if one not in short)])
 
 
 def written(fact: Fact, line: str) -> str:

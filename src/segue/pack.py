@@ -202,7 +202,9 @@ def _words(facts: Sequence[tuple[int, Fact]], budget: int, room: briefs.Room) ->
             # What only might bind is not told twice: it stands in the message.
             section, told, left = fact, [pair for pair in bound if pair not in firm], firm
         else:
-            section, told, left = fact, [], bound
+            # Of one that is shortened, what is left of it tells that as well.
+            told = [pair for pair in bound if pair not in firm and pair[1].value in line]
+            section, left = fact, [pair for pair in bound if pair not in told]
         worth = _worth(KINDS["instruction"], fact, 0 if place == 1 else rank)
         worth = max(worth, *(_worth(KINDS[one.kind], one, rank) for _, one in told)) if told else worth
         yield _Choice((index, *(other for other, _ in told)), section, f"[{place}] {line}", worth)

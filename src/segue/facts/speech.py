@@ -11,6 +11,7 @@ import itertools
 import re
 from collections.abc import Iterator
 
+from segue.facts.pasted import lines_fenced, lines_pasted
 from segue.patterns import lazy_pattern
 
 # All of these are searched in lower-case text: that is much quicker than to ignore case.
@@ -54,8 +55,42 @@ CORRECTION = lazy_pattern(
 )
 STATES = lazy_pattern(
     r"\bnever ?mind\b|\bi (?:do not|don'?t|didn'?t|dont) (?:know|remember|understand|mind)\b"
+    r"|\bthere(?:'s| is| are| was| were) only\b"
+    r"|\b(?:that|this|it)(?:'s| is| was) the only (?:thing|one|way|place|reason)\b"
+    r"|\b(?:we|they|you)(?:'re| are) only (?=\w+ing\b)"
+    r"|^no[,.!]? (?:i think )?(?:this|that|it|all|everything)(?: is|'s| looks)?"
+    r" (?:fine|good|ok(?:ay)?|great|right|correct)\b"
+    r"|^no (?:problem|worries|rush|idea|thanks?|thank you)\b"
 )
-"""What sounds like a prohibition, and tells something of the person."""
+"""What sounds like a prohibition or a correction, and tells how things are."""
+ASKS_ONLY = lazy_pattern(
+    r"(?:(?:so|and|also|but|now|ok(?:ay)?|hm+|wait|q|question)\b[,:]? ){0,2}(?:"
+    r"(?!is there an?y? way|what if|how about|why (?:not|do))"
+    r"(?:is|are|was|were|do|does|did|what|why|how|when (?:do|does|did|is|are|was|will)|where|who|which|has"
+    r"|isn'?t|aren'?t|doesn'?t)\b.*[?？]$"
+    r"|(?:can|could) you (?:please )?(?:explain|clarify|tell|describe|remind)\b)"
+)
+"""How a question begins that only wants to know something."""
+ASKS_BACK = lazy_pattern(r"\b(?:right|correct)\b[^.?!]{0,60}\?$")
+"""How one ends that wants to be told that it is so."""
+BIDS = lazy_pattern(
+    r"(?:^|[,;:(–—-] {0,2}|\b(?:and|but|please|so|then|just|also|or|you|to|let'?s) )"
+    r"(?:do not|don'?t|dont|never|avoid|make sure|ensure|only|always|keep|leave|use|must)\b"
+    r"|\b(?:must|without|make sure|ensure)\b"
+)
+"""What tells somebody what to do, also inside of such a question."""
+REPORTS = lazy_pattern(
+    r"(?:this|that|it) (?:currently |now |still |also )?(?!(?:is|was|has|does|means|needs|requires)\b)\w{2,}s\b"
+    r"|while (?:this|that|it) |instead of [^,]{1,60}:$"
+)
+"""How a sentence begins that tells what something does, as reviews do."""
+LOOSE = lazy_pattern(
+    r"\b(?:always|only|avoid|instead(?: of)?|rather than|without|until|unless|exactly|can ?not|can'?t|won'?t|limit"
+    r"|at (?:most|least)|no (?:more|other)|not (?:to|allowed))\b"
+)
+"""What binds where somebody is told what to do, and in a report only tells how something is."""
+MOMENT = lazy_pattern(r"(?:stop|wait|no|nope|hold on|cancel|abort|hmm+)(?: (?:stop|wait|no|please))?[.! ]*$")
+"""What is over as soon as it is heard."""
 TITLE = lazy_pattern(r"#{1,6}\s")
 HEADED = lazy_pattern(r"\s{0,3}#{1,6} +(\S.{0,100})$|\s{0,3}\*\*([^*\n]{1,100})\*\*:?\s*$")
 NOT_WANTED = lazy_pattern(r"^(?:non[- ]?goals?|out[- ]of[- ]scope|not in scope|nicht[- ]?ziele|won'?t do)\b")
@@ -82,13 +117,6 @@ CODE = lazy_pattern(r"`[^`\n]{0,300}`|\]\([^)\n]{0,300}\)")
 """What is no speech: code in a sentence, and where a link leads."""
 ITEM = lazy_pattern(r"\s*(?:[-*+•]|\d{1,2}[.)])\s+\S")
 MOST_ITEMS, LONGEST_HEADING, FEW_WORDS = 8, 60, 6
-PASTED = lazy_pattern(
-    r"^(?: {4}|\t|\s*(?:[{}\[\]<>|│╭╰⏺⎿❯$%+]|#{2,}!|\d{2,4}[-:/]\d|[A-Z][a-z]{2} +\d{1,2} \d|at \S+\(|File \"))"
-)
-"""How lines begin that are copied from somewhere: output, logs, data, code."""
-LOGGED = lazy_pattern(r"\s*(?:[{}\[\]|>+│╭╰⏺⎿❯$%]|\d{2,4}[-:/]\d|[A-Z][a-z]{2} +\d{1,2} \d|at \S+\(|File \")")
-"""The same where nobody types so; what is only set in, or quoted, may be the person's own."""
-FEWEST_PASTED = 3
 MOST_TODOS = 200
 """How many items of one text are a list of what is to do: one with more of them is pasted from somewhere."""
 COMMAND = lazy_pattern(r"^/[\w:-]+\s*$")
@@ -98,6 +126,7 @@ ASIDE = lazy_pattern(
 )
 LONGEST_SENTENCE = 600
 MOST_PIECES = 12
+LONGEST_DOUBTFUL, MOST_DOUBTFUL = 300, 8
 
 
 def plain(text: str) -> str:
@@ -117,8 +146,8 @@ def _placed(text: str) -> Iterator[tuple[str, str]]:
     """The same, each with the heading that it stands below."""
     heading, is_open = "", False
     lines = text.split("\n")
-    for above, line, is_code in zip(["", *lines], lines, _code(lines), strict=False):
-        if is_code or LOGGED.match(line):
+    for above, line, is_pasted in zip(["", *lines], lines, lines_pasted(lines), strict=False):
+        if is_pasted:
             continue
         if found := HEADED.match(line):
             heading, is_open = (found[1] or found[2]).strip(" *:#"), False
@@ -129,53 +158,6 @@ def _placed(text: str) -> Iterator[tuple[str, str]]:
         for sentence in SENTENCE.split(line):
             if sentence and (sentence := sentence.strip(" \t-*>•")):
                 yield heading, sentence
-
-
-def _code(lines: list[str]) -> list[bool]:
-    """Which lines are code between fences, or fences. One that names a language opens, also inside of another one; if
-    that does not come out even, each opens or closes in turn. A fence that is never closed is no fence."""
-    marks = [line.lstrip() for line in lines]
-    marks = [mark if mark.startswith("```") else "" for mark in marks]
-    return _nested(marks) or _in_turn(marks)
-
-
-def _nested(marks: list[str]) -> list[bool]:
-    found, depth = [], 0
-    for mark in marks:
-        is_bare = not mark.strip("` \t\r")
-        found.append(bool(mark or depth))
-        if mark:
-            depth += -1 if depth and is_bare else 1
-    return found if not depth else []
-
-
-def _in_turn(marks: list[str]) -> list[bool]:
-    found, is_code = [], False
-    left = sum(map(bool, marks))
-    for mark in marks:
-        left -= bool(mark)
-        found.append(bool(mark) or is_code)
-        is_code = is_code if not mark else not is_code and left > 0
-    return found
-
-
-def without_pasted(text: str) -> str:
-    """A person's words, with what they pasted between them cut down to how it begins."""
-    kept: list[str] = []
-    pasted: list[str] = []
-    is_code = False
-    for line in [*text.split("\n"), ""]:
-        is_fence = line.lstrip().startswith("```")
-        if is_code or is_fence or (PASTED.match(line) and line.strip()):
-            pasted.append(line)
-            is_code = is_code != is_fence
-            continue
-        if len(pasted) >= FEWEST_PASTED:
-            first = next((one.strip() for one in pasted if one.strip(" `")), "")
-            pasted = [f"{first[:120]} […{len(pasted) - 1} more lines]"]
-        kept += [*pasted, line]
-        pasted = []
-    return "\n".join([*kept[:-1], *pasted])
 
 
 def binding(text: str) -> Iterator[tuple[str, str]]:
@@ -192,13 +174,42 @@ def binding(text: str) -> Iterator[tuple[str, str]]:
         if is_below and not FORBIDS.search(low):
             yield "constraint", f"{heading}: {sentence}"
             continue
-        low = STATES.sub(" ", low)
+        low = _bare(low)
         if low.endswith(("?", "？")) and not INSISTS.search(low):
             continue
         if FORBIDS.search(low) or REQUIRES.search(low):
             yield "constraint", sentence
         elif CORRECTION.search(low):
             yield "correction", sentence
+
+
+def doubtful(text: str) -> list[str]:
+    """What sounds as if it would bind and was not taken so: reports, questions, and pasted lines. It stays in its
+    message, however that is shortened, so that nothing is lost where the rules are wrong."""
+    bound = {sentence for _, sentence in binding(text)}
+    lines = text.split("\n")
+    found: dict[str, None] = {}
+    for line, is_pasted, is_fenced in zip(lines, lines_pasted(lines), lines_fenced(lines), strict=True):
+        for sentence in SENTENCE.split(line) if not is_fenced else ():
+            sentence = (sentence or "").strip(" \t-*>•")
+            if len(sentence) <= LONGEST_DOUBTFUL and sentence not in bound and _sounds(sentence, is_pasted):
+                found[sentence] = None
+    return list(itertools.islice(found, MOST_DOUBTFUL))
+
+
+def _sounds(sentence: str, is_pasted: bool) -> bool:
+    low = plain(sentence)
+    if is_pasted or low.endswith(("?", "？")):
+        return FIRM.search(low) is not None
+    return (FORBIDS.search(low) or REQUIRES.search(low)) is not None
+
+
+def _bare(low: str) -> str:
+    """A sentence without what only sounds as if it would bind: empty, where all of it only asks, tells or calls."""
+    is_asking = ASKS_ONLY.match(low) or ASKS_BACK.search(low)
+    if MOMENT.match(low) or (is_asking and not BIDS.search(low)):
+        return ""
+    return (LOOSE if REPORTS.match(low) else STATES).sub(" ", low)
 
 
 def _around(text: str) -> Iterator[str]:
@@ -214,7 +225,7 @@ def _around(text: str) -> Iterator[str]:
 
 def is_firm(sentence: str) -> bool:
     """Whether it forbids something, or says 'must': what may not be lost at any price."""
-    return FIRM.search(plain(sentence)) is not None
+    return FIRM.search(STATES.sub(" ", plain(sentence))) is not None
 
 
 def is_work(text: str) -> bool:

@@ -34,6 +34,8 @@ MOST_BINDING = 40
 TOLD_ERRAND = 300
 TOLD_ANSWER = 100
 """How much of a message is told as the answer to a question: it stands among the messages as a whole."""
+SHORTEST_QUOTE = 40
+"""How many characters a sentence must have to be the agent's own when it is said again, and not just alike."""
 LAST_REPLIES = 3
 LAST_DONE, TOLD_CALL = 4, 100
 """How many calls are told that came after the agent's last words, and how much of each."""
@@ -203,11 +205,17 @@ class Tracker(Struct):
         self._forget_repeated(text)
         self.put("instruction", entry.id, text, entry)
         for kind, sentence in itertools.islice(speech.binding(text), MOST_BINDING):
-            self.put(kind, sentence, sentence, entry)
+            if kind != "correction" or not self._is_quoted(sentence):
+                self.put(kind, sentence, sentence, entry)
         for todo, state in speech.todos_in(text):
             self.todos.note(todo, state, entry, self.n)
         self._mention(text, entry)
         self.heat.said(text)
+
+    def _is_quoted(self, sentence: str) -> bool:
+        """Whether it is the agent's own sentence: what an agent said cannot tell it that it went wrong."""
+        words = _plain(sentence)
+        return len(words) >= SHORTEST_QUOTE and any(words in _plain(one.text) for one in self.talk)
 
     def _end_turn(self) -> None:
         self.before = self.replies[-1] if self.replies else self.before

@@ -1,0 +1,100 @@
+"""What people paste between their own words: code, data, logs, traces. Pure.
+
+It binds nobody, whatever it says. A line counts as pasted where nobody types so; what only looks a little like
+code, where several such lines stand together. In doubt a line is the person's own.
+"""
+
+from __future__ import annotations
+
+from itertools import groupby
+
+from segue.patterns import lazy_pattern
+
+COPIED = lazy_pattern(
+    r"^(?: {4}|\t|\s*(?:[{}\[\]<>|│╭╰⏺⎿❯$%+]|#{2,}!|\d{2,4}[-:/]\d|[A-Z][a-z]{2} +\d{1,2} \d|at \S+\(|File \"))"
+)
+"""How lines begin that are copied from somewhere: output, logs, data, code."""
+LOGGED = lazy_pattern(
+    r"\s*(?:[{}\[\]|>+│╭╰⏺⎿❯$%]|\d{2,4}[-:/]\d|[A-Z][a-z]{2} +\d{1,2} \d|at \S+\(|File \"|E {3,}\S"
+    r"|[A-Z]\w{1,60}(?:Error|Exception): "
+    r"|\"[\w$@./ -]{1,80}\"\s?:\s?(?:[\[{]|(?:\".*\"|-?\d[\d.eE+-]*|true|false|null)\s*,?\s*$))"
+)
+"""The same where nobody types so; what is only set in, or quoted, may be the person's own."""
+TIME = lazy_pattern(
+    r"\s*\[?(?:\d{4}-\d\d-\d\d[T ])?\d{1,2}:\d\d:\d\d(?:[.,]\d{1,9})?(?:Z|[+-]\d\d:?\d\d)?\]?\s*$"
+)
+"""A line that is only a time: what was logged then stands below."""
+CODE = lazy_pattern(
+    r"\s*(?:[\w.\[\]\"'-]{1,80} ?(?::=|[+*/|-]?=)=? ?[^\s=]|[)}\]]{1,8}[;,)]*\s*$|</?[a-zA-Z][^<>]{0,300}>"
+    r"|(?:def|class|func|fn|import|package|return|const|var|export|public|private|assert|await|async|elif|struct)"
+    r" .{0,200}[(){}=;:\"]"
+    r"|(?:if|for|while|with|switch|try|else|except|catch)\b.{0,200}[:{]\s*$|@\w+[\w.]*(?:\(.*)?$"
+    r"|[\w.]{1,80}\(.{0,300}[);,:{(]\s*$| {2,}(?:#|//) |//|/\*|\*/|[_=~-]{8,}|\S{1,200}\.\w{1,8}:\d+\b)"
+)
+"""What a line of code looks like; a sentence may begin so, too."""
+FEWEST = 3
+"""How many lines together are a piece that was pasted."""
+
+
+def lines_pasted(lines: list[str]) -> list[bool]:
+    """Which lines are no words of the person's."""
+    fenced = lines_fenced(lines)
+    found = [
+        is_fenced or bool(LOGGED.match(line)) or bool(line.strip() and TIME.match(above))
+        for is_fenced, above, line in zip(fenced, ["", *lines], lines, strict=False)
+    ]
+    # Empty lines end no piece of code.
+    full = [number for number, line in enumerate(lines) if line.strip()]
+    for is_code, group in groupby(full, lambda number: found[number] or bool(CODE.match(lines[number]))):
+        together = list(group)
+        if is_code and len(together) >= FEWEST:
+            for number in together:
+                found[number] = True
+    return found
+
+
+def lines_fenced(lines: list[str]) -> list[bool]:
+    """Which lines are code between fences, or fences. One that names a language opens, also inside of another one; if
+    that does not come out even, each opens or closes in turn. A fence that is never closed is no fence."""
+    marks = [line.lstrip() for line in lines]
+    marks = [mark if mark.startswith("```") else "" for mark in marks]
+    return _nested(marks) or _in_turn(marks)
+
+
+def _nested(marks: list[str]) -> list[bool]:
+    found, depth = [], 0
+    for mark in marks:
+        is_bare = not mark.strip("` \t\r")
+        found.append(bool(mark or depth))
+        if mark:
+            depth += -1 if depth and is_bare else 1
+    return found if not depth else []
+
+
+def _in_turn(marks: list[str]) -> list[bool]:
+    found, is_code = [], False
+    left = sum(map(bool, marks))
+    for mark in marks:
+        left -= bool(mark)
+        found.append(bool(mark) or is_code)
+        is_code = is_code if not mark else not is_code and left > 0
+    return found
+
+
+def without_pasted(text: str) -> str:
+    """A person's words, with what they pasted between them cut down to how it begins."""
+    kept: list[str] = []
+    pasted: list[str] = []
+    is_code = False
+    for line in [*text.split("\n"), ""]:
+        is_fence = line.lstrip().startswith("```")
+        if is_code or is_fence or (COPIED.match(line) and line.strip()):
+            pasted.append(line)
+            is_code = is_code != is_fence
+            continue
+        if len(pasted) >= FEWEST:
+            first = next((one.strip() for one in pasted if one.strip(" `")), "")
+            pasted = [f"{first[:120]} […{len(pasted) - 1} more lines]"]
+        kept += [*pasted, line]
+        pasted = []
+    return "\n".join([*kept[:-1], *pasted])
