@@ -415,3 +415,14 @@ def test_a_command_that_failed_outweighs_names_and_one_that_only_looked_is_left_
     assert "`make ship`: failed" in told and "- `cat src/ledger.py`" not in told
     left = [line.reason for line in receipt.lines if line.fact.subject == "cat src/ledger.py"]
     assert "unlikely to be needed" in left
+
+
+def test_a_message_of_which_a_sentence_is_told_apart_stands_as_a_whole_before_others_do() -> None:
+    padding = "It is for the shop and takes a while, as such things do. " * 8
+    words = [f"Part {number} is about the basket. {padding}" for number in range(12)]
+    words[2] = f"The field basket_total is lost. Never round it twice. {padding}"
+    brief, _ = packed(facts_of(*(prompt(one, f"e{n}") for n, one in enumerate(words))), budget=1000)
+    lines = human_lines(brief)
+    assert "[3] Never round it twice." in lines
+    assert any(line.startswith("[3] The field basket_total is lost.") for line in lines)
+    assert sum(line.startswith("[") for line in lines) < len(words), "there is no room for all"

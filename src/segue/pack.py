@@ -28,6 +28,9 @@ APART = "\0"
 """Between messages: it is in none."""
 SHORT = 280
 """How long a message may be, in characters, to stand as a whole where it binds."""
+PASSAGE, IN_PART = 1000, 1.5
+"""How long a message may be, and how much more it is then worth, where sentences of it are told apart or might bind:
+alone they say too little, and longer ones would leave no room for others."""
 FAILED = 1.5
 """How much more a command is worth whose last run failed."""
 SHARE = 0.4
@@ -202,10 +205,10 @@ def _words(facts: Sequence[tuple[int, Fact]], budget: int, room: briefs.Room) ->
             # What only might bind is not told twice: it stands in the message.
             section, told, left = fact, [pair for pair in bound if pair not in firm], firm
         else:
-            # Of one that is shortened, what is left of it tells that as well.
-            told = [pair for pair in bound if pair not in firm and pair[1].value in line]
-            section, left = fact, [pair for pair in bound if pair not in told]
+            section, told, left = fact, [], bound
         worth = _worth(KINDS["instruction"], fact, 0 if place == 1 else rank)
+        if len(fact.value) <= PASSAGE and (left or speech.doubtful(fact.value)):
+            worth *= IN_PART
         worth = max(worth, *(_worth(KINDS[one.kind], one, rank) for _, one in told)) if told else worth
         yield _Choice((index, *(other for other, _ in told)), section, f"[{place}] {line}", worth)
         if left:
