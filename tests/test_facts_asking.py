@@ -97,6 +97,28 @@ def test_a_question_may_stand_above_the_options_that_end_what_was_said() -> None
     assert asking.question_in("What did I do?\n1. I mended it.\n2. I ran it.\n" + "All passed. " * 40) == ""
 
 
+@pytest.mark.parametrize(
+    ("words", "asked"),
+    [
+        (
+            "It is ignored.\n\nWould you like me to:\n1. **Keep it** (as it is)\n2. **Move it** elsewhere",
+            "Would you like me to:\n1. Keep it\n2. Move it",
+        ),
+        ("Both work. Holding until you tell me which of them.", "Holding until you tell me which of them."),
+        ("Both work. Let me know which one you prefer.", "Let me know which one you prefer."),
+        ("Waiting for your decision.", "Waiting for your decision."),
+        ("I'm waiting on your go-ahead before I push.", "I'm waiting on your go-ahead before I push."),
+        ("All done. Let me know if you need more.", ""),
+        ("The logs tell me which of them failed.", ""),
+        ("I am waiting for the build to end.", ""),
+        ("I did this:\n1. I mended it.\n2. I ran it.", ""),
+        ("Here is what I can do next:\n- merge\n- tag", ""),
+    ],
+)
+def test_one_can_ask_without_a_question_mark(words: str, asked: str) -> None:
+    assert asking.question_in(words) == asked
+
+
 def test_no_list_takes_long_to_look_through() -> None:
     started = time.perf_counter()
     for words in (

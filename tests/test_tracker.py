@@ -203,6 +203,15 @@ def test_a_question_waits_until_the_person_speaks() -> None:
     assert values(answered, "decision") == {"Shall I use redis?": "a dict will do"}
 
 
+def test_what_was_asked_in_passing_waits_for_no_answer() -> None:
+    asked = [said("Mend it."), replied("Is there one that fails? Let me look.")]
+    assert values([*asked, *ran("make test")], "question") == {}
+    assert values([*asked, called(Act(deed=Deed.RUN, subject="make test"))], "question") == {}
+    assert values([*asked, *ran("make test"), said("And push it.")], "decision") == {}
+    by_call = called(Act(deed=Deed.ASK, subject="Which store?"))
+    assert list(values([*asked, by_call], "question").values()) == ["Which store?"]
+
+
 def test_what_the_person_refused_is_decided_with_the_reason() -> None:
     call = called(Act(deed=Deed.RUN, subject="rm -rf build"))
     answer = msgspec.json.encode(Answer(verdict=Verdict.REFUSED, text="keep the artefacts")).decode()

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
-from segue.facts.speech import COMMAND, plain
+from segue.facts.speech import COMMAND, plain, sentences
 from segue.patterns import lazy_pattern
 from segue.text import begun
 
@@ -20,6 +20,19 @@ LEAST_LATE = 240
 """How near the end a question must stand to be what is asked."""
 ASKS = lazy_pattern(r"(?<![`/=&])\?(?![\w=&.:(\[])|？")
 """A mark that ends a question, and not one inside of an address or of code."""
+BEGINS_TO_ASK = lazy_pattern(
+    r"\b(?:would you like|do you want|(?:should|shall|can) i|(?:would|do) you (?:rather|prefer)"
+    r"|(?:please )?(?:choose|pick|select) (?:one|between|from|an?)\b)"
+)
+"""How a line begins to ask what the list below it completes."""
+REQUESTS = lazy_pattern(
+    r"(?:^|[,;:–—-] |\b(?:please|just|or|and|then|so) )(?:let me know|tell me)"
+    r" (?:which|whether|(?:what|how|when|where) you)\b"
+    r"|^(?:i'm |i am |now )?(?:holding|waiting|paused|standing by)(?: \w+)? (?:for|until|on|till) you\b"
+    r"|^(?:i'm |i am |now )?(?:holding|waiting|paused|awaiting|standing by)(?: \w+)?(?: for| on)? your"
+    r" (?:answer|decision|choice|approval|confirmation|go|call|input|word|reply|ok)"
+)
+"""How one asks without a question mark, and will not go on without an answer."""
 LONGEST_WORDS = 20_000
 """How much of what was said last is looked through for options."""
 LONGEST_OPTION, MOST_CHOSEN = 90, 5
@@ -61,20 +74,32 @@ def question_in(text: str) -> str:
     end = text.rstrip()[-800:]
     at = max((found.start() for found in ASKS.finditer(end)), default=-1)
     if at < 0 or len(end) - at > LEAST_LATE:
-        return _offer(text)
+        return _offer(text) or _request(end[-LEAST_LATE:])
     start = max(end.rfind(mark, 0, at) for mark in (". ", "! ", "? ", "\n", "。", "！", "？", ": "))
     asked = end[start + 1 : at + 1].strip(" -*>#\t")
     return asked if any(map(str.isalpha, asked)) else ""
 
 
 def _offer(text: str) -> str:
-    """The question that a list of options follows, where that list ends what was said."""
-    lines = text.rstrip()[-LONGEST_WORDS:].split("\n")
+    """The question that a list of options follows, where that list ends what was said; with the list, where it is only
+    half a question without it."""
+    lines = [line for line in text.rstrip()[-LONGEST_WORDS:].split("\n") if line.strip()]
     run = next(reversed([*_runs(lines)]), [])
-    if not run or len("\n".join(lines[run[-1].line + 1 :])) > LEAST_LATE:
+    if not run or not run[0].line or len("\n".join(lines[run[-1].line + 1 :])) > LEAST_LATE:
         return ""
-    lead = next((line.strip() for line in reversed(lines[: run[0].line]) if line.strip()), "")
-    return lead.strip(" *#>") if lead.rstrip("* :").endswith(("?", "？")) else ""
+    lead = lines[run[0].line - 1].strip(" *#>")
+    if lead.rstrip(":").endswith(("?", "？")):
+        return lead
+    options = "".join(f"\n{option.label}. {option.text}" for option in run)
+    return lead + options if lead.endswith(":") and BEGINS_TO_ASK.search(plain(lead)) else ""
+
+
+def _request(end: str) -> str:
+    """The last sentence that asks for a word without a question mark."""
+    for sentence in reversed([*sentences(end)]):
+        if REQUESTS.search(plain(sentence)):
+            return sentence
+    return ""
 
 
 def with_options(answer: str, words: str) -> str:

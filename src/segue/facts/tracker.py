@@ -194,10 +194,10 @@ class Tracker(Struct):
             return
         self._replace_broken_off(text)
         # Where a call asks, what is said answers that one.
-        asked = asking.question_in(self.replies[-1].text) if self.replies and not is_asked else ""
+        asked = self._asked() if not is_asked else ""
         if asked and asking.is_answer(text):
             told = asking.with_options(begun(text, TOLD_ANSWER), self.replies[-1].text)
-            self.put("decision", asked, told, entry)
+            self.put("decision", asked.partition("\n")[0], told, entry)
         self._end_turn()
         self.facts.pop("report", None)
         self.last = EntryKind.PROMPT if speech.is_work(text) else self.last
@@ -211,6 +211,11 @@ class Tracker(Struct):
             self.todos.note(todo, state, entry, self.n)
         self._mention(text, entry)
         self.heat.said(text)
+
+    def _asked(self) -> str:
+        """What the agent asks. One that goes on with calls does not wait for an answer."""
+        is_last = self.last is EntryKind.REPLY and self.replies
+        return asking.question_in(self.replies[-1].text) if is_last else ""
 
     def _is_quoted(self, sentence: str) -> bool:
         """Whether it is the agent's own sentence: what an agent said cannot tell it that it went wrong."""
@@ -234,6 +239,7 @@ class Tracker(Struct):
                 self._forget(kind, self.taken_back)
             if not self.replies and self.talk and self.talk[-1] == self.before:
                 self.replies.append(self.talk.pop())
+                self.last = EntryKind.REPLY
         self.taken_back = ""
 
     def _forget_repeated(self, text: str) -> None:
@@ -494,7 +500,7 @@ class Tracker(Struct):
             for one in going.still(self)
         ]
         by = self.replies[-1] if self.replies else None
-        asked = asking.question_in(by.text) if by else ""
+        asked = self._asked()
         found += self._next(by)
         for call in self.waiting.values():
             for act in reads.acts(call, None):
