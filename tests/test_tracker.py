@@ -598,8 +598,8 @@ def test_a_choice_by_letter_is_decided_with_what_it_chose() -> None:
     assert values([offered, said("b")], "decision") == {"Which store?": "b (PostgreSQL)"}
 
 
-def refused(act: Act) -> list[Entry]:
-    answer = Answer(verdict=Verdict.REFUSED, text="use pnpm")
+def refused(act: Act, reason: str = "use pnpm") -> list[Entry]:
+    answer = Answer(verdict=Verdict.REFUSED, text=reason)
     return done(act, output=msgspec.json.encode(answer).decode(), status=1)
 
 
@@ -612,6 +612,27 @@ def test_what_the_person_refused_did_not_fail() -> None:
 def test_a_refused_edit_is_told_as_one() -> None:
     entries = [said("Go on"), *refused(written("/work/app/src/a.py", "x"))]
     assert values(entries, "decision") == {"write src/a.py": "refused"}
+
+
+def test_a_refusal_without_a_reason_ends_when_the_same_is_done_after_all() -> None:
+    edit, other = edited("/work/app/a.py", "1", "2"), edited("/work/app/b.py", "1", "2")
+    entries = [said("Go on"), *refused(edit, ""), said("Hm. Well, do it.")]
+    assert values(entries, "decision") == {"edit a.py": "refused"}
+    assert values([*entries, *done(other)], "decision") == {"edit a.py": "refused"}
+    assert values([*entries, *done(edit)], "decision") == {}
+    assert values([*entries, *done(written("/work/app/a.py", "2"))], "decision") == {}
+    assert values([*entries, *done(edit, status=1)], "decision") == {"edit a.py": "refused"}
+    with_reason = [said("Go on"), *refused(edit), *done(edit)]
+    assert values(with_reason, "decision") == {"edit a.py": "refused"}
+
+
+@pytest.mark.parametrize("reason", ["", "use pnpm"])
+def test_calls_that_ended_with_a_refused_one_are_not_decided_on(reason: str) -> None:
+    then = refused(Act(deed=Deed.RUN, subject="which python"), "")
+    first = refused(Act(deed=Deed.RUN, subject="which node"), reason)
+    together = [said("Go on"), first[0], then[0], first[1], then[1]]
+    assert values(together, "decision") == {"which node": "refused"}
+    assert len(values([said("Go on"), *first, *then], "decision")) == 2
 
 
 def on(branch: str, text: str = "Go on") -> Entry:

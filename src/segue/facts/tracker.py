@@ -66,6 +66,7 @@ USES = {
 }
 OUTLIVING = (Deed.RUN, Deed.DELEGATE)
 ON_FILES = (Deed.READ, Deed.WRITE, Deed.EDIT, Deed.DELETE, Deed.MOVE)
+CHANGES = (Deed.WRITE, Deed.EDIT)
 CARRIED = {"url", "commit", "port", "version", "id"}
 
 
@@ -110,6 +111,8 @@ class Tracker(Struct):
     """What came last: a call or its result, words of the agent, or something that the person asked for."""
     is_refused: bool = False
     """Whether the person refused what came last."""
+    refused: int = 0
+    """When a call was last refused."""
     taken_back: str = ""
     """The message that the person broke off before anything was done about it."""
     tests: dict[str, str] = {}
@@ -378,6 +381,10 @@ class Tracker(Struct):
                 self.put("decision", begun(act.subject.strip(), LONGEST_SUBJECT), words, result)
             return
         self.is_refused = answer.verdict in (Verdict.REFUSED, Verdict.REJECTED)
+        is_along = self.is_refused and not answer.text and self.refused == self.n - 1
+        self.refused = self.n if self.is_refused else self.refused
+        if is_along:  # it was called together with the one before, and ended with it: nobody decided on it
+            return
         if self.is_refused and any(act.deed is Deed.PROPOSE for act in acts):
             self._end_plan()
         for act in acts[:1]:
@@ -387,6 +394,16 @@ class Tracker(Struct):
                 self.put("decision", subject, answer.text, result)
             if answer.verdict is Verdict.APPROVED and act.deed is Deed.PROPOSE and act.subject:
                 self._add_plan(act.subject, call)
+
+    def _allow(self, act: Act) -> None:
+        """What was refused without a reason, and is done now, is refused no more. To write a file and to edit it is the
+        same to the person who looks at the change."""
+        decided = self.facts.get("decision", {})
+        alike = CHANGES if act.deed in CHANGES else (act.deed,)
+        for deed in alike if decided else ():
+            subject = begun(self._called(msgspec.structs.replace(act, deed=deed)), LONGEST_SUBJECT)
+            if (fact := decided.get(subject)) and fact.value == Verdict.REFUSED and not fact.note:
+                del decided[subject]
 
     def _end_plan(self) -> None:
         """Another one was proposed: the one before was worked off, if something was committed since. Its rules stay."""
@@ -418,6 +435,7 @@ class Tracker(Struct):
         if deed is Deed.READ:
             self.put("read", files.relative(act.subject, self.folder), "read", result)
         elif deed in ON_FILES:
+            self._allow(act)
             self.files.add(act, files.relative(act.subject, self.folder), result, self.n, self.folder)
         elif deed is Deed.FETCH and "://" in act.subject:
             self.put("url", act.subject, "fetched", result)
