@@ -119,6 +119,50 @@ def test_one_can_ask_without_a_question_mark(words: str, asked: str) -> None:
     assert asking.question_in(words) == asked
 
 
+@pytest.mark.parametrize(
+    ("asked", "answer"),
+    [
+        ("Want me to fix the test?", "fix it up"),
+        (
+            "Want me to go ahead?",
+            "yeah let's do it, and then we look at the other pull requests of this week",
+        ),
+        ("Shall I use redis?", "a dict will do"),
+        (
+            "Which naming do you prefer?",
+            "I think it should be nested below the options of the strategy, as they are",
+        ),
+        (
+            "Shall I switch to #172 and fix it there?",
+            "write a comment in #172, I'll handle it over there, not here",
+        ),
+        ("Which scope?", "A. just this one (Can we update the issue and create a new one for the rest?)"),
+        ("Shall I?", "yes - commit, push. Then, can we comment on the other one? And then go on"),
+    ],
+)
+def test_what_answers_a_question(asked: str, answer: str) -> None:
+    assert asking.is_answer(answer, asked)
+
+
+@pytest.mark.parametrize(
+    ("asked", "answer"),
+    [
+        ("Shall I adjust any of these?", "can you explain: state persists until explicit cleanup"),
+        ("Shall I reply?", "ehh, can we not get the id off the payload?\n\nalso look at the open ones"),
+        (
+            "Shall I draft a fix?",
+            "He did rebase. So we can't prevent that. would this still fit? So it would.",
+        ),
+        ("Which direction?", "isn't that what the summary does"),
+        ("Want me to look at it?", "I ran it again just now and still see 38 commits in the main branch"),
+        ("Want to verify the state?", "also we may have a reset bug as I called one a little while ago..."),
+        ("Shall I?", "/exit"),
+    ],
+)
+def test_a_new_request_or_a_question_answers_nothing(asked: str, answer: str) -> None:
+    assert not asking.is_answer(answer, asked)
+
+
 def test_no_list_takes_long_to_look_through() -> None:
     started = time.perf_counter()
     for words in (

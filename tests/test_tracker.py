@@ -203,6 +203,12 @@ def test_a_question_waits_until_the_person_speaks() -> None:
     assert values(answered, "decision") == {"Shall I use redis?": "a dict will do"}
 
 
+def test_what_is_said_to_the_program_is_no_request() -> None:
+    words = [said(one) for one in ("Mend it.", "/exit", "/Clear ", "/review 12", "/init", "/plugin add x")]
+    found = list(values([*words], "instruction").values())
+    assert found == ["Mend it.", "/review 12", "/init", "/plugin add x"]
+
+
 def test_what_was_asked_in_passing_waits_for_no_answer() -> None:
     asked = [said("Mend it."), replied("Is there one that fails? Let me look.")]
     assert values([*asked, *ran("make test")], "question") == {}

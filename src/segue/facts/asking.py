@@ -16,6 +16,29 @@ from segue.patterns import lazy_pattern
 from segue.text import begun
 
 LONGEST_ANSWER = 300
+FEW_WORDS = 8
+AGREES = lazy_pattern(
+    r"\W{0,3}(?:y(?:es|ep|eah|up)?|no(?:pe)?|ok(?:ay)?|sure|please|go ahead|do (?:it|that|both|all)"
+    r"|both|neither|all|none"
+    r"|that(?:'s| is) (?:right|correct|wrong|it|fine)|right|correct|exactly|agreed?|sounds|looks|perfect|great"
+    r"|ja|nein|oui|non|sí|si|sim|да|нет|好|是|不|はい|いいえ|네|아니)\b"
+)
+"""How an answer begins that says yes or no."""
+WANTS_TO_KNOW = lazy_pattern(
+    r"(?:(?:so|and|also|but|now|hm+|wait|q)\b[,:]? ){0,2}(?:(?:can|could|would|will) (?:you|we|it|this)|isn'?t|aren'?t"
+    r"|doesn'?t|why|how|explain|clarify|(?:is|are|does|do|did) (?:this|that|it|we|you|the|there))\b|q: "
+)
+"""How a question, or a request of the person's own, begins."""
+OPEN = lazy_pattern(r"\b(?:which|what|what's|where|when|who|how|or)\b|else\?$")
+WORD = lazy_pattern(r"[\w#]{4,}")
+STEM = 5
+COMMON = {
+    "want", "would", "like", "shoul", "shall", "could", "this", "that", "these", "those", "with", "have",
+    "your", "there", "befor", "first", "also", "just", "then", "make", "anyth", "else", "does", "look",
+    "looks", "right", "good", "from", "them", "they", "when", "into", "here", "some", "more", "other",
+    "need", "needs", "help",
+}  # fmt: skip
+"""Words, by how they begin, that questions and answers share without being about the same."""
 LEAST_LATE = 240
 """How near the end a question must stand to be what is asked."""
 ASKS = lazy_pattern(r"(?<![`/=&])\?(?![\w=&.:(\[])|？")
@@ -64,9 +87,25 @@ class Option(Struct, frozen=True):
     line: int
 
 
-def is_answer(text: str) -> bool:
-    """Whether a message can be the answer to a question: not a command, not long, and no question itself."""
-    return len(text) <= LONGEST_ANSWER and not COMMAND.match(text) and not text.endswith(("?", "？"))
+def is_answer(text: str, asked: str) -> bool:
+    """Whether a message can be the answer to a question: not a command, not long, not a question itself, and not just
+    the next thing that the person wants."""
+    low = plain(text)
+    if len(text) > LONGEST_ANSWER or COMMAND.match(text) or low.endswith(("?", "？")):
+        return False
+    if AGREES.match(low) or _labels(text):
+        return True
+    if ASKS.search(low) or WANTS_TO_KNOW.match(low):
+        return False
+    # 'Which …?' can be answered with anything; 'Shall I …?' with few words, or with words of its own.
+    return (
+        len(low.split()) <= FEW_WORDS or OPEN.search(plain(asked)) is not None or _shares(low, plain(asked))
+    )
+
+
+def _shares(answer: str, asked: str) -> bool:
+    said, sought = ({word[:STEM] for word in WORD.findall(text)} for text in (answer, asked))
+    return bool((said & sought) - COMMON)
 
 
 def question_in(text: str) -> str:

@@ -120,6 +120,13 @@ MOST_ITEMS, LONGEST_HEADING, FEW_WORDS = 8, 60, 6
 MOST_TODOS = 200
 """How many items of one text are a list of what is to do: one with more of them is pasted from somewhere."""
 COMMAND = lazy_pattern(r"^/[\w:-]+\s*$")
+OF_PROGRAM = lazy_pattern(
+    r"/(?:exit|quit|q|clear|compact|compress|themes?|color|config|settings|usage|extra-usage|cost|stats|status|statusline"
+    r"|models?|fast|effort|login|logout|auth|resume|sessions|help|permissions|approvals|hooks|mcp|plugins?|doctor|vim"
+    r"|context|ide|editor|terminal-setup|keybindings|release-notes|bug|feedback|export|copy|rewind|output-style"
+    r"|privacy-settings|upgrade|about|tools|tasks|bashes|memory)\s*$"
+)
+"""What is said to the program that an agent runs in, and asks nothing of the agent."""
 ASIDE = lazy_pattern(
     r"^(?:ok(?:ay)?|yes|yep|yeah|sure|thanks?|thank you|great|nice|cool|perfect|good|hi|hello|hey|continue|go on"
     r"|go ahead|proceed|push|do it)[.! ]*$",

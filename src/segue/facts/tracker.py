@@ -198,13 +198,15 @@ class Tracker(Struct):
         self._replace_broken_off(text)
         # Where a call asks, what is said answers that one.
         asked = self._asked() if not is_asked else ""
-        if asked and asking.is_answer(text):
+        if asked and asking.is_answer(text, asked):
             told = asking.with_options(begun(text, TOLD_ANSWER), self.replies[-1].text)
             self.put("decision", asked.partition("\n")[0], told, entry)
         self._end_turn()
         self.facts.pop("report", None)
         self.last = EntryKind.PROMPT if speech.is_work(text) else self.last
         self.is_refused = False
+        if speech.OF_PROGRAM.match(text.lower()):
+            return
         self._forget_repeated(text)
         self.put("instruction", entry.id, text, entry)
         for kind, sentence in itertools.islice(speech.binding(text), MOST_BINDING):
