@@ -128,6 +128,11 @@ def test_one_can_ask_without_a_question_mark(words: str, asked: str) -> None:
             "yeah let's do it, and then we look at the other pull requests of this week",
         ),
         ("Shall I use redis?", "a dict will do"),
+        ("Shall I mend it in part?", "do the proper fix"),
+        (
+            "Anything you'd change?",
+            "only the first one and not on the paths that end in an error of some kind",
+        ),
         (
             "Which naming do you prefer?",
             "I think it should be nested below the options of the strategy, as they are",

@@ -26,10 +26,10 @@ AGREES = lazy_pattern(
 """How an answer begins that says yes or no."""
 WANTS_TO_KNOW = lazy_pattern(
     r"(?:(?:so|and|also|but|now|hm+|wait|q)\b[,:]? ){0,2}(?:(?:can|could|would|will) (?:you|we|it|this)|isn'?t|aren'?t"
-    r"|doesn'?t|why|how|explain|clarify|(?:is|are|does|do|did) (?:this|that|it|we|you|the|there))\b|q: "
+    r"|doesn'?t|why|how|explain|clarify|(?:is|are|does|did) (?:this|that|it|we|you|the|there)|do (?:we|you|they))\b|q: "
 )
 """How a question, or a request of the person's own, begins."""
-OPEN = lazy_pattern(r"\b(?:which|what|what's|where|when|who|how|or)\b|else\?$")
+OPEN = lazy_pattern(r"\b(?:which|any(?:thing)?|what|what's|where|when|who|how|or)\b|else\?$")
 WORD = lazy_pattern(r"[\w#]{4,}")
 STEM = 5
 COMMON = {
