@@ -49,6 +49,7 @@ def test_a_compound_is_taken_apart_as_a_shell_would(command: str, words: list[li
         ("npm test", "npm test"),
         (f"cd {HERE} && timeout 60 npm test 2>&1 | tail -20 || true", "npm test"),
         ("npm test | head -5", "npm test"),
+        ("npm test 2>&1 | Select-String -Pattern fail | Select-Object -Last 4", "npm test"),
         ("npm test > /dev/null 2>&1; echo $?", "npm test"),
         ("CI=1 API=x  npm   test", "API=x npm test"),
         ("bash -lc 'npm test 2>&1 | tail -3'", "npm test"),

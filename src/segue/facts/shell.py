@@ -66,15 +66,16 @@ look comm xxd hexdump od strings md5sum sha1sum sha256sum shasum basename dirnam
 look [[ true false : cd pushd popd sleep set wait tac rev paste seq eza netstat ss ping dig sed curl uptime free nm
 look objdump ldd zcat zgrep export unset read for case pip:list,show,freeze go:list,env,version,doc
 look cargo:tree,metadata docker:ps,logs,images,inspect kubectl:get,describe,logs terraform:show,output uv:tree
+look Get-ChildItem Get-Content Get-Item Get-Location Set-Location Select-String Test-Path Measure-Object
 look git:status,log,diff,show,grep,rev-parse,ls-files,ls-remote,ls-tree,blame,describe,reflog,shortlog,cat-file
 look git:merge-base,rev-list,name-rev,for-each-ref,show-ref,check-ignore
 git git gh glab hub jj hg svn
 keyword if then elif else while until do ! { } fi done esac
 compound for while until if case select function { [[
 shell bash sh zsh dash ksh fish
-clipper head tail cat less more tee
-filter grep egrep fgrep rg sort uniq wc cut tr awk sed
-remark echo printf true : set sleep
+clipper head tail cat less more tee Select-Object Out-String Out-Host
+filter grep egrep fgrep rg sort uniq wc cut tr awk sed Select-String Where-Object Sort-Object Measure-Object
+remark echo printf true : set sleep Write-Host Write-Output Start-Sleep
 script npm pnpm yarn bun make gmake just task mise rake mvn mvnw gradle gradlew sbt nx turbo lerna moon ant hatch pdm
 script invoke inv deno composer grunt gulp rush poe ng next nuxt astro rails artisan bundle
 valued -C -c -f -F -w -p -e -n --prefix --filter --workspace --cwd --dir --directory --project --file --manifest-path
