@@ -135,6 +135,8 @@ def test_the_same_try_with_other_options_settles_what_it_failed_with() -> None:
 
 def test_a_line_that_names_a_test_is_no_error_beside_it() -> None:
     assert open_errors(ran("go test ./a 2>&1 | grep FAIL", "--- FAIL: TestX (0.08s)\nFAIL\n", 1)) == []
+    why = "FAILED tests/a.py::test_x - boom: nothing there"
+    assert open_errors(ran("pytest -q", f"{why}\n1 failed in 0.1s\n", 1)) == [why]
     assert open_errors(ran("go test ./a | tail -1", "FAIL\texample.com/a\t5.4s\n", 1)) == []
 
 

@@ -175,8 +175,8 @@ def variants(run: Run) -> list[str]:
 
 
 def _complaint(output: str, tests: dict[str, bool]) -> str:
-    """The line of a failed command's output that says why, where it has none of the usual forms. One that names a test
-    is told with the tests, and of a package the command tells."""
+    """The line of a failed command's output that says why, where it has none of the usual forms. One that only
+    names a test is told with the tests."""
     end = output if len(output) <= LAST else output[-LAST:].partition("\n")[2]
     lines = [begun(line.strip(), 200) for line in end.splitlines() if len(line.strip()) > 8]
     said = [line for line in lines if COMPLAINT.search(line) and not COUNT.match(line)]
@@ -191,7 +191,9 @@ def _is_named(text: str, tests: list[str]) -> bool:
 
 
 def _is_verdict(tests: dict[str, bool], line: str) -> bool:
-    return bool(outcomes.packages_in(line)) or (bool(tests) and bool(outcomes.tests_in(line)))
+    """Whether a line names a test, or a package, and does not say why it failed."""
+    named = outcomes.tests_in(line) if tests else {}
+    return bool(outcomes.packages_in(line)) or any(" - " not in line.partition(name)[2] for name in named)
 
 
 def _program(command: str) -> str:
