@@ -296,7 +296,7 @@ def test_a_model_that_calls_before_its_conversation_is_on_disk_is_waited_for(
         if len(naps) == 3:
             elsewhere.rename(written)
 
-    monkeypatch.setattr("segue.ops.telling.time.sleep", nap)
+    monkeypatch.setattr("segue.ops.telling.sleep", nap)
     result = called(machine, "prepare_handoff", to="codex")
     assert not result.is_error, words(result)
     assert len(naps) == 3

@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import re
 import shlex
-import time
+from time import sleep
 
 import msgspec
 from msgspec import Struct
@@ -337,7 +337,7 @@ def await_own_words(desk: Desk, caller: Caller) -> None:
         work = sessions.current_work(desk)
         if work is not None and any(one.agent == caller.agent for one in work.transcripts):
             return
-        time.sleep(LOOK_SECONDS)
+        sleep(LOOK_SECONDS)
 
 
 def without_secrets(desk: Desk, texts: list[str]) -> list[str]:

@@ -207,7 +207,8 @@ def going(call: Entry, result: Entry) -> Going | None:
 def _delegated(result: Entry) -> Going | None:
     """The work of another agent: at once, or in the background."""
     launched = _LAUNCHED.match(result.text)
-    handle = text_of(_outcome(result).get("agentId")) or (launched[1] if launched else "")
+    told = text_of(_outcome(result).get("agentId")) or (launched[1] if launched else "")
+    handle = told or result.call or result.id
     if launched:
         return Going(handle=handle)
     added = _TRAILER.search(result.text, max(0, len(result.text) - _LONGEST_TRAILER))
