@@ -387,6 +387,22 @@ def test_a_plan_is_told_as_a_whole_where_there_is_room_and_cut_where_there_is_no
     )
 
 
+def test_a_rule_stands_apart_only_where_the_plan_is_cut() -> None:
+    steps = "\n".join(f"{number}. Mend part {number} of the ledger." for number in range(100))
+    plan = Fact(
+        kind="plan",
+        subject="",
+        value=f"{steps[:900]}\nNever push.\n{steps[900:]}",
+        entry="e",
+        origin=Origin.ASSISTANT,
+    )
+    rule = Fact(kind="rule", subject="Never push.", value="Never push.", entry="e", origin=Origin.ASSISTANT)
+    for budget in (1200, 3000):
+        brief, receipt = packed((plan, rule), budget=budget)
+        assert briefs.render(brief).count("Never push.") == 1
+        assert [line.fate for line in receipt.lines] == [Fate.PASSED, Fate.PASSED]
+
+
 def test_commands_that_read_the_same_are_told_once_as_the_last_of_them_ended() -> None:
     again = [
         Fact(

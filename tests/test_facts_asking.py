@@ -90,6 +90,12 @@ def test_an_answer_that_chooses_nothing_from_a_list_is_told_as_it_is(answer: str
     assert asking.with_options(answer, words) == answer
 
 
+def test_a_question_in_two_halves_is_told_as_a_whole() -> None:
+    words = "It is set to auto. Should I switch it to manual? Or keep auto, as it is?"
+    assert asking.question_in(words) == "Should I switch it to manual? Or keep auto, as it is?"
+    assert asking.question_in("Order is kept. Organise it?") == "Organise it?"
+
+
 def test_a_question_may_stand_above_the_options_that_end_what_was_said() -> None:
     words = "Which of these do you mean?\n\n**A)** Both at once — all the time\n\n**B)** One by one"
     assert asking.question_in(words) == "Which of these do you mean?"

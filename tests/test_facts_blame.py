@@ -103,6 +103,8 @@ SLIPS = [
     ("mux bun run x", "error: unrecognized subcommand 'bun'", "mux add x"),
     ("mux add x --base main", "error: unexpected argument '--base' found", "mux add y"),
     ("bd close 1 --mine", "Error: unknown flag: --mine", "bd close 2"),
+    ("git add x", "fatal: Unable to create '/w/.git/index.lock': File exists.", "git add y"),
+    ("docker compose up", "no configuration file provided: not found", "docker compose up -d"),
     ("python -c 'import a; a.b'", "ImportError: cannot import name 'b' from 'a'", "python -c 'import a'"),
     (
         "NODE_PATH=/x node --input-type=module -e 'a()'",

@@ -32,6 +32,14 @@ def status(command: str, output: str) -> str:
             "error: unrecognized subcommand 'bun'\n\nUsage: rtk [OPTIONS]\n",
         ),
         ("foo --bar | head", "bash: foo: command not found\n"),
+        (
+            "flutter analyze lib 2>&1 | tail -3",
+            "   info • Unused import • lib/a.dart:1:8\n\n768 issues found. (ran in 9.1s)\n",
+        ),
+        (
+            "pnpm --filter web typecheck | tail -3",
+            '[ERR_PNPM_RECURSIVE_RUN_NO_SCRIPT] None of the packages has a "typecheck" script\n',
+        ),
     ],
 )
 def test_what_a_command_says_itself_outweighs_the_end_of_its_pipe(command: str, output: str) -> None:

@@ -178,6 +178,13 @@ def test_an_agent_in_the_background_is_at_work_until_it_reports() -> None:
     assert values(over, "report", "claude") == {"Look for races": "Two <races>.\n\nBoth in pool.py."}
 
 
+def test_a_member_of_a_team_that_was_started_has_reported_nothing() -> None:
+    text = "Spawned successfully.\nagent_id: mender@invoices\nname: mender\nThe agent is now running."
+    entries = [called("t", "Task", description="Mend the totals", prompt="…"), returned("t", text)]
+    assert values(entries, "delegation", "claude") == {"Mend the totals": "pending"}
+    assert values(entries, "report", "claude") == {}
+
+
 def test_of_what_an_agent_reports_at_once_only_the_report_is_told() -> None:
     text = (
         "Two races.\nagentId: a1 (for resuming to continue this agent's work)\n<usage>total_tokens: 9</usage>"

@@ -328,6 +328,14 @@ def test_a_name_that_an_edit_took_out_is_told_with_no_file() -> None:
     assert homes["chunk_size"] == "", "it is in use still, but not in that file"
 
 
+def test_of_a_prepared_prompt_only_what_the_person_typed_into_it_is_their_list() -> None:
+    prompt = (
+        "## User Input\n\n```text\nDo it.\n- [ ] Mend the totals\n```\n\nYou must plan.\n- [ ] No details"
+    )
+    assert values([said(prompt)], "todo") == {"Mend the totals": "open"}
+    assert "You must plan." in values([said(prompt)], "constraint"), "it was sent, and binds"
+
+
 def noted(entries: list[Entry], kind: str) -> list[str]:
     return [fact.note for fact in derive(entries, Plain()) if fact.kind == kind]
 

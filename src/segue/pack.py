@@ -160,6 +160,8 @@ def _all_choices(facts: Sequence[Fact], tier: Tier, budget: int, room: briefs.Ro
     passing = [(index, fact) for index, fact in enumerate(facts) if _may_pass(fact, tier)]
     yield from _words(passing, budget, room)
     order = sorted(passing, key=lambda pair: (pair[1].kind, -pair[1].weight, -pair[1].n, -pair[0]))
+    rules = [(index, fact) for index, fact in passing if fact.kind == "rule" and room is briefs.Room.AMPLE]
+    held: set[int] = set()
     for kind, group in groupby(order, key=lambda pair: pair[1].kind):
         if kind in WORDS:
             continue
@@ -168,8 +170,15 @@ def _all_choices(facts: Sequence[Fact], tier: Tier, budget: int, room: briefs.Ro
             # Of several orders the first one says what it is all about.
             is_first = kind == "plan" and rank == len(ranked) - 1
             worth = _worth(KINDS[kind], fact, 0 if is_first else rank)
-            if worth >= FLOOR or kind in ALWAYS or tier is Tier.FULL:
-                yield _Choice(indices, fact, briefs.line(fact, budget, room=room), worth)
+            if held.issuperset(indices) or not (worth >= FLOOR or kind in ALWAYS or tier is Tier.FULL):
+                continue
+            line = briefs.line(fact, budget, room=room)
+            if kind == "plan":
+                # Of a plan that stands as a whole the rules need not stand apart.
+                within = [index for index, rule in rules if rule.value in line and index not in held]
+                held.update(within)
+                indices = (*indices, *within)
+            yield _Choice(indices, fact, line, worth)
 
 
 def _together(facts: Sequence[tuple[int, Fact]], room: briefs.Room) -> list[tuple[tuple[int, ...], Fact]]:

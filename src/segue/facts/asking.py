@@ -108,15 +108,26 @@ def _shares(answer: str, asked: str) -> bool:
     return bool((said & sought) - COMMON)
 
 
+SECOND_HALF = lazy_pattern(r"\s{0,9}(?:or|oder|ou|o|of|lub)\b", re.IGNORECASE)
+"""How the second half of a question begins: alone it would be answered by what answers the first."""
+
+
 def question_in(text: str) -> str:
     """What an agent asks at the end of its words; empty where it asks nothing."""
     end = text.rstrip()[-800:]
     at = max((found.start() for found in ASKS.finditer(end)), default=-1)
     if at < 0 or len(end) - at > LEAST_LATE:
         return _offer(text) or _request(end[-LEAST_LATE:])
-    start = max(end.rfind(mark, 0, at) for mark in (". ", "! ", "? ", "\n", "。", "！", "？", ": "))
+    start = _start(end, at)
+    if SECOND_HALF.match(end, start + 1) and start > 0:
+        start = _start(end, start)
     asked = end[start + 1 : at + 1].strip(" -*>#\t")
     return asked if any(map(str.isalpha, asked)) else ""
+
+
+def _start(text: str, end: int) -> int:
+    """Where the sentence begins that ends there, less one."""
+    return max(text.rfind(mark, 0, end) for mark in (". ", "! ", "? ", "\n", "。", "！", "？", ": "))
 
 
 def _offer(text: str) -> str:

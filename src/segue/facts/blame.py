@@ -54,9 +54,10 @@ SLIP = lazy_pattern(
     r"(?i)\b(?:unexpected|unrecogni[sz]ed|unknown|invalid|no such|illegal|unsupported) (?:\w+ )?"
     r"(?:arguments?|options?|flags?|(?:sub-?)?commands?|switch)\b|\b(?:option|argument)s? \S{1,60} (?:is )?not "
     r"(?:recogni[sz]ed|known|found)|requires? (?:an|at least) \S{1,20} ?(?:argument|value)|\bmissing script\b"
-    r"|^usage:|: command not found$|does not (?:accept|take) "
+    r"|^usage:|: command not found$|does not (?:accept|take) |\bcd: .{1,200}: No such file|\bindex\.lock\b"
+    r"|could not find `Cargo\.toml`|no configuration file provided|already exists and is not an empty"
 )
-"""What a program says to words that it does not know."""
+"""What a program says to words that it does not know, or where it was started in the wrong place."""
 NO_COMMAND = lazy_pattern(r"(?i)\b(?:sub-?)?commands?\b|missing script")
 INLINE = lazy_pattern(
     r"(?:^|[ /])(?:(?:python|pypy)[\d.]*|py|node|bun|deno|ruby|perl|php)"

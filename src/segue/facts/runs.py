@@ -36,7 +36,8 @@ PIPED = lazy_pattern(r"\|(?!\|)|\|\|[ ]?(?:true|echo)")
 PIPE = lazy_pattern(r"(?<!\|)\|(?!\|)")
 TASK_FAILED = lazy_pattern(
     r"(?:\[[\w:.@/-]{1,60}\] )?(?:ERROR task failed|make(?:\[\d+\])?: \*\*\* |npm (?:ERR!|error) |.{0,60}\bELIFECYCLE\b"
-    r"|error: (?:script |Recipe |Command failed)|[✖×] [1-9]\d* problems?\b|Found [1-9]\d* errors?\b|[1-9]\d* issues:$)"
+    r"|error: (?:script |Recipe |Command failed)|[✖×] [1-9]\d* problems?\b|Found [1-9]\d* errors?\b"
+    r"|[1-9]\d* issues(?::$| found\b)|.{0,20}\bERR_PNPM_)"
 )
 """What those that run checks, and checks at their end, say of failures."""
 LAST_LINES = 40

@@ -119,6 +119,7 @@ ITEM = lazy_pattern(r"\s*(?:[-*+•]|\d{1,2}[.)])\s+\S")
 MOST_ITEMS, LONGEST_HEADING, FEW_WORDS = 8, 60, 6
 MOST_TODOS = 200
 """How many items of one text are a list of what is to do: one with more of them is pasted from somewhere."""
+FRAMED = lazy_pattern(r"\s{0,20}#{1,3} User Input\s{1,20}```\w{0,20}\n([^`]{0,20000})```")
 COMMAND = lazy_pattern(r"^/[\w:-]+\s*$")
 OF_PROGRAM = lazy_pattern(
     r"/(?:exit|quit|q|clear|compact|compress|themes?|color|config|settings|usage|extra-usage|cost|stats|status|statusline"
@@ -165,6 +166,13 @@ def _placed(text: str) -> Iterator[tuple[str, str]]:
         for sentence in SENTENCE.split(line):
             if sentence and (sentence := sentence.strip(" \t-*>•")):
                 yield heading, sentence
+
+
+def own_words(text: str) -> str:
+    """What the person typed, of a message that is a prepared prompt with their words in a frame of its own. The rest
+    binds as they sent it, but is no list of theirs."""
+    framed = FRAMED.match(text)
+    return framed[1] if framed else text
 
 
 def binding(text: str) -> Iterator[tuple[str, str]]:

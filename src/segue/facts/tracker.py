@@ -212,7 +212,7 @@ class Tracker(Struct):
         for kind, sentence in itertools.islice(speech.binding(text), MOST_BINDING):
             if kind != "correction" or not self._is_quoted(sentence):
                 self.put(kind, sentence, sentence, entry)
-        for todo, state in speech.todos_in(text):
+        for todo, state in speech.todos_in(speech.own_words(text)):
             self.todos.note(todo, state, entry, self.n)
         self._mention(text, entry)
         self.heat.said(text)

@@ -26,7 +26,9 @@ _REFUSALS = (
 )
 _STARTED = re.compile(r"Command running in background with ID: (\w{1,80})|Monitor started \(task (\w{1,80})")
 _STARTERS = ("Bash", "Monitor")
-_LAUNCHED = re.compile(r"Async agent launched successfully\.?\s{1,9}agentId: (\w{1,80})")
+_LAUNCHED = re.compile(
+    r"(?:Async agent launched|Spawned) successfully\.?\s{1,9}agent(?:Id|_id): ([\w@.-]{1,80})"
+)
 _DELEGATES = ("Agent", "Task")
 _TRAILER = re.compile(r"\n?agentId: \w{1,80}\b[^\n]{0,400}(?:\n<usage>.{0,2000})?\Z", re.DOTALL)
 """What the program adds to the report of an agent, and how long that is at most."""
