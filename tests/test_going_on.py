@@ -145,7 +145,7 @@ def test_a_later_run_of_the_same_command_ends_an_earlier_one() -> None:
 
 
 def spoken(id: str) -> Entry:
-    return Entry(id=id, kind=EntryKind.PROMPT, origin=Origin.HUMAN, text=f"Go on with part {id}.")
+    return Entry(id=id, kind=EntryKind.PROMPT, origin=Origin.HUMAN, text="Go on with the next part.")
 
 
 def test_a_command_that_nobody_looked_at_is_not_told_to_run_for_ever() -> None:
@@ -170,19 +170,25 @@ def launched(handle: str, errand: str) -> list[Entry]:
 def test_an_agent_in_the_background_is_at_work_until_it_reports() -> None:
     entries = launched("a1", "Look for races")
     assert values(entries, "delegation", "claude") == {"Look for races": "pending"}
-    assert values(entries, "report", "claude") == {}
+    assert values(entries, "findings", "claude") == {}
     ended = noticed("a1", "completed", 'Agent "Look for races" completed')
     report = "<result>Two &lt;races&gt;.\n\nBoth in pool.py.</result>\n<usage></usage>"
     over = [*entries, msgspec.structs.replace(ended, text=f"{ended.text}\n{report}")]
     assert values(over, "delegation", "claude") == {"Look for races": "done"}
-    assert values(over, "report", "claude") == {"Look for races": "Two <races>.\n\nBoth in pool.py."}
+    assert values(over, "findings", "claude") == {"Look for races": "Two <races>.\n\nBoth in pool.py."}
+
+
+def test_an_agent_that_was_stopped_has_reported_nothing() -> None:
+    ended = noticed("a1", "killed", 'Agent "Look for races" was stopped')
+    over = [*launched("a1", "Look for races"), ended]
+    assert values(over, "delegation", "claude") == values(over, "findings", "claude") == {}
 
 
 def test_a_member_of_a_team_that_was_started_has_reported_nothing() -> None:
     text = "Spawned successfully.\nagent_id: mender@invoices\nname: mender\nThe agent is now running."
     entries = [called("t", "Task", description="Mend the totals", prompt="…"), returned("t", text)]
     assert values(entries, "delegation", "claude") == {"Mend the totals": "pending"}
-    assert values(entries, "report", "claude") == {}
+    assert values(entries, "findings", "claude") == {}
 
 
 def test_of_what_an_agent_reports_at_once_only_the_report_is_told() -> None:
@@ -190,5 +196,5 @@ def test_of_what_an_agent_reports_at_once_only_the_report_is_told() -> None:
         "Two races.\nagentId: a1 (for resuming to continue this agent's work)\n<usage>total_tokens: 9</usage>"
     )
     entries = [called("t", "Task", description="Look", prompt="…"), returned("t", text)]
-    assert values(entries, "report", "claude") == {"Look": "Two races."}
+    assert values(entries, "findings", "claude") == {"Look": "Two races."}
     assert values(entries, "delegation", "claude") == {"Look": "done"}

@@ -41,6 +41,7 @@ NOTICE = "<task-notification><task-id>b1</task-id></task-notification>"
         [queue("popAll", "and this"), user("and this", "u2", "r1")],
         [queue("popAll", "and this"), queue("enqueue", "and this"), queue("remove")],
         [queue("enqueue", NOTICE), queue("remove"), queue("remove")],
+        [queue("dequeue"), *2 * [queue("enqueue", "and this"), queue("dequeue")], user("and this", "u2", "r1")],
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("before", [BUSY, IDLE])

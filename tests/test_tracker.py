@@ -308,12 +308,6 @@ def test_what_an_agent_meant_to_do_is_forgotten_when_it_speaks_again() -> None:
     assert values([first, replied("All mended.")], "next step") == {}
 
 
-def test_a_message_that_is_noted_again_and_again_stands_once() -> None:
-    first, again, other = said("Then mend  the docs."), said("Then mend the docs."), said("And the tests.")
-    assert list(values([first, again], "instruction")) == [again.id]
-    assert list(values([first, other, again], "instruction")) == [first.id, other.id, again.id]
-
-
 def test_a_name_that_an_edit_took_out_is_told_with_no_file() -> None:
     made = done(Act(deed=Deed.WRITE, subject="/work/app/a.py", content="chunk_size = 1\nread_all()\n"))
     edited = done(
@@ -348,6 +342,10 @@ def test_what_was_done_after_the_words_is_told_with_what_they_announce() -> None
     assert noted(entries, "next step") == ["edit parser.py; `make test # all of it` (failed)"]
     assert noted([*entries, replied("Let me look at the lexer.")], "next step") == [""]
     assert noted([*entries, said("And the lexer?")], "next step") == [""]
+    going_on = done(Act(deed=Deed.RUN, subject="npm run dev"), output='{"handle":"1"}')
+    assert noted([*entries[:2], *going_on, *plan(Todo(text="parse"))], "next step") == [""], "nothing is done"
+    late = done(Act(deed=Deed.RUN, subject="make all"))
+    assert noted([late[0], said("And now?"), late[1]], "next step") == [""], "it was called before"
 
 
 def test_a_plan_after_which_something_was_committed_may_be_over() -> None:
@@ -360,10 +358,11 @@ def test_a_plan_after_which_something_was_committed_may_be_over() -> None:
 def test_what_another_agent_reported_counts_until_the_person_speaks() -> None:
     look = Act(deed=Deed.DELEGATE, subject="Look for races")
     entries = [said("Review it."), *done(look, output="There are two races.")]
-    assert values(entries, "report") == {"Look for races": "There are two races."}
+    assert values(entries, "findings") == {"Look for races": "There are two races."}
     assert values(entries, "delegation") == {"Look for races": "done"}
-    assert values([*entries, said("Mend the first.")], "report") == {}
-    assert values(done(look, output='{"agent_id": "a1"}'), "report") == {}, "only programs read that"
+    assert values([*entries, said("Mend the first.")], "findings") == {}
+    assert values(done(look, output='{"agent_id": "a1"}'), "findings") == {}, "only programs read that"
+    assert values(done(look, output="[a.py](a.py) has a race."), "findings") != {}
 
 
 def test_a_commit_and_its_branch_are_known() -> None:
@@ -640,13 +639,17 @@ def test_a_refusal_without_a_reason_ends_when_the_same_is_done_after_all() -> No
     assert values(with_reason, "decision") == {"edit a.py": "refused"}
 
 
-@pytest.mark.parametrize("reason", ["", "use pnpm"])
-def test_calls_that_ended_with_a_refused_one_are_not_decided_on(reason: str) -> None:
-    then = refused(Act(deed=Deed.RUN, subject="which python"), "")
-    first = refused(Act(deed=Deed.RUN, subject="which node"), reason)
+def test_calls_that_are_refused_together_are_each_refused() -> None:
+    then = refused(Act(deed=Deed.RUN, subject="git push --force"), "")
+    first = refused(Act(deed=Deed.RUN, subject="rm -rf a"), "")
     together = [said("Go on"), first[0], then[0], first[1], then[1]]
-    assert values(together, "decision") == {"which node": "refused"}
-    assert len(values([said("Go on"), *first, *then], "decision")) == 2
+    assert values(together, "decision") == {"rm -rf a": "refused", "git push --force": "refused"}
+
+
+def test_what_is_said_to_the_program_neither_asks_nor_answers() -> None:
+    entries = [said("Ship it."), replied("Shall I deploy it?"), said("/cost")]
+    assert list(values(entries, "question").values()) == ["Shall I deploy it?"]
+    assert values([*entries, said("yes")], "decision") == {"Shall I deploy it?": "yes"}
 
 
 def on(branch: str, text: str = "Go on") -> Entry:

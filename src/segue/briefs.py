@@ -38,7 +38,7 @@ TITLES = {
     "decision": "Decided",
     "todo": "Open tasks",
     "assertion": "What the agent asserts, and nothing bears out",
-    "report": "What other agents reported to it",
+    "findings": "What other agents reported to it",
     "talk": "What the agent said before, in order",
     "reply": "The agent's last words",
     "pending": "Not finished",
@@ -65,13 +65,13 @@ SECTION = {
 }
 CALLED = {
     "talk": "earlier reply",
-    "report": "report of another agent",
+    "findings": "report of another agent",
     "content": "content of a file",
     "read": "file that was only read",
 }
 """Kinds in words for the receiver, where they are not words already."""
 LEAD = {"summary": "(its summary of what came before, from when the conversation was shortened) "}
-WORDY = ("instruction", "plan", "report", "reply", "summary", "talk")
+WORDY = ("instruction", "plan", "findings", "reply", "summary", "talk")
 HUMAN = ("constraint", "instruction")
 FEW_WORDS = 4
 """A first line of fewer words ('# Plan') says too little by itself."""
@@ -96,7 +96,7 @@ def title_of(fact: Fact) -> str:
 
 
 class Room(IntEnum):
-    """How much room there is, the most first: where not all fits, the agents' words are cut before all others are."""
+    """How much room there is, the most first: where not all fits, plans are cut first, then messages and commands."""
 
     AMPLE = 0
     SCARCE = 1
@@ -144,7 +144,7 @@ def _wordy(fact: Fact, budget: int, room: Room) -> str:
             # One that is worked to is told as a whole where there is room: its end is often what is left to do.
             over = f" ({fact.note})" if fact.note else ""
             return shortened(fact.value, half if room or over else 2 * budget) + over
-        case "report":
+        case "findings":
             return f"{_headline(fact.subject)}\n{shortened(fact.value, half)}"
     return LEAD.get(fact.kind, "") + shortened(fact.value, half)
 

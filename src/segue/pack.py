@@ -65,7 +65,7 @@ KINDS = {
     "test": Kind(40, 0.96, Shape.SCALAR),
     "error": Kind(35, 0.94, Shape.ITEM),
     "delegation": Kind(25, 0.8, Shape.SUMMARY),
-    "report": Kind(35, 0.8, Shape.QUOTE),
+    "findings": Kind(35, 0.8, Shape.QUOTE),
     "decision": Kind(30, 0.97, Shape.QUOTE),
     "file": Kind(40, 0.97, Shape.SCALAR),
     "command": Kind(25, 0.96, Shape.ITEM),
@@ -165,7 +165,7 @@ def _all_choices(facts: Sequence[Fact], tier: Tier, budget: int, room: briefs.Ro
     for kind, group in groupby(order, key=lambda pair: pair[1].kind):
         if kind in WORDS:
             continue
-        ranked = _together(list(group), room)
+        ranked = _together(list(group))
         for rank, (indices, fact) in enumerate(ranked):
             # Of several orders the first one says what it is all about.
             is_first = kind == "plan" and rank == len(ranked) - 1
@@ -181,17 +181,17 @@ def _all_choices(facts: Sequence[Fact], tier: Tier, budget: int, room: briefs.Ro
             yield _Choice(indices, fact, line, worth)
 
 
-def _together(facts: Sequence[tuple[int, Fact]], room: briefs.Room) -> list[tuple[tuple[int, ...], Fact]]:
-    """Facts with their places. Commands that read the same, cut as they are, are told as one that ended as the last of
-    them did: two ends of what looks like one command say nothing."""
+def _together(facts: Sequence[tuple[int, Fact]]) -> list[tuple[tuple[int, ...], Fact]]:
+    """Facts with their places. Commands that read the same are told as one that ended as the last of them did, as two
+    ends of what looks like one command say nothing; those that ended otherwise are not passed by that."""
     found: dict[str, list[tuple[int, Fact]]] = {}
     for index, fact in facts:
-        found.setdefault(briefs.command(fact, room) if fact.kind == "command" else str(index), []).append(
-            (index, fact)
-        )
+        shown = briefs.command(fact, briefs.Room.AMPLE) if fact.kind == "command" else str(index)
+        found.setdefault(shown, []).append((index, fact))
+    last = [max(some, key=lambda pair: pair[1].n)[1] for some in found.values()]
     return [
-        (tuple(index for index, _ in some), max(some, key=lambda pair: pair[1].n)[1])
-        for some in found.values()
+        (tuple(index for index, fact in some if fact.value == end.value), end)
+        for some, end in zip(found.values(), last, strict=True)
     ]
 
 

@@ -68,7 +68,8 @@ def follow(tracker: Tracker, going: Going | None, result: Entry, is_done: bool =
         return
     del tracker.running[going.handle]
     if running.act.deed is Deed.DELEGATE:
-        tracker.report(running.act, going.report or result.text, result)
+        if going.end in (None, End.PASSED):
+            tracker.report(running.act, going.report or result.text, result)
     elif going.end is not End.STOPPED:
         status = result.status if going.status is None else going.status
         result = msgspec.structs.replace(result, text=printed, status=status)

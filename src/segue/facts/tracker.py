@@ -111,8 +111,6 @@ class Tracker(Struct):
     """What came last: a call or its result, words of the agent, or something that the person asked for."""
     is_refused: bool = False
     """Whether the person refused what came last."""
-    refused: int = 0
-    """When a call was last refused."""
     taken_back: str = ""
     """The message that the person broke off before anything was done about it."""
     tests: dict[str, str] = {}
@@ -159,8 +157,8 @@ class Tracker(Struct):
                 self.calls += not entry.subagent
             case EntryKind.RESULT:
                 id = entry.call or entry.parent or ""
-                call = self.waiting.pop(id, None) or self.aside.pop(id, None)
-                self._add_result(call, entry, reads)
+                late = self.aside.pop(id, None)
+                self._add_result(self.waiting.pop(id, None) or late, entry, reads, is_late=late is not None)
             case EntryKind.PROMPT if entry.origin is Origin.HUMAN:
                 self._add_prompt(entry, reads)
             case EntryKind.PROMPT if entry.origin is Origin.ASSISTANT and not entry.subagent:
@@ -185,7 +183,7 @@ class Tracker(Struct):
 
     def _add_prompt(self, entry: Entry, reads: Reads) -> None:
         text = entry.text.strip()
-        if not text:
+        if not text or speech.OF_PROGRAM.match(text.lower()):
             return
         is_asked = any(
             act.deed is Deed.ASK for call in self.waiting.values() for act in reads.acts(call, None)
@@ -202,12 +200,9 @@ class Tracker(Struct):
             told = asking.with_options(begun(text, TOLD_ANSWER), self.replies[-1].text)
             self.put("decision", asked.partition("\n")[0], told, entry)
         self._end_turn()
-        self.facts.pop("report", None)
+        self.facts.pop("findings", None)
         self.last = EntryKind.PROMPT if speech.is_work(text) else self.last
         self.is_refused = False
-        if speech.OF_PROGRAM.match(text.lower()):
-            return
-        self._forget_repeated(text)
         self.put("instruction", entry.id, text, entry)
         for kind, sentence in itertools.islice(speech.binding(text), MOST_BINDING):
             if kind != "correction" or not self._is_quoted(sentence):
@@ -246,13 +241,6 @@ class Tracker(Struct):
                 self.replies.append(self.talk.pop())
                 self.last = EntryKind.REPLY
         self.taken_back = ""
-
-    def _forget_repeated(self, text: str) -> None:
-        """A message that is noted again, as some agents do with one that waits in line, stands once, where it came
-        last."""
-        last = next(reversed(self.facts.get("instruction", {}).values()), None)
-        if last and _plain(last.value) == _plain(text):
-            self._forget("instruction", last.entry)
 
     def _forget(self, kind: str, entry: str) -> None:
         known = self.facts.get(kind, {})
@@ -322,7 +310,7 @@ class Tracker(Struct):
 
     # What was done
 
-    def _add_result(self, call: Entry | None, result: Entry, reads: Reads) -> None:
+    def _add_result(self, call: Entry | None, result: Entry, reads: Reads, *, is_late: bool = False) -> None:
         if call is None:
             # Some agents tell what they did without a call of its own.
             for act in reads.acts(result, None):
@@ -352,13 +340,15 @@ class Tracker(Struct):
             elif is_done:
                 self._do(act, result)
         if acts and not result.subagent:
-            self._add_done(acts if answer is None else (), is_done)
+            is_news = not (answer or is_late or (lasting and not lasting.is_over))
+            self._add_done(acts if is_news else (), is_done)
             how = "failed" if not is_done else USES.get(acts[0].deed, "other")
             self.heat.saw(result.text, how)
 
     def _add_done(self, acts: Sequence[Act], is_done: bool) -> None:
         """What was done after the words that said what comes next."""
-        self.since = [*self.since, *(self._told(act, is_done) for act in acts)][-LAST_DONE:]
+        told = [self._told(act, is_done) for act in acts if act.subject.strip()]
+        self.since = [*self.since, *told][-LAST_DONE:]
 
     def _warm(self, heat: Heat, act: Act) -> None:
         """What a call names is what the work is about, whether it came to be or not."""
@@ -383,10 +373,6 @@ class Tracker(Struct):
                 self.put("decision", begun(act.subject.strip(), LONGEST_SUBJECT), words, result)
             return
         self.is_refused = answer.verdict in (Verdict.REFUSED, Verdict.REJECTED)
-        is_along = self.is_refused and not answer.text and self.refused == self.n - 1
-        self.refused = self.n if self.is_refused else self.refused
-        if is_along:  # it was called together with the one before, and ended with it: nobody decided on it
-            return
         if self.is_refused and any(act.deed is Deed.PROPOSE for act in acts):
             self._end_plan()
         for act in acts[:1]:
@@ -416,14 +402,11 @@ class Tracker(Struct):
     def _told(self, act: Act, is_done: bool) -> str:
         """A call in a few words, and whether it came to be."""
         called = begun(" ".join(self._called(act).split()), TOLD_CALL)
-        what = (
-            f"`{called}`"
-            if act.deed is Deed.RUN
-            else called
-            if act.deed in ON_FILES
-            else f"{act.deed} {called}"
-        )
-        return what if is_done else f"{what} (failed)"
+        if act.deed is Deed.RUN:
+            called = f"`{called}`"
+        elif act.deed not in ON_FILES:
+            called = f"{act.deed} {called}"
+        return called if is_done else f"{called} (failed)"
 
     def _called(self, act: Act) -> str:
         """What a call is told by: of one on a file, what it would do to it."""
@@ -437,7 +420,8 @@ class Tracker(Struct):
         if deed is Deed.READ:
             self.put("read", files.relative(act.subject, self.folder), "read", result)
         elif deed in ON_FILES:
-            self._allow(act)
+            if not result.subagent:
+                self._allow(act)
             self.files.add(act, files.relative(act.subject, self.folder), result, self.n, self.folder)
         elif deed is Deed.FETCH and "://" in act.subject:
             self.put("url", act.subject, "fetched", result)
@@ -455,10 +439,12 @@ class Tracker(Struct):
     def report(self, act: Act, text: str, result: Entry) -> None:
         """Another agent has done what it was to do. What it came back with counts until the person speaks: by then the
         agent has made something of it. What only programs read is no report."""
+        if result.subagent:
+            return  # what it had others do is its own
         errand = begun(act.subject, TOLD_ERRAND)
         self.put("delegation", errand, "done", result)
-        if text.strip() and not text.lstrip().startswith(("{", "[")):
-            self.put("report", errand, text.strip(), result)
+        if text.strip() and not _is_data(text):
+            self.put("findings", errand, text.strip(), result)
 
     # What holds now
 
@@ -574,6 +560,17 @@ class Tracker(Struct):
 def _unchanged(change: Change) -> set[str]:
     """The lines of a change that only show where it is made."""
     return {*change.old.split("\n")} & {*change.new.split("\n")}
+
+
+def _is_data(text: str) -> bool:
+    """Whether it is JSON, which only programs read."""
+    if not text.lstrip().startswith(("{", "[")):
+        return False
+    try:
+        msgspec.json.decode(text)
+    except msgspec.DecodeError:
+        return False
+    return True
 
 
 def _plain(text: str) -> str:

@@ -148,7 +148,7 @@ FLEETING = (
     "read",
     "content",
     "delegation",
-    "report",
+    "findings",
 )
 """What holds at a moment only: of these, what was known before says nothing any more."""
 

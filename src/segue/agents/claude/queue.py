@@ -2,8 +2,8 @@
 
 It is queued, and written down up to three times: when it was typed (`enqueue`), when the model was given it
 between two calls (`remove`, from 2.1.9x on with an attachment), or when its turn came (`dequeue`, then a
-user record). It may also come back to be edited (`popAll`), or never be delivered at all. It is a prompt once:
-when it was typed if the agent was at work then, else when it is delivered, which follows at once.
+user record). It may also come back to be edited (`popAll`) or to be queued anew, or never be delivered at all. It is
+a prompt once: when it was typed if the agent was at work then, else when it is delivered, which follows at once.
 """
 
 from __future__ import annotations
@@ -17,6 +17,8 @@ from segue.model import Origin
 QUEUED = "queued"
 """What a note is called that repeats what was typed before."""
 
+_BACK = ("popAll", "dequeue")
+"""How what was not delivered left: it was taken back to be edited, or its turn came too early."""
 _MOST = 32
 _LONGEST = 4000
 
@@ -42,7 +44,7 @@ def _enqueued(found: list[Piece], waiting: list[dict[str, Any]], is_busy: bool) 
     typed = [piece for piece in found if is_typed(piece)]
     text = _key(typed) if typed else None
     again = next(
-        (item for item in waiting if text and item["text"] == text and item.get("left") == "popAll"), None
+        (item for item in waiting if text and item["text"] == text and item.get("left") in _BACK), None
     )
     if again:
         waiting.remove(again)
