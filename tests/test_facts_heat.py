@@ -132,6 +132,13 @@ def test_what_a_command_was_about_is_not_told_as_not_opened() -> None:
     assert left(heated) == ["src/report.py", "src/totals.py"]
 
 
+def test_what_the_person_asks_for_next_ends_a_list() -> None:
+    heated = going_through("src/audit.py", "src/export.py", "src/invoice.py")
+    heated.tick()
+    heated.said("Now release it.")
+    assert not left(heated)
+
+
 def test_a_listing_of_a_whole_tree_is_no_list_to_go_through() -> None:
     tree = [*LISTED, *(f"lib/module_{number}.py" for number in range(heat.MOST_LEFT))]
     assert not left(going_through("src/audit.py", "src/export.py", "src/invoice.py", listed=tree))

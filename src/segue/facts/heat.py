@@ -168,6 +168,8 @@ class Heat(Struct):
     """The files that were read or changed, each with the step."""
     step: int = 0
     messages: int = 0
+    asked: int = 0
+    """The step of the last message."""
 
     def opens(self, path: str) -> None:
         self.opened[file_form(path)] = self.step
@@ -186,6 +188,7 @@ class Heat(Struct):
     def said(self, text: str) -> None:
         """Whoever gives the orders said what a text names, or agreed to it."""
         self.messages += 1
+        self.asked = self.step
         self.uses.append(Use("said", USED["said"], self.messages, "", _begun(text)))
 
     def tick(self) -> None:
@@ -224,6 +227,8 @@ class Heat(Struct):
             whole.get(name, name) for use in counting if use.sort == "used" for name in use.named or ()
         }
         for use in reversed(counting):
+            if use.sort == "shown" and use.at < self.asked:
+                break  # the person has asked for something else since
             listed = {whole.get(name, name) for name in use.named or ()} if use.sort == "shown" else set()
             met = sum(opened[name] > use.at and name in listed for name in last)
             if met >= max(FEWEST_IN_LIST, IN_LIST * len(last)):
