@@ -165,3 +165,54 @@ def test_a_marked_line_that_names_a_test_is_told_as_the_test() -> None:
         "  sums\n    ✓ adds\n    ❌ subtracts\n\n  1 passing\n  1 failing\n\n  1) sums\n       subtracts:\n"
     )
     assert open_errors(ran("npx mocha", output, 1)) == []
+
+
+@pytest.mark.parametrize(
+    ("command", "output", "then"),
+    [
+        (
+            "npm publish",
+            "npm error need auth This command requires you to be logged in",
+            "npm publish --dry-run",
+        ),
+        ("pytest", "E   KeyError: 'a'\n1 failed in 0.1s", "pytest --collect-only"),
+        ("terraform apply -auto-approve", "Error: AccessDenied: no", "terraform apply -help"),
+        ("python train.py", "ValueError: no", "python train.py --help"),
+        ("python train.py", "ValueError: no", "python train.py -h"),
+        ("python train.py --epochs 100", "RuntimeError: out of memory", "python train.py --epochs 1"),
+        ("python train.py --epochs 100", "RuntimeError: out of memory", "python train.py"),
+        ("python migrate.py 3", "ValueError: no", "python migrate.py 2"),
+        ("git push", "error: failed to push some refs to 'x'", "git push -n"),
+        ("make app", "a.c:3:1: error: no", "make app -n"),
+        ("npx jest", "TypeError: no\nTests: 1 failed, 1 total", "npx jest --listTests"),
+        ("cargo test", "error[E0432]: unresolved import", "cargo test -- --list"),
+        ("ruff check .", "a.py:1:1: F401 `a` imported but unused", "ruff check . --exit-zero"),
+    ],
+)
+def test_an_error_stays_open_when_a_command_only_shows_what_it_would_do_or_does_another_thing(
+    command: str, output: str, then: str
+) -> None:
+    first = ran(command, output, 1)
+    assert open_errors(first)
+    assert open_errors(first, ran(then)) == open_errors(first)
+    assert open_errors(first, ran(then), ran(command)) == []
+
+
+@pytest.mark.parametrize(
+    ("command", "then"),
+    [
+        ("git commit -m 'add --help'", "git commit -m 'add --help'"),
+        ("psql -h localhost -f a.sql", "psql -h localhost -f a.sql -q"),
+        ("npm publish --dry-run", "npm publish --dry-run"),
+        ("pytest", "pytest -n 4 --color=1"),
+    ],
+)
+def test_an_error_is_over_when_the_same_is_done_in_another_manner(command: str, then: str) -> None:
+    assert open_errors(ran(command, "ValueError: no", 1), ran(then)) == []
+
+
+def test_a_test_that_is_only_listed_still_fails() -> None:
+    first = ran("pytest", failing("tests/a.py::x"), 1)
+    assert values([*first, *ran("pytest --collect-only", "1 test collected")], "test") == {
+        "tests/a.py::x": "failing"
+    }

@@ -81,7 +81,21 @@ CUTTER = lazy_pattern(r"\| ?(?:head|tail)(?: -n| --lines)?[ =]?-?(\d{1,6})?\s*$"
 
 
 SETTINGS = lazy_pattern(r"^(?:[A-Za-z_]\w*=\S* )+")
-MANNER = lazy_pattern(r"-[\w-]*+(?:=[\d.]++\w?)?|\d++")
+MANNER = lazy_pattern(
+    r"(?<!\S)(?:-{1,2}(?:timeout|n|j|jobs|workers|parallel|count)[ =]\d++\w?|-[\w-]*+(?:=[\d.]++\w?)?)(?!\S)"
+)
+"""How a check is made: an option, with its number where that only tells how fast or how often."""
+PATIENCE = lazy_pattern(
+    r"(?<!\S)(?:--?(?:wait-)?timeout[ =]\d++\w?|-v{1,3}|-q|--verbose|--quiet|--debug)(?!\S)"
+)
+"""What changes nothing of what any command does: how long it waits, and how much it says."""
+WORDS = lazy_pattern(r"'[^']*+'|\"[^\"]*+\"")
+ONLY_SHOWS = lazy_pattern(
+    r"(?<!\S)(?:--?help|(?:-h|--version)(?= -|$| [|&;])|--dry-run(?:=\S++)?|--just-print|--recon|--collect-only|--co"
+    r"|--?list|--list-?[tT]ests|--no-run|--exit-zero)(?!\S)"
+    r"|\b(?:git (?:push|add|rm|mv|clean)|g?make|rsync)\b[^|;&]{0,200}? -n(?!\S)"
+)
+"""What makes a command tell what it would do, or could, and not do it; or pass whatever it finds."""
 
 
 class Blame(Struct):
@@ -221,27 +235,35 @@ def passed(tracker: Tracker, run: Run) -> None:
 
 
 def _takes_in(run: Run, needed: str, slip: str) -> bool:
-    command = run.command
+    command, is_check = run.command, run.purpose in shell.CHECKS
     needed = SETTINGS.sub("", needed) if slip else needed
-    if _program(needed) != _program(command):
-        return False
-    if needed == command or needed.startswith(command + " "):
+    if needed == command:
         return True
-    if slip and "--help" not in command:
+    if _program(needed) != _program(command) or only_shows(command):
+        return False
+    if needed.startswith(command + " ") and (is_check or run.purpose in ("install", "git")):
+        return True
+    if slip:
         # What it was told to do is what it did not know, or how it was told.
         return bool(NO_COMMAND.search(slip)) or shell.runner(needed) == shell.runner(command)
-    if _named(needed) == _named(command) and not FILTERED.search(command):
+    manner = MANNER if is_check else PATIENCE
+    if _named(needed, manner) == _named(command, manner) and not FILTERED.search(command):
         return True
     whole = not SELECTION.search(command.replace("./...", ""))
-    takes_all = whole and run.purpose in (*shell.CHECKS, "install")
+    takes_all = whole and (is_check or run.purpose == "install")
     if takes_all and run.purpose == "lint" and CHECKS_ALL.search(command) and shell.purpose(needed) == "lint":
         return True
     return (takes_all or run.purpose == "git") and shell.runner(needed) == shell.runner(command)
 
 
-def _named(command: str) -> list[str]:
-    """What a command is told, but for how: without options and numbers."""
-    return [word for word in command.split() if not MANNER.fullmatch(word)]
+def _named(command: str, manner: re.Pattern[str]) -> list[str]:
+    """What a command is told, but for how."""
+    return manner.sub("", command).split()
+
+
+def only_shows(command: str) -> bool:
+    """Whether a command did nothing that could show an error to be over, though it passed."""
+    return ONLY_SHOWS.search(WORDS.sub("''", command)) is not None
 
 
 def tested(tracker: Tracker) -> None:

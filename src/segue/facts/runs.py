@@ -257,7 +257,7 @@ def _forget_other_name(tracker: Tracker, test: str, told: Container[str]) -> Non
 def _covers(command: str, other: str, test: str) -> bool:
     """Whether a run of tests takes in a test that another one ran: it names the test or its file, or is a run of the
     same program that selects none."""
-    if LEFT_OUT.search(command):
+    if LEFT_OUT.search(command) or blame.only_shows(command):
         return False
     words = set(WORD.findall(command))
     file, mark, name = test.rpartition("::")
