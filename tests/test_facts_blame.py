@@ -216,3 +216,39 @@ def test_a_test_that_is_only_listed_still_fails() -> None:
     assert values([*first, *ran("pytest --collect-only", "1 test collected")], "test") == {
         "tests/a.py::x": "failing"
     }
+
+
+GO_B = "# app/b\nb/b.go:3:2: undefined: x\n"
+
+
+@pytest.mark.parametrize(
+    ("command", "first", "then"),
+    [
+        (
+            "mypy src",
+            "src/a.py:3: error: no  [arg-type]\nFound 1 error in 1 file\n",
+            "src/b.py:9: error: invalid syntax  [syntax]\nFound 1 error in 1 file (errors prevented further checking)\n",
+        ),
+        ("go build ./...", GO_B, "# app/a\na/a.go:3:2: undefined: y\n"),
+        ("go vet ./...", GO_B, "# app/a\na/a.go:3:2: undefined: y\n"),
+        ("go build ./b", GO_B, "# app/b\nb/c.go:3:2: undefined: y\nb/c.go:9:2: too many errors\n"),
+        ("gcc -c a.c b.c", "b.c:3:1: error: no\n", "a.c:3:1: error: no\n"),
+        (
+            "npx eslint .",
+            "/w/src/a.js\n  3:1  error  'x' is not defined  no-undef\n",
+            "/w/src/a.js\n  1:1  error  Parsing error: Unexpected token\n",
+        ),
+        (
+            "pytest -q",
+            "E   KeyError: 'a'\nFAILED tests/a.py::x - no\n1 failed in 0.1s\n",
+            "E   ValueError: no\nFAILED tests/b.py::y - no\n!!! stopping after 1 failures !!!\n1 failed in 0.1s\n",
+        ),
+        ("npx tsc && npx eslint .", "/w/a.js\n  3:1  error  'x' is not defined  no-undef\n", TYPES),
+    ],
+)
+def test_a_check_that_stops_early_shows_nothing_of_what_it_did_not_look_at(
+    command: str, first: str, then: str
+) -> None:
+    before = open_errors(ran(command, first, 1))
+    assert before
+    assert set(before) < set(open_errors(ran(command, first, 1), ran(command, then, 1)))

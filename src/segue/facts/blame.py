@@ -44,10 +44,18 @@ VARIANT = lazy_pattern(
 ENDS_EARLY = lazy_pattern(r" (?:-x|--exitfirst|--maxfail\S*|-?-failfast|--fail-fast|--bail\S*)(?: |$)")
 HIDES = lazy_pattern(
     r"(?i)syntax ?error|parse error|error TS1\d{3}\b|could not compile|\[(?:build|setup) failed\]|\(typecheck\)"
-    r"|during collection|no tests ran|^panic: |internal error|timed? ?out",
+    r"|during collection|no tests ran|^panic: |internal error|timed? ?out|invalid syntax|prevented further"
+    r"|too many errors|parsing error|stopping after|interrupted:",
     re.MULTILINE,
 )
 """With these a check stops before it has seen all."""
+PER_UNIT = lazy_pattern(
+    r"(?:^|[\s/])(?:go|cargo|rustc|swiftc?|gcc|g\+\+|clang(?:\+\+)?|cc|c\+\+|javac|kotlinc|scalac|dotnet|msbuild|xcodebuild"
+    r"|mvnw?|gradlew?|bazel|cmake|ninja|meson|scons|zig|mix|stack|cabal)(?= |$)"
+)
+"""What compiles one unit after the other, and none whose dependency does not compile."""
+TYPES = lazy_pattern(r"(?:^|[\s/])(?:vue-)?tsc(?= |$)")
+STEP_IN = lazy_pattern(r"(?:cd [^\s;&|]++ (?:&&|;) )++")
 CHECKS_ALL = lazy_pattern(r"\b(?:run |-)?(?:check|verify|validate|ci)(?:$|:all\b)")
 """A script that takes in what others of a project look for one by one."""
 SLIP = lazy_pattern(
@@ -164,14 +172,26 @@ def add(tracker: Tracker, run: Run, result: Entry) -> None:
 
 
 def _end_unseen(tracker: Tracker, run: Run, found: dict[str, Problem], *, has_run: bool) -> None:
-    is_script = shell.program_name(_program(run.command)) in shell.SCRIPTED
-    if run.purpose not in shell.CHECKS or (is_script and not has_run) or not found:
+    if not found or not _looks_at_all(run, has_run=has_run):
         return
     if ENDS_EARLY.search(run.command) or HIDES.search(run.output) or not _is_whole(run):
         return
     for subject, blame in list(tracker.blamed.items()):
         if blame.command == run.command and blame.has_run == has_run and subject not in found:
             _close(tracker, subject)
+
+
+def _looks_at_all(run: Run, *, has_run: bool) -> bool:
+    """Whether a check goes on after what it finds: a chain, a script and most compilers stop there. Where tests were
+    run and counted, all was compiled."""
+    command = STEP_IN.sub("", run.command, count=1)
+    if run.purpose not in shell.CHECKS or only_shows(command) or "&&" in command:
+        return False
+    if has_run:
+        return True
+    if shell.program_name(_program(command)) in shell.SCRIPTED or PER_UNIT.search(command):
+        return False
+    return run.purpose != "build" or TYPES.search(command) is not None
 
 
 def _is_whole(run: Run) -> bool:
