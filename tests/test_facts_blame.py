@@ -252,3 +252,54 @@ def test_a_check_that_stops_early_shows_nothing_of_what_it_did_not_look_at(
     before = open_errors(ran(command, first, 1))
     assert before
     assert set(before) < set(open_errors(ran(command, first, 1), ran(command, then, 1)))
+
+
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [
+        ("pytest --cov", "ERROR: Coverage failure: total of 70 is less than fail-under=80\n"),
+        ("pytest --cov", "FAIL Required test coverage of 80% not reached. Total coverage: 70.00%\n"),
+        ("npm test", TYPES),
+        ("npm test", "/w/a.js\n  3:1  error  'x' is not defined  no-undef\n"),
+    ],
+)
+def test_what_no_test_made_does_not_end_with_the_tests(command: str, said: str) -> None:
+    (alone,) = open_errors(ran(command, said, 1))
+    first = ran(command, said + failing("tests/a.py::x"), 1)
+    again = ran("pytest tests/a.py -v", "tests/a.py::x PASSED\n1 passed in 0.1s\n")
+    assert set(open_errors(first)) > {alone}
+    assert open_errors(first, again) == [alone]
+
+
+CRASH = (
+    'Traceback (most recent call last):\n  File "/work/app/scripts/run.py", line 3, in <module>\n    a["b"]\n'
+    "KeyError: 'b'\n"
+)
+NODE = "server.js:10\n  boom()\n  ^\n\nReferenceError: boom is not defined\n    at main (/work/app/server.js:10:3)\n"
+
+
+@pytest.mark.parametrize(
+    ("command", "output", "check", "other"),
+    [
+        (
+            "pytest -q && python scripts/run.py",
+            f"3 passed in 0.1s\n{CRASH}",
+            "pytest -q",
+            "python scripts/run.py",
+        ),
+        ("npm run lint && node server.js", NODE, "npm run lint", "node server.js"),
+    ],
+)
+def test_an_exception_is_not_over_when_the_check_before_the_program_that_raised_it_passes(
+    command: str, output: str, check: str, other: str
+) -> None:
+    first = ran(command, output, 1)
+    assert len(open_errors(first)) == 1
+    assert len(open_errors(first, ran(check))) == 1
+    assert open_errors(first, ran(check), ran(other)) == []
+
+
+def test_what_a_check_said_in_a_chain_is_over_when_the_check_passes() -> None:
+    test = "E   KeyError: 'a'\ntests/test_a.py:3: KeyError\n"
+    assert open_errors(ran("git add . && pytest -q", test, 1), ran("pytest -q")) == []
+    assert open_errors(ran("git add . && npx tsc", TYPES, 1), ran("npx tsc")) == []

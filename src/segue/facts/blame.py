@@ -49,6 +49,7 @@ HIDES = lazy_pattern(
     re.MULTILINE,
 )
 """With these a check stops before it has seen all."""
+TEST_FILE = lazy_pattern(r"(?:^|/)(?:test_[^/]{1,200}|[^/]{1,200}[._](?:test|spec)\.\w{1,5})$")
 PER_UNIT = lazy_pattern(
     r"(?:^|[\s/])(?:go|cargo|rustc|swiftc?|gcc|g\+\+|clang(?:\+\+)?|cc|c\+\+|javac|kotlinc|scalac|dotnet|msbuild|xcodebuild"
     r"|mvnw?|gradlew?|bazel|cmake|ninja|meson|scons|zig|mix|stack|cabal)(?= |$)"
@@ -159,9 +160,9 @@ def add(tracker: Tracker, run: Run, result: Entry) -> None:
         tracker.blamed.pop(subject, None)
         tracker.blamed[subject] = Blame(
             run.command,
-            # What has a place in a file, a check said.
-            checks if problem.path and checks else needs,
-            [problem.test] if problem.test else all_failing,
+            checks if checks and _is_a_checks(problem) else needs,
+            # What a compiler or a linter says, no test made.
+            [problem.test] if problem.test else all_failing if problem.by != "tool" else [],
             variants(run),
             tally is not None,
             bool(is_slip) and run.purpose not in shell.CHECKS,
@@ -169,6 +170,13 @@ def add(tracker: Tracker, run: Run, result: Entry) -> None:
         )
     for subject in list(tracker.blamed)[:-MOST_OPEN]:
         del tracker.blamed[subject]
+
+
+def _is_a_checks(problem: Problem) -> bool:
+    """Whether a check said it: not an exception or a frame, which any program may end with, but for one of a test."""
+    if problem.by == "tool":
+        return bool(problem.path)
+    return bool(problem.by or problem.test or TEST_FILE.search(problem.path))
 
 
 def _end_unseen(tracker: Tracker, run: Run, found: dict[str, Problem], *, has_run: bool) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from typing import Literal
 
 import msgspec
 from msgspec import Struct
@@ -42,6 +43,8 @@ class Problem(Struct, frozen=True):
     """What the tool calls this kind of problem: 'TS2345', 'E0432', 'ModuleNotFoundError'."""
     test: str = ""
     """The test that failed with it, where that is told."""
+    by: Literal["", "tool", "test"] = ""
+    """Whose form it has: a compiler's or linter's, a test runner's, or that of whatever may raise or print it."""
 
 
 ANSI = lazy_pattern(r"\x1b(?:\[[0-?]*+[ -/]*+[@-~]|\][^\x07\x1b]*+(?:\x07|\x1b\\)?|[@-Z\\-_])")
@@ -330,23 +333,23 @@ ROWS = [
         (COUNTS, r".*\b[Ff]ound \d+ errors?\b|[✖×✘] \d+ problems?\b|\d+ errors? generated"),
         (FOLLOWS, r"make(?:\[\d+\])?: \*\*\* |.*\bELIFECYCLE\b|BUILD FAILED"),
         (FOLLOWS, r"error(?: Command failed|: (?:could not compile|aborting due|test failed, to |Recipe |script ))"),
-        (BLAMED, rf"{PATH}\((?P<line>\d+),\d+\): (?:fatal )?error (?P<code>[A-Z]+\d+):"),
-        (BLAMED, rf"{PATH}:(?P<line>\d+):\d+ - error (?P<code>[A-Z]+\d+):"),
-        (BLAMED, rf"{PATH}:(?P<line>\d+):(?:\d+:)? (?:fatal )?error: .+?(?:  ?\[(?P<code>[\w-]+)\])?$"),
-        (BLAMED, rf"{PATH}:(?P<line>\d+):\d+: (?:(?P<code>[A-Z]+\d+):? )?\S"),
-        (BLAMED, rf"(?: at )?{PATH}(?::(?P<line>\d+):\d+)? {BIOME}(?P<more>) .*━"),
-        (BLAMED, rf"\[ERROR\] {PATH}:\[(?P<line>\d+),\d+\] "),
-        (BLAMED, rf"e: (?:file://)?{PATH}:(?: ?\()?(?P<line>\d+)[:,] ?\d+"),
+        (BLAMED, rf"{PATH}\((?P<line>\d+),\d+\): (?:fatal )?error (?P<code>[A-Z]+\d+):(?P<tool>)"),
+        (BLAMED, rf"{PATH}:(?P<line>\d+):\d+ - error (?P<code>[A-Z]+\d+):(?P<tool>)"),
+        (BLAMED, rf"{PATH}:(?P<line>\d+):(?:\d+:)? (?:fatal )?error: .+?(?:  ?\[(?P<code>[\w-]+)\])?(?P<tool>)$"),
+        (BLAMED, rf"{PATH}:(?P<line>\d+):\d+: (?:(?P<code>[A-Z]+\d+):? )?\S(?P<tool>)"),
+        (BLAMED, rf"(?: at )?{PATH}(?::(?P<line>\d+):\d+)? {BIOME}(?P<more>)(?P<tool>) .*━"),
+        (BLAMED, rf"\[ERROR\] {PATH}:\[(?P<line>\d+),\d+\] (?P<tool>)"),
+        (BLAMED, rf"e: (?:file://)?{PATH}:(?: ?\()?(?P<line>\d+)[:,] ?\d+(?P<tool>)"),
         (BLAMED, rf"{PATH}:(?P<line>\d+):in .*\((?P<code>[A-Z][\w:]+)\)$"),
         (BLAMED, rf"(?:PHP )?(?:Fatal|Parse) error: .+ in {PATH}(?: on line |:)(?P<line>\d+)"),
-        (BLAMED, rf"CMake Error at {PATH}:(?P<line>\d+) \(.*\):(?P<more>)"),
-        (BLAMED, r"error(?:\[(?P<code>[\w:-]+)\])?: \S"),
-        (BLAMED, r"(?P<code>[A-Z]{1,4}\d{3,4}) (?:\[\*\] )?[A-Z`]"),
+        (BLAMED, rf"CMake Error at {PATH}:(?P<line>\d+) \(.*\):(?P<more>)(?P<tool>)"),
+        (BLAMED, r"error\[(?P<code>[\w:-]+)\]: \S(?P<tool>)|error: \S"),
+        (BLAMED, r"(?P<code>[A-Z]{1,4}\d{3,4}) (?:\[\*\] )?[A-Z`](?P<tool>)"),
         (BLAMED, rf"{THROWN}{EXCEPTION}(?: \[\w+\])?(?::|$)"),
-        (BLAMED, r"E +(?:assert\b|Failed:|fixture ')"),
-        (BLAMED, r"\*\* \((?P<code>[\w.]+)\) \S|(?:[✘✖X×] \[ERROR\]|ERROR in) \S|panic: \S"),
+        (BLAMED, r"E +(?:assert\b|Failed:|fixture ')(?P<tested>)"),
+        (BLAMED, r"\*\* \((?P<code>[\w.]+)\) \S|(?:[✘✖X×] \[ERROR\]|ERROR in) \S(?P<tool>)|panic: \S"),
         (BLAMED, rf"thread '.*' (?:\(\d+\) )?panicked at (?:'.*', )?{PATH}:(?P<line>\d+):\d+(?P<more>:?)$"),
-        (BLAMED, r"\s*+expect\(.*\)\.\w"),
+        (BLAMED, r"\s*+expect\(.*\)\.\w(?P<tested>)"),
         (SAID, r"(?:fatal|FATAL|FATAL ERROR|Fatal error): \S|curl: \(\d+\) |E: \S"),
         (SAID, r"\s*+(?:ERR_[A-Z_]+ |! \[|CONFLICT \()"),
         (SAID, r".*: (?:command not found|not found|No such file or directory|Permission denied|Is a directory)$"),
@@ -355,7 +358,8 @@ ROWS = [
         (SAID, r"\s*+(?:❌|⛔|🚫)\W{0,4}\w(?=\S*+ \S++ \S)(?!.*(?:: 0$|\bexit(?:ed with)? (?:code|status) ))"),
         (SAID, r"npm (?:ERR!|error) (?:Missing script|code |need auth |.*ERESOLVE|404|enoent)"),
         (SAID, r"go: .*(?:cannot|no required|unknown)|.*: import cycle not allowed"),
-        (GENERAL, r"\s++(?P<path>[\w./-]+_test\.\w+):(?P<line>\d+): \S"),
+        (GENERAL, r"\s++(?P<path>[\w./-]+_test\.\w+):(?P<line>\d+): \S(?P<tested>)"),
+        (GENERAL, r".*\b[Cc]overage\b.*\b(?:less than|not reached|not met)\b(?P<tool>)"),
         (GENERAL, r"(?:\S+: )?(?:\w+ )?\[?(?:[Ee]rror|ERROR|ERR)\]?(?:!|:| -) \S"),
         (GENERAL, r".*\blevel=(?:error|fatal)\b|\w++: \*\*\*\* "),
         (GENERAL, r"(?:Cannot|Could not|cannot|could not|Failed to|Unable to|Unknown|Invalid|Missing) \S"),
@@ -365,7 +369,7 @@ ROWS = [
 TELLING = lazy_pattern(
     r"(?i)error|fail|exception|panic|fatal|not found|no such|denied|refused|undefined|cannot|could not|unable|unknown"
     r"|invalid|missing|segmentation|memory|conflict|reject|elifecycle|assert|expect|:\d+:|[A-Z]\d{3}|interrupt|timeout"
-    r"|exit|━| ERR|not allowed|❌|⛔|🚫|problem|need auth"
+    r"|exit|━| ERR|not allowed|❌|⛔|🚫|problem|need auth|coverage"
 )
 HARMLESS = lazy_pattern(
     r"(?i)\b(?:0|no) (?:errors?|failures?|problems?)\b|: warning\b"
@@ -414,7 +418,8 @@ def _problems(lines: list[str]) -> Iterator[tuple[int, Problem]]:
         elif match := FILE_ALONE.match(line):
             listed = match["path"]
         elif listed and (match := STYLISH.match(line)):
-            yield BLAMED, _problem(line, listed, match["line"], match["code"] or "")
+            problem = _problem(line, listed, match["line"], match["code"] or "")
+            yield BLAMED, msgspec.structs.replace(problem, by="tool")
         elif TELLING.search(line) and not HARMLESS.search(line) and not line[:2] == before[:2] == "E ":
             rank, told = _told(line)
             path, number = told.get("path", ""), told.get("line", "")
@@ -423,7 +428,7 @@ def _problems(lines: list[str]) -> Iterator[tuple[int, Problem]]:
             if told:
                 more = places.said_after(at) if told.get("more") is not None else ""
                 problem = _problem(f"{line} {more}", path, number, told.get("code", ""))
-                yield rank, msgspec.structs.replace(problem, test=logged.get(at) or "")
+                yield rank, msgspec.structs.replace(problem, test=logged.get(at) or "", by=_by(line, told))
         before = line
 
 
@@ -433,8 +438,15 @@ def _told(line: str) -> tuple[int, dict[str, str]]:
     for said in (line, line[speaker.end() :]) if speaker else (line,):
         for rank, row in ROWS:
             if match := row.match(said):
-                return rank, {"is": "", **match.groupdict("")}
+                marks = (name for name in ("tool", "tested") if match.groupdict().get(name) is not None)
+                return rank, {**match.groupdict(""), "by": next(marks, "")}
     return FOLLOWS, {}
+
+
+def _by(line: str, told: dict[str, str]) -> Literal["", "tool", "test"]:
+    if told["by"] == "tool":
+        return "tool"
+    return "test" if told["by"] or line.startswith("E  ") else ""
 
 
 class _Places:
