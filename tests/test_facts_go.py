@@ -67,7 +67,7 @@ def test_what_each_part_of_a_go_test_logs_is_its_own() -> None:
         ("    a_test.go:3: got 1, want 2\n--- FAIL: TestB (0.00s)\n    b_test.go:4: no\n", 2),
         ("    a_test.go:3: got 1, want 2\n--- PASS: TestA (0.00s)\n--- FAIL: TestB (0.0s)\n", 0),
         ("    a_test.go:3: got 1, want 2\nFAIL\texample.com/a\t0.1s\n", 1),
-        ("=== RUN   TestA\n    a_test.go:3: got 1, want 2\n", 0),
+        ("=== RUN   TestA\n    a_test.go:3: got 1, want 2\n", 1),
     ],
     ids=["only what failed logs", "told as passed", "cut at its head", "cut at its end"],
 )
@@ -161,3 +161,40 @@ def test_an_assertion_that_is_told_over_several_lines_is_one_error() -> None:
         """
     (text,) = told(output)
     assert text == 'phase_test.go:32: Not equal: expected: "active" actual : "idle" (it should be active)'
+
+
+@pytest.mark.parametrize(
+    ("test", "command"),
+    [
+        ("TestFooBar", "go test -run 'TestFoo$' ./a"),
+        ("TestFooBar", "go test -run '(TestFoo|TestBaz)$' ./a"),
+        ("TestFooBar", "go test -run '^(TestFoo|TestBaz)$' ./a"),
+        ("TestFoo", "go test -run '^Foo' ./a"),
+        ("TestFoo", "go test -run 'TestFoo.+' ./a"),
+        ("TestFoo", "go test -list . ./a"),
+        ("TestFoo", "go test -list ."),
+    ],
+)
+def test_a_test_that_was_not_run_still_fails(test: str, command: str) -> None:
+    first = ran("go test ./a", f"--- FAIL: {test} (0.01s)\nFAIL\nFAIL\texample.com/a\t0.3s\nFAIL\n", 1)
+    assert values([*first, *ran(command, "ok  \texample.com/a\t0.3s\n")], "test") == {test: "failing"}
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    ["FooBar$", "^TestFoo", "^TestFooBar$", "^(TestA|TestFooBar)$", "Foo", "TestFoo.*$", "TestFoo.+", "."],
+)
+def test_a_test_that_a_pattern_takes_in_passes_with_its_package(pattern: str) -> None:
+    first = ran("go test ./a", "--- FAIL: TestFooBar (0.01s)\nFAIL\nFAIL\texample.com/a\t0.3s\nFAIL\n", 1)
+    then = ran(f"go test -run '{pattern}' ./a", "ok  \texample.com/a\t0.3s\n")
+    assert values([*first, *then], "test") == {"TestFooBar": "passing"}
+
+
+def test_a_test_that_a_run_broke_off_in_is_what_it_failed_with() -> None:
+    output = "=== RUN   TestGood\n    a_test.go:9: no error\n--- PASS: TestGood (0.01s)\n"
+    output += "=== RUN   TestA\n    a_test.go:3: got 1, want 2\n"
+    assert told(output) == ["a_test.go:3: got 1, want 2"]
+    assert values(ran("go test -v ./a", output, 1), "error") == {"a_test.go got #, want": "open"}
+    # What `head` cut off may have passed.
+    begun = "=== RUN   TestA\n    a_test.go:3: got 1, want 2\n"
+    assert values(ran("go test -v ./a | head -2", begun), "error") == {}

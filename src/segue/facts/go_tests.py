@@ -29,21 +29,25 @@ WELL = lazy_pattern(
 """What goes well, or just goes on. A mark is said of nothing else; words are, of what was wanted."""
 PACKAGE = lazy_pattern(r"(?P<word>ok|FAIL) *+\t(?P<name>[\w./~-]++)(?P<rest>\s.*)?$")
 CHOSEN = lazy_pattern(r"(?<!\S)-(?:test\.)?run[ =](?:\"([^\"]*+)\"|'([^']*+)'|(\S++))")
-LEFT_OUT = lazy_pattern(r"(?<!\S)-(?:test\.)?(?:skip|short)\b")
-LITERAL = lazy_pattern(r"\^?([\w ]*+)(\.[*+]?)?(\$)?")
+LEFT_OUT = lazy_pattern(r"(?<!\S)--?(?:test\.)?(?:skip|short|list|ignore|deselect|exclude)\b")
+"""What shows that a run, of whatever runner, is not of some tests."""
+LITERAL = lazy_pattern(r"\^?[\w ]*+(?:\.[*+]?)?\$?")
+EITHER = lazy_pattern(r"(\^?)\(([^()]*+)\)(\$?)")
 FOLDER = lazy_pattern(r"(?<!\S)\./([\w./-]*+)")
 LABELLED = lazy_pattern(r" *+\t\s*+(?:(?P<label>Error Trace:|Error:|Test:|Messages:)\s++)?(?P<said>.*)$")
 LONGEST_FOLDED = 200
 TICKED = lazy_pattern(r"\W{0,9}[✓✔✅☑]")
 
 
-def logged(lines: Sequence[str]) -> dict[int, str | None]:
+def logged(lines: Sequence[str], *, has_failed: bool = True) -> dict[int, str | None]:
     """Of each line that a test logged, by its number: the test that failed with it, which may not be known and then is
-    empty; None if the test did not fail, or did not fail with that."""
+    empty; None if the test did not fail, or did not fail with that. Where a run that failed ends before the verdict
+    on a test, that one is what it failed with."""
     found = {at: match["said"] for at, line in enumerate(lines) if (match := _logged(line))}
     if not found:
         return {}
-    owners, is_failed = _owners(lines, found)
+    owners, is_failed, unsaid = _owners(lines, found)
+    is_failed |= dict.fromkeys(unsaid if has_failed else (), True)
     told: dict[int, str | None] = dict.fromkeys(found)
     blocks: dict[str, list[int]] = {}
     for at, owner in owners.items():
@@ -82,13 +86,14 @@ def folded(lines: list[str]) -> list[str]:
     return found
 
 
-def _owners(lines: Sequence[str], found: dict[int, str]) -> tuple[dict[int, str], dict[str, bool]]:
-    """The test that each logged line belongs to, and which tests failed. The unknown one failed where only those that
-    fail say anything."""
+def _owners(lines: Sequence[str], found: dict[int, str]) -> tuple[dict[int, str], dict[str, bool], set[str]]:
+    """The test that each logged line belongs to, which tests failed, and which were at work after the last verdict and
+    got none: one from further up may have lost its verdict where an output was cut. The unknown test failed where only
+    those that fail say anything."""
     owners: dict[int, str] = {}
     is_failed: dict[str, bool] = {}
     owner, is_verbose = "", False
-    first = None
+    first, unsaid = None, set[str]()
     for at, line in enumerate(lines):
         if at in found:
             owners[at] = owner
@@ -96,12 +101,13 @@ def _owners(lines: Sequence[str], found: dict[int, str]) -> tuple[dict[int, str]
             owner, word = match["name"], match["word"] or match["failed"]
             first = first or match
             is_verbose = is_verbose or word in (None, "PASS", "SKIP")
+            unsaid = set() if word else {*unsaid, owner}
             if word:
                 is_failed[owner] = is_failed.get(owner, False) or word == "FAIL"
     if is_verbose and first and first["word"]:
         # What stands before the first verdict belongs to it.
         owners = {at: owner or first["name"] for at, owner in owners.items()}
-    return owners, is_failed | {"": not is_verbose}
+    return owners, is_failed | {"": not is_verbose}, unsaid - is_failed.keys()
 
 
 def packages(lines: Sequence[str]) -> dict[str, bool]:
@@ -133,17 +139,24 @@ def runs(command: str, test: str) -> bool:
     if LEFT_OUT.search(command):
         return False
     chosen = [match[1] or match[2] or match[3] or "" for match in CHOSEN.finditer(command)]
-    return all(any(_chooses(pattern, test) for pattern in said.split("|")) for said in chosen)
+    return all(any(_chooses(pattern, test) for pattern in _alternatives(said)) for said in chosen)
+
+
+def _alternatives(said: str) -> list[str]:
+    """`^(A|B)$` is `^A$` or `^B$`."""
+    if match := EITHER.fullmatch(said):
+        return [f"{match[1]}{one}{match[3]}" for one in match[2].split("|")]
+    return said.split("|")
 
 
 def _chooses(pattern: str, test: str) -> bool:
     levels = test.split("/")
-    for number, said in enumerate(pattern.strip("()").split("/")):
-        match = LITERAL.fullmatch(said)
-        if match is None or (said in ("", "^$")):
+    for number, said in enumerate(pattern.split("/")):
+        if said in ("", "^$") or not LITERAL.fullmatch(said):
             return False
-        word, level = match[1].replace(" ", "_"), levels[number] if number < len(levels) else ""
-        if level != word if match[3] and said[0] == "^" and not match[2] else word not in level:
+        level = levels[number] if number < len(levels) else ""
+        # As Go reads it: plain words that a name may hold, begin or end with.
+        if not re.search(said.replace(" ", "_"), level):
             return False
     return True
 

@@ -392,11 +392,11 @@ QUOTED = lazy_pattern(r"\s*+>? ?\d{1,6} ?[|│] ")
 """A line of code with its number, as tools show it around what is wrong."""
 
 
-def errors_in(output: str, most: int = MOST_PROBLEMS) -> tuple[Problem, ...]:
+def errors_in(output: str, most: int = MOST_PROBLEMS, *, has_failed: bool = True) -> tuple[Problem, ...]:
     """What went wrong, one line each, the telling ones first, each once. For the output of something that failed:
-    of what succeeded, words like these tell nothing."""
+    of what succeeded, words like these tell nothing. Where that is not known, what breaks off tells nothing either."""
     found: dict[str, tuple[int, Problem]] = {}
-    for rank, problem in _problems(go_tests.folded(_lines(output))):
+    for rank, problem in _problems(go_tests.folded(_lines(output)), has_failed=has_failed):
         found.setdefault(subject_of(problem), (rank, problem))
     ranked = sorted(found.values(), key=lambda item: item[0])
     # What follows from others, or counts them, is told alone.
@@ -405,8 +405,8 @@ def errors_in(output: str, most: int = MOST_PROBLEMS) -> tuple[Problem, ...]:
     return tuple(told[:most])
 
 
-def _problems(lines: list[str]) -> Iterator[tuple[int, Problem]]:
-    places, logged = _Places(lines), go_tests.logged(lines)
+def _problems(lines: list[str], *, has_failed: bool) -> Iterator[tuple[int, Problem]]:
+    places, logged = _Places(lines), go_tests.logged(lines, has_failed=has_failed)
     listed, before = "", ""
     frame = ("", "")
     for at, line in enumerate(lines):

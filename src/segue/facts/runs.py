@@ -51,8 +51,6 @@ LITTLE = 0.1
 STEP_IN = lazy_pattern(r"^(?:cd (?:'[^']*'|\"[^\"]*\"|[^\s;&|]+) ?(?:&&|;) ?)+")
 CUT = lazy_pattern(r" ?(?:2>&1|\| ?(?:tail|head|cat)(?: -{1,2}[\w=]{1,12})?(?: \d{1,6})?)\Z")
 INPUT = lazy_pattern(r"(<<-?\s*['\"]?\w+['\"]?)\n.*", re.DOTALL)
-LEFT_OUT = lazy_pattern(r" -{1,2}(?:skip|short|ignore|deselect|exclude)\b")
-"""What shows that a run is not of some tests."""
 WORD = lazy_pattern(r"[\w./-]+")
 JOINS = lazy_pattern(r"\bgit\b[^|;&]{0,80}\b(?:rebase|merge|cherry-pick|pull|revert|am|stash)\b")
 OVER = lazy_pattern(r"^(?:Successfully rebased|Merge made by|Fast-forward)", re.MULTILINE)
@@ -131,7 +129,7 @@ def _failed_unseen(command: str, purpose: str, output: str) -> bool:
         return True
     if tally or not is_piped:
         return False
-    return bool(outcomes.errors_in(output)) or (
+    return bool(outcomes.errors_in(output, has_failed=False)) or (
         purpose == "test" and not all(outcomes.tests_in(output).values())
     )
 
@@ -257,7 +255,7 @@ def _forget_other_name(tracker: Tracker, test: str, told: Container[str]) -> Non
 def _covers(command: str, other: str, test: str) -> bool:
     """Whether a run of tests takes in a test that another one ran: it names the test or its file, or is a run of the
     same program that selects none."""
-    if LEFT_OUT.search(command) or blame.only_shows(command):
+    if go_tests.LEFT_OUT.search(command) or blame.only_shows(command):
         return False
     words = set(WORD.findall(command))
     file, mark, name = test.rpartition("::")
