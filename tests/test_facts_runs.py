@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from segue.acts import Act, Change, Deed
 from segue.facts import outcomes
 from segue.facts.outcomes import Tally
-from tests.test_tracker import facts, ran, values
+from tests.test_tracker import done, facts, ran, values
 
 LINT = "ok  \tapp/cli\t0.1s\n[lint] $ golangci-lint run ./...\na.go:3:16: string `x` has 5 occurrences (goconst)\n2 issues:\n"
 
@@ -112,3 +113,49 @@ def test_a_chain_that_committed_and_could_not_push_needs_only_the_push() -> None
     assert set(values(later, "error").values()) == {"resolved"}
     not_made = ran(chain, "error: pathspec 'a.py' did not match any files", 1)
     assert values([*not_made, *ran("git push")], "command")[chain] == "failed with status 1"
+
+
+@pytest.mark.parametrize(
+    ("command", "output"),
+    [
+        ("npx eslint . 2>&1 | tail -5", "✖ 1 problem (0 errors, 1 warning)\n"),
+        ("docker compose logs app | grep -i invalid", "app-1 | warn: invalid argument ignored\n"),
+        ("docker compose logs app | tail -1", "app-1 | warn: invalid argument ignored\n"),
+        ("mux log | grep error | head -1", "error: unknown option was ignored\n"),
+    ],
+)
+def test_what_a_pipe_shows_of_something_else_is_no_failure(command: str, output: str) -> None:
+    assert status(command, output) == "passed"
+
+
+@pytest.mark.parametrize(
+    ("command", "output"),
+    [
+        ("npx eslint . 2>&1 | tail -5", "✖ 3 problems (2 errors, 1 warning)\n"),
+        ("mux add --x 2>&1 | head -5", "error: unexpected argument '--x' found\n"),
+        ("mux add --x 2>&1 | tail -5", "mux: unrecognized option '--x'\n"),
+        ("./bin/mux ad 2>&1 | cat", "unknown command 'ad'\n"),
+    ],
+)
+def test_what_a_pipe_hides_of_a_failure_is_one(command: str, output: str) -> None:
+    assert status(command, output) == "failed"
+
+
+@pytest.mark.parametrize(
+    ("command", "output"),
+    [
+        ("git commit --dry-run", "On branch main\nChanges to be committed:\n"),
+        ("git commit -q --dry-run", ""),
+        ("echo 'git commit -m x'", "git commit -m x"),
+        ("git log --grep commit", ""),
+        ("grep -rn 'git commit' docs", "docs/a.md:3: git commit"),
+        ("git commit -m x | tail -1", "nothing to commit, working tree clean"),
+    ],
+)
+def test_what_committed_nothing_is_no_commit(command: str, output: str) -> None:
+    # What was only changed since the last commit, and put back, was never changed.
+    back = ran("git checkout -- a.py")
+    edited = done(Act(deed=Deed.EDIT, subject="/work/app/a.py", changes=(Change(old="1", new="2"),)))
+    assert values([*edited, *ran(command, output), *back], "file") == {}
+    made = ran("git commit -am x && git push", "[main 1a2b3c4] x\n ! [rejected] main", 1)
+    assert values([*edited, *made, *back], "file") == {"a.py": "edited"}

@@ -26,7 +26,9 @@ PULL_REQUEST = lazy_pattern(
 MAKING = ("commit", "cherry-pick", "revert", "merge", "rebase")
 BACK = lazy_pattern(r"HEAD(?:~(\d{1,2})|(\^{1,9}))")
 """How far a reset goes back."""
-COMMITS = lazy_pattern(r"git\b[^|;&]{0,80}? commit\b")
+COMMITS = lazy_pattern(r"\bgit\b[^|;&]{0,80}? commit\b")
+"""A command that is told to commit; whether it did, `MADE` tells."""
+QUIET = lazy_pattern(r"--quiet|-[a-z]{0,4}q[a-z]{0,4}")
 HASH = lazy_pattern(r"^[0-9a-f]{7,40}$", re.MULTILINE)
 BRANCH = lazy_pattern(r"(?!HEAD$)\w[\w./+@#-]{0,199}")
 
@@ -48,6 +50,8 @@ class Git(Struct, frozen=True):
     merged: tuple[str, ...] = ()
     """Pull requests that it merged, by number or address."""
     pushed: bool = False
+    is_silent: bool = False
+    """Whether it committed, if it passed, and was told not to say so."""
 
 
 class _Answer:
@@ -83,7 +87,7 @@ def git_of(command: str, output: str) -> Git:
         return Git()
     answer, commits = _Answer(output), dict[str, str]()
     branch, is_asked, pushed, undone, is_anew, has_made = "", False, False, 0, False, False
-    merged, worktrees = list[str](), list[tuple[str, str]]()
+    merged, worktrees, is_silent = list[str](), list[tuple[str, str]](), False
     for words in said:
         at = sub_at(words)
         sub, rest = (words[at], words[at + 1 :]) if at else ("", [])
@@ -98,6 +102,7 @@ def git_of(command: str, output: str) -> Git:
             undone += "--amend" in rest and not has_made
             is_anew = is_anew or "--amend" in rest or sub in ("rebase", "cherry-pick")
             has_made = True
+            is_silent = is_silent or (sub == "commit" and _is_silent(rest))
         elif sub == "worktree" and rest[:1] == ["add"]:
             worktrees += _worktree(rest[1:])
         elif sub == "reset":
@@ -110,8 +115,21 @@ def git_of(command: str, output: str) -> Git:
             branch = told
     pulls = dict.fromkeys(PULL_REQUEST.findall(output)) if is_asked else ()
     return Git(
-        branch, tuple(commits.items()), tuple(worktrees), is_anew, undone, tuple(pulls), tuple(merged), pushed
+        branch,
+        tuple(commits.items()),
+        tuple(worktrees),
+        is_anew,
+        undone,
+        tuple(pulls),
+        tuple(merged),
+        pushed,
+        is_silent,
     )
+
+
+def _is_silent(words: list[str]) -> bool:
+    """Whether a commit is made without a word."""
+    return any(QUIET.fullmatch(word) for word in words) and "--dry-run" not in words
 
 
 def left_of(parts: list[str], output: str) -> list[str]:

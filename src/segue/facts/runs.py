@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from segue.facts.tracker import Tracker
 
 ABOUT_GIT = lazy_pattern(r"\b(?:git|gh|glab|hub|jj|hg|svn)\b")
-COMMITS = lazy_pattern(r"\bgit\b[^|;&]{0,80}\bcommit\b")
 MOVES_ALL = lazy_pattern(
     r"\bgit\b[^|;&]{0,80}\b(?:checkout|restore|reset|stash|pull|merge|rebase|switch|revert|apply)\b"
 )
@@ -36,11 +35,15 @@ PIPED = lazy_pattern(r"\|(?!\|)|\|\|[ ]?(?:true|echo)")
 PIPE = lazy_pattern(r"(?<!\|)\|(?!\|)")
 TASK_FAILED = lazy_pattern(
     r"(?:\[[\w:.@/-]{1,60}\] )?(?:ERROR task failed|make(?:\[\d+\])?: \*\*\* |npm (?:ERR!|error) |.{0,60}\bELIFECYCLE\b"
-    r"|error: (?:script |Recipe |Command failed)|[✖×] [1-9]\d* problems?\b|Found [1-9]\d* errors?\b"
+    r"|error: (?:script |Recipe |Command failed)|[✖×] [1-9]\d* problems?\b(?! \(0 errors)|Found [1-9]\d* errors?\b"
     r"|[1-9]\d* issues(?::$| found\b)|.{0,20}\bERR_PNPM_)"
 )
 """What those that run checks, and checks at their end, say of failures."""
 LAST_LINES = 40
+REFUSAL = lazy_pattern(
+    r"(?i)\W{0,4}+(?:(?:error|fatal): |unknown |unrecogni[sz]ed )|(?:/[\w/-]{1,40})?(?:ba|z|da)?sh: "
+)
+"""How a program, or the shell that does not find it, begins to complain, where it does not with its name."""
 FEW = 1000
 """What a program says that does not know its words is short."""
 STOPPED = (130, 137, 143)
@@ -140,10 +143,13 @@ def _is_refused(command: str, output: str) -> bool:
     first = said.partition("\n")[0]
     if len(said) > FEW or PIPE.search(command) is None or not blame.SLIP.search(first):
         return False
-    if first.lower().startswith("usage:"):
-        # That may be what was asked for.
+    if len(shell.chained(command)) > 1:
         return False
-    return len(shell.chained(command)) == 1
+    program, *behind = [words[0] for words, _ in shell.programs(command)] or [""]
+    # What a filter picked out may be about anything; and usage may be what was asked for.
+    is_clipped = bool(behind) and all(shell.program_name(name) in shell.CLIPPERS for name in behind)
+    names = (shell.program_name(program), program)
+    return is_clipped and (REFUSAL.match(first) is not None or first.startswith(names))
 
 
 def _add_effects(tracker: Tracker, act: Act, call: Entry, result: Entry) -> None:
@@ -193,7 +199,7 @@ def _add_status(
         value = "failed"
     tally = outcomes.tally_in(output) if purpose == "test" else None
     told = f"{tally.passed} passed, {tally.failed} failed" if tally else ""
-    made = repository.MADE.findall(output) if not is_done and COMMITS.search(act.subject) else []
+    made = repository.MADE.findall(output) if not is_done and repository.COMMITS.search(act.subject) else []
     told = told or (f"its commit {made[-1][1]} stands" if made else "")
     tracker.put("command", command, value, result, note=told)
     tracker.checks.discard(command)
@@ -204,7 +210,7 @@ def _add_status(
         # What it saw is not told either.
         weight = 0.0 if is_done else LITTLE
     else:
-        weight = LITTLE if is_done and COMMITS.search(act.subject) else 1.0
+        weight = LITTLE if is_done and repository.COMMITS.search(act.subject) else 1.0
     tracker.facts["command"][command] = msgspec.structs.replace(fact, weight=weight, text=as_run(act.subject))
 
 
@@ -287,12 +293,13 @@ def _add_git(tracker: Tracker, act: Act, output: str, result: Entry, *, is_done:
     for path, branch in git.worktrees if is_done else ():
         at = posixpath.normpath(posixpath.join(act.folder or tracker.folder, path))
         tracker.put("worktree", at, branch, result)
-    if is_done and COMMITS.search(act.subject) and not where:
+    is_made = any(subject for _, subject in git.commits)
+    if (is_made or (is_done and git.is_silent)) and not where:
         tracker.committed = tracker.n
     _add_commits(tracker, git, result, is_undone=is_done and not where)
     is_given_up = GIVEN_UP.search(act.subject) is not None
     is_over = is_given_up or GOES_ON.search(act.subject) or OVER.search(output)
-    if is_done and (is_over or any(subject for _, subject in git.commits)):
+    if is_done and (is_over or is_made):
         _settle(tracker, "given up since" if is_given_up else "settled by hand since")
     for address in git.pull_requests:
         tracker.put("pull request", address, "opened", result)
