@@ -101,8 +101,9 @@ def _owners(lines: Sequence[str], found: dict[int, str]) -> tuple[dict[int, str]
             owner, word = match["name"], match["word"] or match["failed"]
             first = first or match
             is_verbose = is_verbose or word in (None, "PASS", "SKIP")
-            unsaid = set() if word else {*unsaid, owner}
+            unsaid.add(owner)
             if word:
+                unsaid = set()
                 is_failed[owner] = is_failed.get(owner, False) or word == "FAIL"
     if is_verbose and first and first["word"]:
         # What stands before the first verdict belongs to it.
