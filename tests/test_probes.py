@@ -172,7 +172,9 @@ def test_no_commit_is_asked_for_where_the_last_one_was_only_mentioned() -> None:
 
 
 def test_the_questions_hold_nothing_of_the_facts() -> None:
-    other = [msgspec.structs.replace(one, subject=f"x{n}", note="y", text=f"z{n}") for n, one in enumerate(WORK)]
+    other = [
+        msgspec.structs.replace(one, subject=f"x{n}", note="y", text=f"z{n}") for n, one in enumerate(WORK)
+    ]
     other = [
         msgspec.structs.replace(one, value=f"never w{n}") if one.kind in ("constraint", "branch") else one
         for n, one in enumerate(other)
