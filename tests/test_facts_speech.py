@@ -7,7 +7,7 @@ import time
 import pytest
 
 from segue import briefs
-from segue.facts import speech
+from segue.facts import asking, pasted, speech
 from segue.model import Fact, Origin
 from tests.conftest import CommandLine
 from tests.world import Conversation
@@ -168,6 +168,36 @@ def test_no_paste_takes_long_to_look_through() -> None:
     ):
         list(speech.binding(f"{one}\n{one}\n{one}"))
     assert time.process_time() - started < 8
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "@" + "a" * 1_000_000 + "!",
+        " " * 1_000_000 + "x",
+        '"a": 1' + " " * 1_000_000 + "x",
+        *(one * (1_000_000 // len(one)) for one in ("@", '"', ":", "=", "(", "- ", "* ", "1. ", "A) ")),
+    ],
+    ids=lambda line: repr(line[:8]),
+)
+def test_a_line_of_a_megabyte_takes_no_longer_than_many_short_ones(line: str) -> None:
+    started = time.process_time()
+    list(speech.binding(line))
+    speech.doubtful(line)
+    asking.question_in(line)
+    asking.with_options("1, 2", line)
+    asking.with_options(line, "1. a\n2. b\n\nWhich?")
+    pasted.without_pasted(line)
+    assert time.process_time() - started < 8
+
+
+def test_a_line_of_data_that_is_long_is_data_all_the_same() -> None:
+    assert list(speech.binding('"text": "' + "You must never push. " * 50 + '",')) == []
+
+
+def test_what_stands_between_nested_fences_is_cut_down_as_one_piece() -> None:
+    words = "See:\n```markdown\nx\n```bash\nmake\n```\ny\n```\nThat is all."
+    assert pasted.without_pasted(words) == "See:\n```markdown […6 more lines]\nThat is all."
 
 
 @pytest.mark.parametrize(

@@ -10,28 +10,31 @@ from itertools import groupby
 
 from segue.patterns import lazy_pattern
 
-COPIED = lazy_pattern(
-    r"^(?: {4}|\t|\s*(?:[{}\[\]<>|│╭╰⏺⎿❯$%+]|#{2,}!|\d{2,4}[-:/]\d|[A-Z][a-z]{2} +\d{1,2} \d|at \S+\(|File \"))"
-)
-"""How lines begin that are copied from somewhere: output, logs, data, code."""
+BEGINS = r"[{}\[\]|>+│╭╰⏺⎿❯$%]|\d{2,4}[-:/]\d|[A-Z][a-z]{2} {1,9}\d{1,2} \d|at \S{1,300}\(|File \""
+"""How output, logs and data begin."""
+COPIED = lazy_pattern(rf" {{4}}|\t|\s*+(?:{BEGINS}|<|#{{2,9}}!)")
+"""How lines begin that are copied from somewhere: these, and code."""
 LOGGED = lazy_pattern(
-    r"\s*(?:[{}\[\]|>+│╭╰⏺⎿❯$%]|\d{2,4}[-:/]\d|[A-Z][a-z]{2} +\d{1,2} \d|at \S+\(|File \"|E {3,}\S"
+    rf"\s*+(?:{BEGINS}|E {{3}}\s*+\S"
     r"|[A-Z]\w{1,60}(?:Error|Exception): "
-    r"|\"[\w$@./ -]{1,80}\"\s?:\s?(?:[\[{]|(?:\".*\"|-?\d[\d.eE+-]*|true|false|null)\s*,?\s*$))"
+    r"|\"[\w$@./ -]{1,80}\"\s?:\s?(?:[\[{]|(?:\".*\"|-?\d[\d.eE+-]*+|true|false|null)\s*+(?:,\s*+)?$))"
 )
 """The same where nobody types so; what is only set in, or quoted, may be the person's own."""
 TIME = lazy_pattern(
-    r"\s*\[?(?:\d{4}-\d\d-\d\d[T ])?\d{1,2}:\d\d:\d\d(?:[.,]\d{1,9})?(?:Z|[+-]\d\d:?\d\d)?\]?\s*$"
+    r"\s*+\[?(?:\d{4}-\d\d-\d\d[T ])?\d{1,2}:\d\d:\d\d(?:[.,]\d{1,9})?(?:Z|[+-]\d\d:?\d\d)?\]?\s*+$"
 )
 """A line that is only a time: what was logged then stands below."""
 CODE = lazy_pattern(
-    r"\s*(?:[\w.\[\]\"'-]{1,80} ?(?::=|[+*/|-]?=)=? ?[^\s=]|[)}\]]{1,8}[;,)]*\s*$|</?[a-zA-Z][^<>]{0,300}>"
+    r" {2,}+(?:#|//) |\s*+(?:[\w.\[\]\"'-]{1,80} ?(?::=|[+*/|-]?=)=? ?[^\s=]|[)}\]]{1,8}[;,)]*+\s*+$"
+    r"|</?[a-zA-Z][^<>]{0,300}>"
     r"|(?:def|class|func|fn|import|package|return|const|var|export|public|private|assert|await|async|elif|struct)"
     r" .{0,200}[(){}=;:\"]"
-    r"|(?:if|for|while|with|switch|try|else|except|catch)\b.{0,200}[:{]\s*$|@\w+[\w.]*(?:\(.*)?$"
-    r"|[\w.]{1,80}\(.{0,300}[);,:{(]\s*$| {2,}(?:#|//) |//|/\*|\*/|[_=~-]{8,}|\S{1,200}\.\w{1,8}:\d+\b)"
+    r"|(?:if|for|while|with|switch|try|else|except|catch)\b.{0,200}[:{]\s*+$|@\w[\w.]*+(?:\(.*)?$"
+    r"|[\w.]{1,80}\(.{0,300}[);,:{(]\s*+$|//|/\*|\*/|[_=~-]{8}|\S{1,200}\.\w{1,8}:\d++\b)"
 )
 """What a line of code looks like; a sentence may begin so, too."""
+LONGEST_HEAD, LONGEST_TAIL = 400, 100
+"""How much of a line is looked at, from either end: what makes it code stands there."""
 FEWEST = 3
 """How many lines together are a piece that was pasted."""
 
@@ -39,6 +42,7 @@ FEWEST = 3
 def lines_pasted(lines: list[str]) -> list[bool]:
     """Which lines are no words of the person's."""
     fenced = lines_fenced(lines)
+    lines = [_ends(line) for line in lines]
     found = [
         is_fenced or bool(LOGGED.match(line)) or bool(line.strip() and TIME.match(above))
         for is_fenced, above, line in zip(fenced, ["", *lines], lines, strict=False)
@@ -51,6 +55,12 @@ def lines_pasted(lines: list[str]) -> list[bool]:
             for number in together:
                 found[number] = True
     return found
+
+
+def _ends(line: str) -> str:
+    """How a line begins and ends: one without end would take as long to look through."""
+    is_short = len(line) <= LONGEST_HEAD + LONGEST_TAIL
+    return line if is_short else line[:LONGEST_HEAD] + line[-LONGEST_TAIL:]
 
 
 def lines_fenced(lines: list[str]) -> list[bool]:
@@ -85,12 +95,10 @@ def without_pasted(text: str) -> str:
     """A person's words, with what they pasted between them cut down to how it begins."""
     kept: list[str] = []
     pasted: list[str] = []
-    is_code = False
-    for line in [*text.split("\n"), ""]:
-        is_fence = line.lstrip().startswith("```")
-        if is_code or is_fence or (COPIED.match(line) and line.strip()):
+    lines = [*text.split("\n"), ""]
+    for line, is_fenced in zip(lines, lines_fenced(lines), strict=True):
+        if is_fenced or (line.strip() and COPIED.match(line)):
             pasted.append(line)
-            is_code = is_code != is_fence
             continue
         if len(pasted) >= FEWEST:
             first = next((one.strip() for one in pasted if one.strip(" `")), "")

@@ -177,9 +177,10 @@ def own_words(text: str) -> str:
 
 def binding(text: str) -> Iterator[tuple[str, str]]:
     """The sentences that bind, each with what it is: 'constraint' or 'correction'."""
+    opening = text.lstrip()[:LONGEST_SENTENCE]
     for heading, sentence in _placed(text):
         low = plain(sentence)
-        is_heading = TITLE.match(sentence) and not text.lstrip().startswith(sentence)
+        is_heading = TITLE.match(sentence) and not opening.startswith(sentence[:LONGEST_SENTENCE])
         if COMMAND.match(sentence) or (is_heading and not FORBIDS.search(low)):
             continue
         if len(sentence) > LONGEST_SENTENCE:
