@@ -103,6 +103,35 @@ def test_pasted_data_logs_and_code_bind_nobody_and_what_is_said_beside_them_does
 @pytest.mark.parametrize(
     "words",
     [
+        "src/a.py:12 don't swallow the exception\nsrc/b.py:40 never log the token\nsrc/c.py:7 must keep the name",
+        "TIMEOUT=30 must stay\nRETRIES=3 don't touch\nDEBUG=0 never switch on",
+        "get_user() must never raise (see #12)\nget_team() must never raise (see #12)\nput() never waits (see #3)",
+        "return errors, never raise (see #4)\nreturn lists, never sets (see #4)\nreturn early, always (see #5)",
+        "ValueError: never raise this one from the API",
+        "src/a.py:12 never log this\nsrc/b.py:3 never log that\n\ndef log(text):\n    print(text)\n    return 1",
+    ],
+)
+def test_a_list_of_rules_about_places_in_the_code_is_the_persons_own(words: str) -> None:
+    bound = [sentence for _, sentence in speech.binding(words)]
+    assert bound == [line for line in words.split("\n") if speech.is_firm(line)]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        'File "a.py", line 3, in get\n    raise ValueError(name)\nValueError: name must not be empty',
+        "def get(only):\n    x = 1\nnever = load(x)\nif never:\n    return load(x)",
+        'NAME = "must be set"\nHINT = "never empty"\nPORT = 80',
+        "```\nTIMEOUT=30 must stay\n```",
+    ],
+)
+def test_firm_words_inside_of_code_bind_nobody(words: str) -> None:
+    assert list(speech.binding(words)) == []
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
         "Is there any reason we don't parse it on entry?",
         "wait, does it only run on main?",
         "We don't go back to the first prompt, right?",
@@ -140,6 +169,13 @@ def test_what_only_asks_or_tells_or_calls_binds_nobody(words: str) -> None:
         "No, use a dict.",
         "export only what is used\nimport nothing from there\nreturn errors, never panic",
         "timeout = 30 must not change",
+        "That stays as it is, can't be touched.",
+        "This stays private, only the owner may read it.",
+        "It stays at most 100 lines.",
+        "This goes into the internal API only.",
+        "This shows that only the owner may read it.",
+        "That touches the schema, can't be done.",
+        "there's only one place you may write to: ./out",
     ],
 )
 def test_in_doubt_a_sentence_binds(words: str) -> None:

@@ -6,6 +6,7 @@ code, where several such lines stand together. In doubt a line is the person's o
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import groupby
 
 from segue.patterns import lazy_pattern
@@ -16,10 +17,11 @@ COPIED = lazy_pattern(rf" {{4}}|\t|\s*+(?:{BEGINS}|<|#{{2,9}}!)")
 """How lines begin that are copied from somewhere: these, and code."""
 LOGGED = lazy_pattern(
     rf"\s*+(?:{BEGINS}|E {{3}}\s*+\S"
-    r"|[A-Z]\w{1,60}(?:Error|Exception): "
     r"|\"[\w$@./ -]{1,80}\"\s?:\s?(?:[\[{]|(?:\".*\"|-?\d[\d.eE+-]*+|true|false|null)\s*+(?:,\s*+)?$))"
 )
 """The same where nobody types so; what is only set in, or quoted, may be the person's own."""
+RAISED = lazy_pattern(r"\s*+[A-Z]\w{1,60}(?:Error|Exception): ")
+"""How the last line of a trace begins, and sometimes a rule about that error."""
 TIME = lazy_pattern(
     r"\s*+\[?(?:\d{4}-\d\d-\d\d[T ])?\d{1,2}:\d\d:\d\d(?:[.,]\d{1,9})?(?:Z|[+-]\d\d:?\d\d)?\]?\s*+$"
 )
@@ -33,28 +35,54 @@ CODE = lazy_pattern(
     r"|[\w.]{1,80}\(.{0,300}[);,:{(]\s*+$|//|/\*|\*/|[_=~-]{8}|\S{1,200}\.\w{1,8}:\d++\b)"
 )
 """What a line of code looks like; a sentence may begin so, too."""
+PLAINLY_CODE = lazy_pattern(r" {2}|\t|\s?(?://|/\*|\*/|[)}\]])|.{0,500}(?:[{}(;]|\):)\s*+$")
+"""Code that is no sentence: set in, a comment, or with brackets that other lines close."""
+QUOTED = lazy_pattern(r"\"[^\"\n]{0,300}+\"")
 LONGEST_HEAD, LONGEST_TAIL = 400, 100
 """How much of a line is looked at, from either end: what makes it code stands there."""
 FEWEST = 3
 """How many lines together are a piece that was pasted."""
 
 
-def lines_pasted(lines: list[str]) -> list[bool]:
-    """Which lines are no words of the person's."""
+def lines_pasted(lines: list[str], is_firm: Callable[[str], bool]) -> list[bool]:
+    """Which lines are no words of the person's. One that is firm about something is theirs, though it begins with a
+    place or with a name in the code: 'src/a.py:12 never log this'."""
     fenced = lines_fenced(lines)
     lines = [_ends(line) for line in lines]
     found = [
-        is_fenced or bool(LOGGED.match(line)) or bool(line.strip() and TIME.match(above))
+        is_fenced or _is_logged(line, above)
         for is_fenced, above, line in zip(fenced, ["", *lines], lines, strict=False)
     ]
+    raised = [bool(RAISED.match(line)) for line in lines]
     # Empty lines end no piece of code.
     full = [number for number, line in enumerate(lines) if line.strip()]
-    for is_code, group in groupby(full, lambda number: found[number] or bool(CODE.match(lines[number]))):
-        together = list(group)
-        if is_code and len(together) >= FEWEST:
-            for number in together:
-                found[number] = True
+    for is_code, group in groupby(full, lambda n: found[n] or raised[n] or bool(CODE.match(lines[n]))):
+        if is_code:
+            together = [*group]
+            sure = [found[number] or bool(PLAINLY_CODE.match(lines[number])) for number in together]
+            own = {number for number in _alone(together, sure) if is_firm(_unquoted(lines[number]))}
+            left = [number for number in together if number not in own]
+            for number in left:
+                found[number] = found[number] or raised[number] or len(left) >= FEWEST
     return found
+
+
+def _is_logged(line: str, above: str) -> bool:
+    """Whether nobody types a line like this one; an error that stands right below a trace ends it."""
+    is_ending = RAISED.match(line) and COPIED.match(above)
+    return bool(LOGGED.match(line) or is_ending or (line.strip() and TIME.match(above)))
+
+
+def _alone(numbers: list[int], sure: list[bool]) -> list[int]:
+    """Which lines of what may be code have no code on both sides that is plainly such."""
+    if not any(sure):
+        return numbers
+    return [*numbers[: sure.index(True)], *numbers[len(sure) - sure[::-1].index(True) :]]
+
+
+def _unquoted(line: str) -> str:
+    """A line of code without its texts: what they say is said by the program."""
+    return QUOTED.sub(" ", line)
 
 
 def _ends(line: str) -> str:

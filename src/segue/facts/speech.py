@@ -55,7 +55,7 @@ CORRECTION = lazy_pattern(
 )
 STATES = lazy_pattern(
     r"\bnever ?mind\b|\bi (?:do not|don'?t|didn'?t|dont) (?:know|remember|understand|mind)\b"
-    r"|\bthere(?:'s| is| are| was| were) only\b"
+    r"|\bthere(?:'s| is| are| was| were) only\b(?![^.!?\n]{0,200}(?:\b(?:may|must|can)\b|:))"
     r"|\b(?:that|this|it)(?:'s| is| was) the only (?:thing|one|way|place|reason)\b"
     r"|\b(?:we|they|you)(?:'re| are) only (?=\w+ing\b)"
     r"|^no[,.!]? (?:i think )?(?:this|that|it|all|everything)(?: is|'s| looks)?"
@@ -80,13 +80,14 @@ BIDS = lazy_pattern(
 )
 """What tells somebody what to do, also inside of such a question."""
 REPORTS = lazy_pattern(
-    r"(?:this|that|it) (?:currently |now |still |also )?(?!(?:is|was|has|does|means|needs|requires)\b)\w{2,}s\b"
+    r"(?:this|that|it) (?:currently |now |still |also )?"
+    r"(?!(?:is|was|has|does|means|needs|requires|stays|goes|belongs|remains|runs)\b)\w{2,40}s\b"
     r"|while (?:this|that|it) |instead of [^,]{1,60}:$"
 )
 """How a sentence begins that tells what something does, as reviews do."""
 LOOSE = lazy_pattern(
-    r"\b(?:always|only|avoid|instead(?: of)?|rather than|without|until|unless|exactly|can ?not|can'?t|won'?t|limit"
-    r"|at (?:most|least)|no (?:more|other)|not (?:to|allowed))\b"
+    r"\b(?:always|only(?![^.!?\n]{0,200}\bmay\b)|avoid|instead(?: of)?|rather than|without|until|unless|exactly"
+    r"|won'?t|limit|at least|no (?:more|other)|not (?:to|allowed))\b"
 )
 """What binds where somebody is told what to do, and in a report only tells how something is."""
 MOMENT = lazy_pattern(r"(?:stop|wait|no|nope|hold on|cancel|abort|hmm+)(?: (?:stop|wait|no|please))?[.! ]*$")
@@ -154,7 +155,7 @@ def _placed(text: str) -> Iterator[tuple[str, str]]:
     """The same, each with the heading that it stands below."""
     heading, is_open = "", False
     lines = text.split("\n")
-    for above, line, is_pasted in zip(["", *lines], lines, lines_pasted(lines), strict=False):
+    for above, line, is_pasted in zip(["", *lines], lines, lines_pasted(lines, is_firm), strict=False):
         if is_pasted:
             continue
         if found := HEADED.match(line):
@@ -205,7 +206,9 @@ def doubtful(text: str) -> list[str]:
     bound = {sentence for _, sentence in binding(text)}
     lines = text.split("\n")
     found: dict[str, None] = {}
-    for line, is_pasted, is_fenced in zip(lines, lines_pasted(lines), lines_fenced(lines), strict=True):
+    for line, is_pasted, is_fenced in zip(
+        lines, lines_pasted(lines, is_firm), lines_fenced(lines), strict=True
+    ):
         for sentence in SENTENCE.split(line) if not is_fenced else ():
             sentence = (sentence or "").strip(" \t-*>•")
             if len(sentence) <= LONGEST_DOUBTFUL and sentence not in bound and _sounds(sentence, is_pasted):
