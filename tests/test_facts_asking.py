@@ -43,6 +43,8 @@ B) wait for the review
 
 What do you say?"""
 COLUMNS = "| | **A: One file** | **B: A folder** |\n|---|---|---|\n| size | small | large |\n\nA or B?"
+DELETE = "Shall I delete the old tables?"
+STEPS = "The plan:\n\n1. Add parser\n2. Add CLI\n3. Write docs\n\nThat is all of it. "
 NAMED = "### Option 1: Keep the lock\nIt is slow.\n### Option 2: Drop the lock\nIt is quick.\nYour choice?"
 
 
@@ -64,6 +66,9 @@ NAMED = "### Option 1: Keep the lock\nIt is slow.\n### Option 2: Drop the lock\n
         ),
         ("A. is fine, log it", TABLE, "A. is fine, log it (A: At commit time (Recommended))"),
         ("I think B, as it is simple", LETTERS, "I think B, as it is simple (B: Bottom sign-off)"),
+        ("3", STEPS + "Which of these first?", "3 (Write docs)"),
+        ("2", STEPS + "1, 2 or 3?", "2 (Add CLI)"),
+        ("2", "Would you like me to:\n1. **Keep it**\n2. **Move it** elsewhere", "2 (Move it)"),
         ("b. also mend the docs", LETTERS, "b. also mend the docs (B: Bottom sign-off)"),
     ],
 )
@@ -83,6 +88,14 @@ def test_an_answer_by_letter_or_number_is_told_with_what_it_chose(answer: str, w
         ("1", "Shall I?"),
         ("1", "1. There is only one.\n\nShall I?"),
         ("write a test", LETTERS),
+        ("3", STEPS + "How many retries should I configure?"),
+        ("3", STEPS + "Which port should I use?"),
+        ("2", STEPS + "What number of workers do you prefer?"),
+        ("3", STEPS + "Shall I take 3 or 5 retries?"),
+        ("3", STEPS + "Should it be 3 or 5?"),
+        ("2", STEPS + "Shall I push?"),
+        ("3", STEPS + "\n\n1. By hand\n2. By a script\n\nWhich way?"),
+        ("2", "I did:\n1. Add a parser\n2. Add a test\n\nWhich do you want me to show?"),
         ("1. I like option 2", "1. Which colour?\n2. Which size?"),
     ],
 )
@@ -148,6 +161,15 @@ def test_one_can_ask_without_a_question_mark(words: str, asked: str) -> None:
             "write a comment in #172, I'll handle it over there, not here",
         ),
         ("Which scope?", "A. just this one (Can we update the issue and create a new one for the rest?)"),
+        (DELETE, "Absolutely under no circumstances, those hold the customers' data of last year."),
+        (
+            DELETE,
+            "Leave everything exactly where it is for now, somebody else still works with them over there",
+        ),
+        (DELETE, "why not"),
+        (DELETE, "how about no, use a branch"),
+        (DELETE, "can we start with the UI"),
+        ("How many retries should I configure?", "3"),
         ("Shall I?", "yes - commit, push. Then, can we comment on the other one? And then go on"),
     ],
 )
@@ -167,6 +189,8 @@ def test_what_answers_a_question(asked: str, answer: str) -> None:
         ("Which direction?", "isn't that what the summary does"),
         ("Want me to look at it?", "I ran it again just now and still see 38 commits in the main branch"),
         ("Want to verify the state?", "also we may have a reset bug as I called one a little while ago..."),
+        (DELETE, "there is no such folder on this machine, and the other one has none of them either"),
+        (DELETE, "why would it do that"),
         ("Shall I?", "/exit"),
     ],
 )

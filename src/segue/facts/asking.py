@@ -24,11 +24,23 @@ AGREES = lazy_pattern(
     r"|ja|nein|oui|non|sí|si|sim|да|нет|好|是|不|はい|いいえ|네|아니)\b"
 )
 """How an answer begins that says yes or no."""
-WANTS_TO_KNOW = lazy_pattern(
-    r"(?:(?:so|and|also|but|now|hm+|wait|q)\b[,:]? ){0,2}(?:(?:can|could|would|will) (?:you|we|it|this)|isn'?t|aren'?t"
-    r"|doesn'?t|why|how|explain|clarify|(?:is|are|does|did) (?:this|that|it|we|you|the|there)|do (?:we|you|they))\b|q: "
+CLAUSE = lazy_pattern(r"[^,.;:!?？\n–—]{0,200}+(?![?？])")
+"""The first clause of an answer, where it is no question."""
+DECIDES = lazy_pattern(
+    r"(?<!is )(?<!are )(?<!was )(?<!has )(?<!have )(?<!had )(?<!'s )\b(?:no|nope|nein)\b"
+    r"(?! (?:idea|clue|\w{1,20}ing)\b)"
+    r"|\b(?:yes|yeah|yep|absolutely|definitely|certainly|of course|by all means|why not|go ahead|agreed"
+    r"|(?:rather|better) not|not (?:now|yet|today|here|at all))\b"
+    r"|^\W{0,3}(?:(?:please|just|actually|well|hm+|then|so|and|but|oh|ah)\b,? ){0,2}"
+    r"(?:leave|keep|skip|hold|wait|stop|forget|never|do not|don'?t)\b"
 )
-"""How a question, or a request of the person's own, begins."""
+"""What agrees or refuses anywhere in that clause, and is seldom said in a report."""
+WANTS_TO_KNOW = lazy_pattern(
+    r"(?:(?:so|and|also|but|now|hm+|wait|q)\b[,:]? ){0,2}(?:(?:can|could|would|will) you (?:please )?(?:explain|clarify"
+    r"|tell|describe|remind|show)|(?:would|will) (?:it|this|that)|isn'?t|aren'?t|doesn'?t|why(?! not\b)"
+    r"|how(?! about\b)|explain|clarify|(?:is|are|does|did) (?:this|that|it|we|you|the|there)|do (?:we|you|they))\b|q: "
+)
+"""How a question begins also where its mark was left out; 'can we …' then asks for something, as an answer may."""
 OPEN = lazy_pattern(r"\b(?:which|any(?:thing)?|what|what's|where|when|who|how|or)\b|else\?$")
 WORD = lazy_pattern(r"[\w#]{4,}")
 STEM = 5
@@ -79,6 +91,27 @@ PICKED = lazy_pattern(
 """An answer that begins with what it chooses, in lower case."""
 NAMES = lazy_pattern(rf"\b{NAMED}\s({LABEL})\b")
 LABELS = lazy_pattern(rf"\b{LABEL}\b")
+NUMBER = lazy_pattern(r"(?<![\w.#])\d{1,9}(?![\w.])")
+
+
+CHOOSES = lazy_pattern(
+    r"\b(?:which|or|prefer\w{0,6}|choose|choice|pick|select|options?|approach|rather|these|those|them|first|next"
+    r"|what (?:do|would|should|shall)|what's your|best)\b|[:：]"
+)
+"""What a question says that is answered by one of a list."""
+COUNTS = lazy_pattern(
+    r"\bhow (?:many|much|long|often|large|big|high|deep|far|old|few)\b"
+    r"|\b(?:which|what) (?:\w{1,20} )?(?:ports?|numbers?|versions?|timeouts?|limits?|sizes?|counts?|values?|lines?"
+    r"|intervals?|thresholds?|budgets?|levels?|depths?|pages?|years?|days?|hours?|issues?|prs?)\b"
+    r"|\b(?:seconds|minutes|hours|days|weeks|percent|retries|times|replicas|workers|threads)\b"
+    r"|\b\d{1,9} (?!(?:or|and|first|then|instead|now)\b)[a-z]{3}"
+)
+"""What one says that is answered by a number that counts something."""
+TELLS = lazy_pattern(
+    r"[\s*#>]{0,9}(?:i (?:did|made|found|added|changed|fixed|have)|i've|done|completed"
+    r"|what (?:i|was|changed)|changes)\b"
+)
+"""What leads over to a list of what was done: it offers nothing."""
 
 
 class Option(Struct, frozen=True):
@@ -93,7 +126,8 @@ def is_answer(text: str, asked: str) -> bool:
     low = plain(text)
     if len(text) > LONGEST_ANSWER or COMMAND.match(text) or low.endswith(("?", "？")):
         return False
-    if AGREES.match(low) or _labels(text):
+    clause = CLAUSE.match(low)
+    if AGREES.match(low) or _labels(text) or (clause and DECIDES.search(clause[0])):
         return True
     if ASKS.search(low) or WANTS_TO_KNOW.match(low):
         return False
@@ -155,12 +189,26 @@ def _request(end: str) -> str:
 def with_options(answer: str, words: str) -> str:
     """An answer as it is told: with what it chose, where it names options that the agent's words offered."""
     labels = _labels(answer)
+    if any(map(str.isdecimal, labels)) and not NAMES.search(plain(answer)) and not _is_offered(labels, words):
+        return answer
     told = {option.label: option.text for option in _offered(words, labels)} if labels else {}
     if not told:
         return answer
     if len(told) == 1 and not any(len(word) > 2 for word in answer.split()):
         return f"{answer} ({next(iter(told.values()))})"
     return f"{answer} ({'; '.join(f'{label.upper()}: {text}' for label, text in told.items())})"
+
+
+def _is_offered(labels: list[str], words: str) -> bool:
+    """Whether a bare number chooses from the last list: where the question counts something, it is the count."""
+    asked = plain(question_in(words))
+    if not CHOOSES.search(asked) or COUNTS.search(asked):
+        return False
+    lines = [line for line in words[-LONGEST_WORDS:].split("\n") if line.strip()]
+    runs = [run for run in _runs(lines) if run[0].label.isdecimal()]
+    if not runs or (runs[-1][0].line and TELLS.match(plain(lines[runs[-1][0].line - 1]))):
+        return False
+    return {*labels, *NUMBER.findall(asked)} <= {option.label for option in runs[-1]}
 
 
 def _labels(answer: str) -> list[str]:
