@@ -188,7 +188,19 @@ def test_what_might_bind_all_the_same_stays_in_its_message_however_that_is_short
     fact = Fact(kind="instruction", subject="e1", value=words, entry="e1", origin=Origin.HUMAN, n=1)
     told = briefs.line(fact, 600)
     assert "This causes it to always return 0. […] // Keys must be stored" in told
-    assert len(told) < 800
+    assert len(told) <= 600
+
+
+@pytest.mark.parametrize("limit", [400, 500, 3000])
+def test_what_might_bind_takes_no_more_room_than_its_message_has(limit: int) -> None:
+    reports = "\n".join(f"This makes case {n} always return nothing{' at all' * 25}." for n in range(12))
+    words = (
+        f"{'It is for the shop. ' * 200}\n{reports}\nThis one always fails.\n{'It takes some time. ' * 200}"
+    )
+    fact = Fact(kind="instruction", subject="e1", value=words, entry="e1", origin=Origin.HUMAN, n=1)
+    told = briefs.line(fact, limit)
+    assert len(told) <= limit
+    assert limit < 500 or "This makes case 0 always" in told[limit // 3 :]
 
 
 def test_no_paste_takes_long_to_look_through() -> None:

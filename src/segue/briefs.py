@@ -155,9 +155,20 @@ def command(fact: Fact, room: Room) -> str:
 
 
 def _message(text: str, limit: int) -> str:
-    """A long message, shortened; what was cut out of it and might bind stands behind it."""
-    short = shortened(without_pasted(text), limit)
-    return " […] ".join([short, *(one for one in speech.doubtful(text) if one not in short)])
+    """A long message, shortened; what was cut out of it and might bind stands behind it, in up to half of the room: a
+    message that takes more than it may is left out as a whole."""
+    mark, words = " […] ", without_pasted(text)
+    room = limit // 2
+    fewest = shortened(words, limit - room - len(mark))
+    doubtful = []
+    for one in speech.doubtful(text):
+        if one not in fewest and len(mark + one) <= room:
+            doubtful.append(one)
+            room -= len(mark + one)
+    used = sum(len(mark + one) for one in doubtful)
+    is_whole = len(words) + used <= limit
+    short = words if is_whole else shortened(words, limit - used - len(mark))
+    return mark.join([short, *(one for one in doubtful if one not in short)])
 
 
 def written(fact: Fact, line: str) -> str:
