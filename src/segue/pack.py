@@ -7,9 +7,10 @@ budget that cannot hold it is refused. `briefs` says how the chosen facts read.
 
 from __future__ import annotations
 
+import functools
 import hashlib
 from bisect import bisect
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import accumulate, groupby
 
 import msgspec
@@ -119,8 +120,9 @@ def pack(
     """The brief of some facts, and what became of each."""
     every = tuple(facts)
     frame = counter.count(briefs.render(_brief((), tier, budget, about, nonce))) + FRAME
+    count = functools.cache(counter.count)  # most lines are the same, however much room there is
     for room in briefs.Room:
-        choices = _choices(every, tier, budget, counter, room)
+        choices = _choices(every, tier, budget, count, room)
         kept = _fitting(choices, budget - frame, counter)
         if len(kept) == len(choices):
             break
@@ -147,12 +149,12 @@ def _drop(kept: list[_Choice], tokens: int) -> None:
 
 
 def _choices(
-    facts: Sequence[Fact], tier: Tier, budget: int, counter: Counter, room: briefs.Room
+    facts: Sequence[Fact], tier: Tier, budget: int, count: Callable[[str], int], room: briefs.Room
 ) -> list[_Choice]:
     """Everything that competes for room, the weightiest first."""
     choices = sorted(_all_choices(facts, tier, budget, room), key=lambda choice: -choice.worth)
     for choice in choices:
-        choice.tokens = counter.count(briefs.written(choice.fact, choice.line)) + 2
+        choice.tokens = count(briefs.written(choice.fact, choice.line)) + 2
     return choices
 
 

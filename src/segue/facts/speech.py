@@ -7,6 +7,7 @@ one, so doubt counts as a constraint.
 
 from __future__ import annotations
 
+import functools
 import itertools
 import re
 from collections.abc import Iterator
@@ -200,9 +201,10 @@ def binding(text: str) -> Iterator[tuple[str, str]]:
             yield "correction", sentence
 
 
-def doubtful(text: str) -> list[str]:
+@functools.lru_cache(maxsize=2048)
+def doubtful(text: str) -> tuple[str, ...]:
     """What sounds as if it would bind and was not taken so: reports, questions, and pasted lines. It stays in its
-    message, however that is shortened, so that nothing is lost where the rules are wrong."""
+    message, however that is shortened, so that nothing is lost where the rules are wrong. Every packing asks again."""
     bound = {sentence for _, sentence in binding(text)}
     lines = text.split("\n")
     found: dict[str, None] = {}
@@ -213,7 +215,7 @@ def doubtful(text: str) -> list[str]:
             sentence = (sentence or "").strip(" \t-*>•")
             if len(sentence) <= LONGEST_DOUBTFUL and sentence not in bound and _sounds(sentence, is_pasted):
                 found[sentence] = None
-    return list(itertools.islice(found, MOST_DOUBTFUL))
+    return tuple(itertools.islice(found, MOST_DOUBTFUL))
 
 
 def _sounds(sentence: str, is_pasted: bool) -> bool:
