@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import posixpath
 
@@ -188,6 +189,7 @@ def _hash(content: str | None) -> str | None:
     return None if content is None else hashlib.sha256(content.encode(errors="replace")).hexdigest()
 
 
+@functools.lru_cache(maxsize=1 << 12)
 def relative(path: str, folder: str) -> str:
     """A path as seen from the folder of the work, where it is inside."""
     path = path.strip()

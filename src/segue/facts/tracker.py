@@ -105,8 +105,8 @@ class Tracker(Struct):
     """What the agent said before, the latest of it."""
     before: Entry | None = None
     """What the agent said last before the person's last message, which mostly answers that."""
-    since: list[str] = []
-    """What was done last since the agent, or the person, spoke."""
+    since: list[tuple[Act, bool]] = []
+    """What was done last since the agent, or the person, spoke, and whether it came to be."""
     last: EntryKind | None = None
     """What came last: a call or its result, words of the agent, or something that the person asked for."""
     is_refused: bool = False
@@ -347,8 +347,13 @@ class Tracker(Struct):
 
     def _add_done(self, acts: Sequence[Act], is_done: bool) -> None:
         """What was done after the words that said what comes next."""
-        told = [self._told(act, is_done) for act in acts if act.subject.strip()]
-        self.since = [*self.since, *told][-LAST_DONE:]
+        # The content of a file is not told, and would be kept with the tracker.
+        done = [
+            (Act(deed=act.deed, subject=act.subject[:LONGEST_SUBJECT]), is_done)
+            for act in acts
+            if act.subject
+        ]
+        self.since = [*self.since, *done][-LAST_DONE:]
 
     def _warm(self, heat: Heat, act: Act) -> None:
         """What a call names is what the work is about, whether it came to be or not."""
@@ -398,6 +403,9 @@ class Tracker(Struct):
         plan = self.facts.get("plan", {}).get("")
         if plan and self.committed > plan.n:
             del self.facts["plan"][""]
+
+    def _since(self) -> str:
+        return "; ".join(self._told(act, is_done) for act, is_done in self.since)
 
     def _told(self, act: Act, is_done: bool) -> str:
         """A call in a few words, and whether it came to be."""
@@ -540,7 +548,7 @@ class Tracker(Struct):
         asked = next(reversed(self.facts.get("instruction", {}).values()), None)
         if by and intent:
             fact = self._fact("next step", "", intent, by)
-            yield msgspec.structs.replace(fact, note="; ".join(self.since))
+            yield msgspec.structs.replace(fact, note=self._since())
         elif asked and self.last and self.last is not EntryKind.REPLY:
             stands = REFUSED if self.is_refused else NOT_BEGUN if is_asked else NOT_DONE
             yield msgspec.structs.replace(
@@ -548,7 +556,7 @@ class Tracker(Struct):
                 kind="next step",
                 subject="",
                 value=stands,
-                note="; ".join(self.since),
+                note=self._since(),
                 origin=Origin.SYSTEM,
                 n=self.n,
             )
