@@ -6,6 +6,7 @@ there yet is made only by something that writes to it.
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
@@ -65,6 +66,8 @@ class Desk:
         self.env = env
         self.clock = clock
         self.new_id = new_id
+        self.until_closed = contextlib.ExitStack()
+        """What holds to the end of the command."""
 
     @cached_property
     def project(self) -> Path:
@@ -113,6 +116,7 @@ class Desk:
         for name in ("shared", "local", "index"):
             if name in self.__dict__:
                 self.__dict__.pop(name).close()
+        self.until_closed.close()
 
 
 def login_name() -> str:

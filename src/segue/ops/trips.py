@@ -233,6 +233,8 @@ class Trip:
             arguments=self.delivery.arguments,
         )
         env = {**self.desk.env, "SEGUE_HANDOFF": self.handoff.id}
+        # To the end of the command: who leaves an agent often presses the keys once more.
+        self.desk.until_closed.enter_context(children.undisturbed(self.delivery.mode))
         try:
             self.ended = children.run(
                 self.starter.command(start, self.desk.env),
@@ -325,10 +327,6 @@ class Trip:
 
     def end(self) -> Arrival:
         """What came of it, by the target's own records."""
-        with children.undisturbed(self.delivery.mode):  # who leaves an agent often presses the keys once more
-            return self.conclude()
-
-    def conclude(self) -> Arrival:
         found = self.look()
         if not found.is_there and not self.delivery.has_arrived:
             self.fail()
