@@ -172,6 +172,7 @@ def main(keys: str, argv: list[str]) -> None:
         signal.signal(signal.SIGHUP, signal.SIG_DFL)
         os.execvp("sh", ["sh", "-c", SHELL, "sh", *argv])
     fcntl.ioctl(master, termios.TIOCSWINSZ, struct.pack("HHHH", ROWS, COLUMNS, 0, 0))
+    keep_what_is_shown(master)
     before = termios.tcgetattr(master)
     with Path(keys).open("rb", buffering=0) as typed:
         is_closed = relay(master, typed.fileno(), leader)
@@ -180,6 +181,13 @@ def main(keys: str, argv: list[str]) -> None:
         os.close(master)
     code = os.waitstatus_to_exitcode(os.waitpid(leader, 0)[1])
     print(json.dumps({"exit_code": code, "is_sane": is_sane, "left": left_in(leader)}), file=sys.stderr)
+
+
+def keep_what_is_shown(master: int) -> None:
+    """A key that interrupts throws away what the window has not drawn yet: a test would look for it in vain."""
+    settings = termios.tcgetattr(master)
+    settings[3] |= termios.NOFLSH
+    termios.tcsetattr(master, termios.TCSANOW, settings)
 
 
 def relay(master: int, typed: int, leader: int) -> bool:
