@@ -283,3 +283,13 @@ def test_each_rule_that_goes_by_a_place_has_its_example() -> None:
     for rule in (*carried.LOWER, *carried.EXACT):
         texts = TELLING if rule in carried.EXACT else [text.lower() for text in TELLING]
         assert any(rule.sign in text and rule.pattern.search(text) for text in texts), rule.pattern.pattern
+
+
+PASSWORDS = ("PASSCODE", "PASSWORT", "KENNWORT", "CONTRASENA", "MOT_DE_PASSE", "SENHA", "WACHTWOORD", "PWD")
+
+
+@pytest.mark.parametrize("name", PASSWORDS)
+def test_what_is_called_a_password_in_any_language_is_no_name(name: str) -> None:
+    heated = Heat()
+    heated.saw(f'{name} = "BlueHorizonSky"', "read")
+    assert not [one for one in heated.now() if "orizon" in one]

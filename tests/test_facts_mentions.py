@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from segue.facts.mentions import LONGEST_PATH, Mention, mentions, names, paths
+from segue.facts.mentions import LONGEST_PATH, TOKEN, USUAL, Mention, mentions, names, paths, tokens
 
 
 def named(text: str, kind: str) -> list[str]:
@@ -117,3 +117,13 @@ def test_a_megabyte_of_malice_takes_no_longer_than_any_other(piece: str) -> None
         start = time.process_time()
         read(text)
         assert time.process_time() - start < 6
+
+
+@given(
+    st.text(
+        st.one_of(st.sampled_from("aZ9_@~./\\+$#- \n\t:\x1c\x85\xa0é漢" + USUAL), st.characters()),
+        max_size=40,
+    )
+)
+def test_a_text_is_taken_apart_the_same_way_however_that_is_done(text: str) -> None:
+    assert tokens(text) == list(dict.fromkeys(TOKEN.findall(text)))

@@ -5,6 +5,8 @@ from __future__ import annotations
 import time
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from segue import briefs
 from segue.facts import asking, pasted, speech
@@ -283,3 +285,22 @@ def test_what_is_out_of_scope_bears_the_number_of_its_message(cli: CommandLine) 
     words = "Build it." + " It is for the shop and takes some time." * 200
     talk.prompt(f"{words}\n## Non-goals\n- Cloud sync\n## Rest\n{words}")
     assert "- [1] Non-goals: Cloud sync" in cli("pack", "aaaa", "--budget", "1000").out
+
+
+@given(st.text("ab.!?; \t\r\x0b", max_size=20))
+def test_a_plain_line_has_the_same_sentences_however_they_are_found(line: str) -> None:
+    assert [*filter(None, speech.PLAIN_SENTENCE.split(line))] == [*filter(None, speech.SENTENCE.split(line))]
+
+
+RULES = """Use one table.
+
+## Notes
+
+The parser is quick. Never write to the ledger!
+- Keep it small
+- You must not change src/api.py
+"""
+
+
+def test_a_plan_binds_by_what_it_is_firm_about() -> None:
+    assert [*speech.rules(RULES)] == ["Never write to the ledger!", "You must not change src/api.py"]

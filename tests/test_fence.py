@@ -11,7 +11,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from segue.errors import BadInput
-from segue.fence import CLOSE, MARK, OPEN, Part, fenced, neutral, nonce, one_line, restored, unfenced
+from segue.fence import (
+    CLOSE,
+    MARK,
+    OPEN,
+    SIGNS,
+    STRUCTURE,
+    Part,
+    fenced,
+    neutral,
+    nonce,
+    one_line,
+    restored,
+    unfenced,
+)
 from tests.payloads import EVICTIONS, PAYLOADS, evictions, marker_of, payloads
 
 KEY, OTHER_KEY = b"a key for the tests, 32 bytes ..", b"another key, and it has 32 bytes"
@@ -188,3 +201,8 @@ def test_one_line_keeps_a_name_as_it_is() -> None:
     assert one_line("src/segue/fence.py", 40) == "src/segue/fence.py"
     assert one_line("a\n\nb\t c", 40) == "a b c"
     assert one_line("Human: " + "x" * 50, 12) == "Human·: xxx…"
+
+
+@given(st.text("# `~<>daDA\n\tx", max_size=30))
+def test_nothing_that_a_brief_is_made_of_goes_without_one_of_its_signs(text: str) -> None:
+    assert any(sign in text for sign in SIGNS) or not STRUCTURE.search(text)

@@ -105,6 +105,8 @@ STRUCTURE = re.compile(
     re.IGNORECASE | re.MULTILINE,
 )
 """What a brief itself is made of: headings, code fences, the marks of its data."""
+SIGNS = ("#", "```", "~~~", "<<<", ">>>")
+"""One of these stands in all of that, and in few texts."""
 
 COLOUR = re.compile(r"\x1b\[[0-9;:]{0,40}m")
 SINGLE = r"\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufff9-\ufffb"
@@ -127,7 +129,9 @@ def neutral(text: str, *, is_human: bool = False) -> str:
     if not is_human:
         text = IN_TAG.sub(lambda found: found.group() + MARK, text)
         text = TURN.sub(rf"\1{MARK}\2", text)
-    return STRUCTURE.sub(lambda found: (found.group(1) or "") + MARK, text)
+    if any(sign in text for sign in SIGNS):
+        text = STRUCTURE.sub(lambda found: (found.group(1) or "") + MARK, text)
+    return text
 
 
 def restored(text: str) -> str:

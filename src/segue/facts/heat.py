@@ -45,11 +45,11 @@ LONGEST = 20_000
 SHORTEST, LONGEST_NAME = 4, 100
 ALTERNATING = re.compile(r"[A-Za-z]\d+[A-Za-z]+\d|\d[A-Za-z]+\d+[A-Za-z]|(?:[a-z][A-Z]){3}|[0-9a-f]{12}")
 WORD = re.compile(r"[A-Z]{2,}s(?![a-z])|[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\d_A-Za-z]+")
-HINTS = (
-    *("assword", "passphrase", "pwd", "secret", "token", "auth", "credential"),
-    *("_key", "-key", "%20key", "apikey", "accesskey"),
-)
+HINTS = ("assword", "passphrase", "pwd", "secret", "token", "auth", "credential")
+KEYS = ("_key", "-key", "%20key", "apikey", "accesskey")
 """What often stands near a secret that does not look like one, in whatever disguise."""
+OTHER_WORDS = [word for word in named.WORDS if not any(hint in word.start for hint in HINTS)]
+"""The names of secrets that none of these is a part of."""
 LOGIN = re.compile(r"://[^\s/@]{1,80}:")
 KEY = b"names are not kept"
 ESCAPED = re.compile(r"\\[nrt](?:(?<=[\s\"'`(]..)|(?<![\\/:.]..)(?=[A-Z]))")
@@ -106,10 +106,11 @@ class Use(Struct):
                     if shapes.is_telling(secret):
                         secrets[secret] = one.kind
                 text = redacted.text
-            self.named = forms(_without(text, self.beside))
-            if self.beside:
+            changed, beside = _parted(text, self.beside)
+            self.named = forms(changed)
+            if beside:
                 known = frozenset(self.named)
-                self.near = [form for form in forms(text) if form not in known]
+                self.near = [form for form in forms(beside) if form not in known]
             self.text, self.beside = "", []
         return [*self.named, *self.near] if self.near else self.named
 
@@ -127,9 +128,14 @@ def _plain(text: str) -> str:
     return text if text.replace("\n", " ").replace("\t", " ").isprintable() else CONTROL.sub("", text)
 
 
-def _without(text: str, lines: list[str]) -> str:
-    aside = frozenset(lines)
-    return "\n".join(line for line in text.split("\n") if line not in aside) if aside else text
+def _parted(text: str, aside: list[str]) -> tuple[str, str]:
+    """A text without some of its lines, and those."""
+    if not aside:
+        return text, ""
+    lines, known = text.split("\n"), frozenset(aside)
+    return "\n".join(line for line in lines if line not in known), "\n".join(
+        filter(known.__contains__, lines)
+    )
 
 
 def _is_dangerous(text: str) -> bool:
@@ -139,7 +145,13 @@ def _is_dangerous(text: str) -> bool:
     lower = view.lower()
     if [hint for hint in HINTS if hint in lower] or LOGIN.search(view):
         return True
-    return any(next(rules.find(view, lower), None) is not None for rules in (carried, named, paired))
+    if "key" in lower and any(key in lower for key in KEYS):
+        return True
+    return (
+        next(carried.find(view, lower), None) is not None
+        or next(named.find(view, lower, OTHER_WORDS), None) is not None
+        or next(paired.find(view, lower), None) is not None
+    )
 
 
 class Spot(Struct):
@@ -297,7 +309,7 @@ def forms(text: str) -> list[str]:
     without what it is a member of."""
     if "\\" in text:
         text = ESCAPED.sub(" ", text).replace("\\.", ".")
-    words: Iterable[str] = tokens(text)
+    words = tokens(text)
     if max(map(len, words), default=0) > LONGEST_PATH:
         words = [word for word in words if len(word) <= LONGEST_PATH]
     return list(dict.fromkeys(itertools.chain.from_iterable(map(_forms_in, words))))

@@ -31,6 +31,10 @@ def _words(text: str) -> frozenset[str]:
 
 TOKEN = lazy_pattern(r"[\w@~./\\+$#-]{2,}+")
 """What a path may be made of, or a ticket, or a version."""
+APART = bytes(code if chr(code).isalnum() or chr(code) in "_@~./\\+$#-" else 32 for code in range(256))
+"""Every plain letter and sign, with a space for what is no part of such: so most texts are taken apart far sooner."""
+USUAL = "→—–…’“”•·│─├└✓✔✗✅❌"
+"""The other signs that are found in many texts: programs number lines with them, and draw lists and boxes."""
 ENDING = lazy_pattern(r"[A-Za-z][A-Za-z0-9]{0,9}")
 BARE_FILES = _words(
     "Makefile Dockerfile Gemfile Rakefile Procfile Justfile Vagrantfile Jenkinsfile LICENSE CODEOWNERS .gitignore .env"
@@ -57,9 +61,14 @@ def paths(text: str) -> list[str]:
     return paths_among(tokens(text))
 
 
-def tokens(text: str) -> dict[str, None]:
+def tokens(text: str) -> list[str]:
     """What may be a path, a ticket or a version, each once, in order."""
-    return dict.fromkeys(TOKEN.findall(text))
+    for sign in () if text.isascii() else USUAL:
+        text = text.replace(sign, " ")
+    if not text.isascii():
+        return list(dict.fromkeys(TOKEN.findall(text)))
+    words = text.encode("ascii").translate(APART).decode("ascii").split()
+    return [word for word in dict.fromkeys(words) if len(word) > 1]
 
 
 def paths_among(tokens: Iterable[str]) -> list[str]:
@@ -129,25 +138,39 @@ NAMED_PORT = lazy_pattern(r"(?<![A-Za-z])[Pp](?:ort|ORT)s?(?: is| number)?[ =:]{
 
 def mentions(text: str) -> tuple[Mention, ...]:
     """Everything that a text names, each once; addresses first, identifiers last."""
-    return tuple(dict.fromkeys(_mentions(text)))
+    return tuple(dict.fromkeys((*references(text), *_words_of_code(text))))
 
 
-def _mentions(text: str) -> Iterator[Mention]:
+def references(text: str) -> tuple[Mention, ...]:
+    """What a text names by an address, a number or a hash, each once: all but paths and identifiers."""
+    return tuple(dict.fromkeys(_references(text)))
+
+
+def _references(text: str) -> Iterator[Mention]:
     yield from (Mention("port", port) for port in _ports(text))
     if "://" in text:
         yield from (Mention("url", found.rstrip(".,;:!?)]*")) for found in URL.findall(text))
-        text = URL.sub(" ", text)
-    found = dict.fromkeys(token.rstrip(".-") for token in tokens(text))
+    text, found = _without_addresses(text)
     yield from (Mention("id", token) for token in found if ID.fullmatch(token[:200]))
     if any(HEX.fullmatch(token) for token in found):
         yield from (
             Mention("commit", sha.lower()) for sha in COMMIT.findall(text) if HEX.fullmatch(sha.lower())
         )
     yield from (Mention("version", version) for version in _versions(text, found))
+
+
+def _words_of_code(text: str) -> Iterator[Mention]:
+    text, found = _without_addresses(text)
     yield from (Mention("path", path) for path in paths_among(found))
     ticked = (word.removesuffix("()") for word in TICKED.findall(text))
     quoted = [word for word in ticked if NAME.fullmatch(word) and not _is_path(word)]
     yield from (Mention("identifier", name) for name in (*quoted, *names(text)))
+
+
+def _without_addresses(text: str) -> tuple[str, list[str]]:
+    """A text without its addresses, and its tokens without what ends a sentence."""
+    text = URL.sub(" ", text) if "://" in text else text
+    return text, list(dict.fromkeys(token.rstrip(".-") for token in tokens(text)))
 
 
 def _ports(text: str) -> Iterator[str]:

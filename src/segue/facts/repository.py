@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from itertools import pairwise
 
@@ -55,15 +56,34 @@ class Git(Struct, frozen=True):
 
 
 class _Answer:
-    """What git answered: looked through once, however many commands it answers."""
+    """What git answered: looked through when a command asks for it, and once, however many it answers."""
 
     def __init__(self, output: str) -> None:
-        self.made = MADE.findall(output)
-        self.switched = SWITCHED.findall(output)
-        self.stands = STANDS.findall(output)
-        self.hashes = HASH.findall(output)
-        self.alone = output.split(None, 1) if len(output) < LONGEST_PATH else []
-        self.is_refused = bool(REFUSED.search(output))
+        self.output = output
+
+    @functools.cached_property
+    def made(self) -> list[tuple[str, str, str]]:
+        return MADE.findall(self.output)
+
+    @functools.cached_property
+    def switched(self) -> list[str]:
+        return SWITCHED.findall(self.output)
+
+    @functools.cached_property
+    def stands(self) -> list[str]:
+        return STANDS.findall(self.output)
+
+    @functools.cached_property
+    def hashes(self) -> list[str]:
+        return HASH.findall(self.output)
+
+    @functools.cached_property
+    def alone(self) -> list[str]:
+        return self.output.split(None, 1) if len(self.output) < LONGEST_PATH else []
+
+    @functools.cached_property
+    def is_refused(self) -> bool:
+        return REFUSED.search(self.output) is not None
 
     def branch(self, sub: str, rest: list[str]) -> str:
         """Where the work stands after one git command."""

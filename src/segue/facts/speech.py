@@ -98,6 +98,8 @@ HEADED = lazy_pattern(r"\s{0,3}#{1,6} +(\S.{0,100})$|\s{0,3}\*\*([^*\n]{1,100})\
 NOT_WANTED = lazy_pattern(r"^(?:non[- ]?goals?|out[- ]of[- ]scope|not in scope|nicht[- ]?ziele|won'?t do)\b")
 """Below such a heading stands what is not to be done, in words that do not say so."""
 SENTENCE = lazy_pattern(r"(?<=[.!?;])\s+(?=\S)|(?<=[。！？；])|\n+")
+PLAIN_SENTENCE = lazy_pattern(r"\s(?<=[.!?;]\s)\s*(?=\S)")
+"""The same in a line without letters of other alphabets, and sooner found: what is looked for begins with a space."""
 TODO = lazy_pattern(r"^\s{0,12}(?:[-*+]|\d{1,3}[.)])\s+\[( |x|X|-|~)\]\s+(\S.{0,300})$", re.MULTILINE)
 INTENT = lazy_pattern(
     r"\b(?:let me(?! (?:know|summari|create a summary|recap|explain))|let's|i'?ll|i will|i'?m going to|i am going to"
@@ -165,7 +167,7 @@ def _placed(text: str) -> Iterator[tuple[str, str]]:
             heading = ""  # a paragraph behind the first, or behind a list, is about something else
         elif line.strip():
             is_open = True
-        for sentence in SENTENCE.split(line):
+        for sentence in (PLAIN_SENTENCE if line.isascii() else SENTENCE).split(line):
             if sentence and (sentence := sentence.strip(" \t-*>•")):
                 yield heading, sentence
 
@@ -177,11 +179,14 @@ def own_words(text: str) -> str:
     return framed[1] if framed else text
 
 
-def binding(text: str) -> Iterator[tuple[str, str]]:
-    """The sentences that bind, each with what it is: 'constraint' or 'correction'."""
+def binding(text: str, among: re.Pattern[str] | None = None) -> Iterator[tuple[str, str]]:
+    """The sentences that bind, each with what it is: 'constraint' or 'correction'; of those alone that a pattern is
+    found in, if one is given."""
     opening = text.lstrip()[:LONGEST_SENTENCE]
     for heading, sentence in _placed(text):
         low = plain(sentence)
+        if among and not among.search(low):
+            continue
         is_heading = TITLE.match(sentence) and not opening.startswith(sentence[:LONGEST_SENTENCE])
         if COMMAND.match(sentence) or (is_heading and not FORBIDS.search(low)):
             continue
@@ -199,6 +204,13 @@ def binding(text: str) -> Iterator[tuple[str, str]]:
             yield "constraint", sentence
         elif CORRECTION.search(low):
             yield "correction", sentence
+
+
+def rules(text: str) -> Iterator[str]:
+    """The sentences of a plan that bind whoever follows it: those that it is firm about."""
+    for kind, sentence in binding(text, FIRM):
+        if kind == "constraint" and is_firm(sentence):
+            yield sentence
 
 
 @functools.lru_cache(maxsize=2048)

@@ -19,7 +19,7 @@ from segue.facts import asking, files, going, handed, heat, speech
 from segue.facts.blame import Blame
 from segue.facts.going import Running
 from segue.facts.heat import Heat, Spot
-from segue.facts.mentions import mentions
+from segue.facts.mentions import references
 from segue.facts.runs import Failing
 from segue.facts.todos import Todos
 from segue.model import INTERRUPT, Entry, EntryKind, Fact, Origin
@@ -67,7 +67,6 @@ USES = {
 OUTLIVING = (Deed.RUN, Deed.DELEGATE)
 ON_FILES = (Deed.READ, Deed.WRITE, Deed.EDIT, Deed.DELETE, Deed.MOVE)
 CHANGES = (Deed.WRITE, Deed.EDIT)
-CARRIED = {"url", "commit", "port", "version", "id"}
 
 
 class Reads(Protocol):
@@ -297,15 +296,14 @@ class Tracker(Struct):
             self.facts.pop("rule", None)
         self.put("plan", order, text.strip(), entry)
         self.heat.said(text)
-        for kind, sentence in itertools.islice(speech.binding(text), MOST_BINDING):
-            if kind == "constraint" and speech.is_firm(sentence):
-                self.put("rule", sentence, sentence, entry)
+        for sentence in itertools.islice(speech.rules(text), MOST_BINDING):
+            self.put("rule", sentence, sentence, entry)
         for todo, state in speech.todos_in(text):
             self.todos.note(todo, state, entry, self.n)
 
     def _mention(self, text: str, entry: Entry) -> None:
-        for found in mentions(text[:LONGEST_WORDS]):
-            if found.kind in CARRIED and (entry.origin is Origin.HUMAN or found.kind != "version"):
+        for found in references(text[:LONGEST_WORDS]):
+            if entry.origin is Origin.HUMAN or found.kind != "version":
                 self.put(found.kind, found.text, "mentioned", entry)
 
     # What was done

@@ -55,6 +55,12 @@ class Meaning(Struct, frozen=True):
         return acting.going_of(call, result, self.agent)
 
 
+@functools.cache
+def meaning_of(agent: str) -> Meaning:
+    """Asked for with every entry."""
+    return Meaning(agent)
+
+
 class Followed(Struct):
     """The conversation of a transcript, and how far it was read for it."""
 
@@ -96,7 +102,7 @@ class Warm(Struct, dict=True):
         self.tracker = Tracker()
 
     def add(self, entry: Entry) -> None:
-        self.tracker.add(entry, Meaning(self.source.agent))
+        self.tracker.add(entry, meaning_of(self.source.agent))
 
     def refresh(self) -> int:
         """Read what came since; how many entries that was."""
@@ -123,7 +129,7 @@ class Warm(Struct, dict=True):
         return open_tail(self.source, self.folder)
 
     def facts(self) -> tuple[Fact, ...]:
-        return self.tracker.all(Meaning(self.source.agent))
+        return self.tracker.all(meaning_of(self.source.agent))
 
 
 def _goes_on(mark: Mark | None) -> bool:

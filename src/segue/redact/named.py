@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from typing import NamedTuple
 
@@ -54,8 +54,18 @@ OPERATOR = (
     r"|(?P<shown>[\"'}]{0,2}[ \t]{0,2}[\\\r]{0,2}\n[ \t]{0,4})"
     rf"|{LOOSE}"
 )
-WORDS = [(core, word, re.split(r"[(.]", word)[0]) for core, words in CORES.items() for word in words.split()]
-"""Each with the letters that it begins with."""
+
+
+class Word(NamedTuple):
+    core: str
+    pattern: str
+    start: str
+    """The letters that it begins with."""
+
+
+WORDS = [
+    Word(core, word, re.split(r"[(.]", word)[0]) for core, words in CORES.items() for word in words.split()
+]
 FLAG = lazy_pattern(
     r"--(?<!---)[a-z0-9-]{0,24}?(?:(?P<password>pass(?:word|wd|phrase)?|pwd?)|(?P<secret>secret|credential)"
     r"|(?P<token>token|auth)|(?P<key>key))(?P<rest>[a-z0-9-]{0,12})(?:=|[ \t]{1,4})(?=[^\s-])"
@@ -135,8 +145,8 @@ def _pattern(word: str) -> re.Pattern[str]:
     return re.compile(rf"{word}(?P<rest>[a-z0-9_.-]{{0,24}})(?:{OPERATOR})(?!\d{{1,9}}[,}}\s])")
 
 
-def find(view: str, low: str) -> Iterator[Hit]:
-    for core, word in [(core, word) for core, word, start in WORDS if start in low]:
+def find(view: str, low: str, words: Sequence[Word] = WORDS) -> Iterator[Hit]:
+    for core, word in [(core, word) for core, word, start in words if start in low]:
         matches = _pattern(word).finditer(low)
         if core == "key":
             matches = (
