@@ -265,10 +265,13 @@ class Heat(Struct):
 
 
 def _takes_up_none(uses: Iterable[Use]) -> bool:
-    """Whether an agent opens files and takes up next to none of the names that they show: so it will go on."""
+    """Whether an agent changes nothing, opens files and takes up next to none of the names that they show: so it will
+    go on."""
     shown: dict[str, int] = {}
     taken_up: set[str] = set()
     for use in uses:
+        if use.home:
+            return False
         for name in use.named or () if use.sort in ("shown", "used") else ():
             if use.sort == "shown" and not is_file(name):
                 shown.setdefault(name, use.at)
