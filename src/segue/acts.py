@@ -37,6 +37,9 @@ class Deed(StrEnum):
     OTHER = "other"
 
 
+ON_FILES = (Deed.READ, Deed.WRITE, Deed.EDIT, Deed.DELETE, Deed.MOVE)
+
+
 class Change(Value, frozen=True):
     """One text put in the place of another."""
 

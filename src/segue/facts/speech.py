@@ -137,6 +137,8 @@ ASIDE = lazy_pattern(
     r"|go ahead|proceed|push|do it)[.! ]*$",
 )
 LONGEST_SENTENCE = 600
+MOST_BINDING = 40
+"""How many sentences of one message can bind: one with more of them is pasted from somewhere."""
 MOST_PIECES = 12
 LONGEST_DOUBTFUL, MOST_DOUBTFUL = 300, 8
 

@@ -14,8 +14,8 @@ from typing import Protocol
 import msgspec
 from msgspec import Struct
 
-from segue.acts import Act, Answer, Change, Deed, Going, Verdict
-from segue.facts import asking, files, going, handed, heat, speech
+from segue.acts import ON_FILES, Act, Answer, Change, Deed, Going, Verdict
+from segue.facts import asking, decisions, files, going, handed, heat, speech
 from segue.facts.blame import Blame
 from segue.facts.going import Running
 from segue.facts.heat import Heat, Spot
@@ -26,11 +26,8 @@ from segue.model import INTERRUPT, Entry, EntryKind, Fact, Origin
 from segue.patterns import lazy_pattern
 from segue.text import begun
 
-LONGEST_SUBJECT = 1000
 LONGEST_WORDS = 20_000
 """How much of one message is looked through for what it mentions."""
-MOST_BINDING = 40
-"""How many sentences of one message can bind: one with more of them is pasted from somewhere."""
 TOLD_ERRAND = 300
 TOLD_ANSWER = 100
 """How much of a message is told as the answer to a question: it stands among the messages as a whole."""
@@ -65,8 +62,6 @@ USES = {
     Deed.SEARCH: "search",
 }
 OUTLIVING = (Deed.RUN, Deed.DELEGATE)
-ON_FILES = (Deed.READ, Deed.WRITE, Deed.EDIT, Deed.DELETE, Deed.MOVE)
-CHANGES = (Deed.WRITE, Deed.EDIT)
 
 
 class Reads(Protocol):
@@ -161,7 +156,7 @@ class Tracker(Struct):
             case EntryKind.PROMPT if entry.origin is Origin.HUMAN:
                 self._add_prompt(entry, reads)
             case EntryKind.PROMPT if entry.origin is Origin.ASSISTANT and not entry.subagent:
-                self._add_plan(entry.text, entry, entry.id)
+                decisions.add_plan(self, entry.text, entry, entry.id)
             case EntryKind.REPLY if not entry.subagent and entry.text.strip():
                 self._add_reply(entry, reads)
             case EntryKind.IMAGE:
@@ -203,7 +198,7 @@ class Tracker(Struct):
         self.last = EntryKind.PROMPT if speech.is_work(text) else self.last
         self.is_refused = False
         self.put("instruction", entry.id, text, entry)
-        for kind, sentence in itertools.islice(speech.binding(text), MOST_BINDING):
+        for kind, sentence in itertools.islice(speech.binding(text), speech.MOST_BINDING):
             if kind != "correction" or not self._is_quoted(sentence):
                 self.put(kind, sentence, sentence, entry)
         for todo, state in speech.todos_in(speech.own_words(text)):
@@ -254,7 +249,7 @@ class Tracker(Struct):
         for number, (kind, words) in enumerate(handed.words_in(text)):
             if any(_plain(words) in said for said in known):
                 continue
-            bound = list(itertools.islice(speech.binding(words), MOST_BINDING))
+            bound = list(itertools.islice(speech.binding(words), speech.MOST_BINDING))
             if kind == "instruction" or bound:
                 self.put("instruction", f"{entry.id} {number}", words, entry)
             for kind_of_sentence, sentence in bound if kind == "constraint" else ():
@@ -287,20 +282,6 @@ class Tracker(Struct):
         if self.running:
             going.notice(self, reads.going(entry, entry), entry)
 
-    def _add_plan(self, text: str, entry: Entry, order: str = "") -> None:
-        """What the agent is to do, as other agents order it one after the other, or as it put it itself and the
-        person agreed, which takes the place of all before. Its rules are told apart, as they are lost first when it
-        is shortened."""
-        if not order:
-            self.facts.pop("plan", None)
-            self.facts.pop("rule", None)
-        self.put("plan", order, text.strip(), entry)
-        self.heat.said(text)
-        for sentence in itertools.islice(speech.rules(text), MOST_BINDING):
-            self.put("rule", sentence, sentence, entry)
-        for todo, state in speech.todos_in(text):
-            self.todos.note(todo, state, entry, self.n)
-
     def _mention(self, text: str, entry: Entry) -> None:
         for found in references(text[:LONGEST_WORDS]):
             if entry.origin is Origin.HUMAN or found.kind != "version":
@@ -317,7 +298,7 @@ class Tracker(Struct):
             return
         answer = reads.answer(call, result)
         if answer:
-            self._decide(call, result, answer, reads)
+            decisions.decide(self, call, result, answer, reads.acts(call, result))
             if answer.verdict is Verdict.ANSWERED and not result.subagent:
                 # They answered this call, and not once more the words before it.
                 self._end_turn()
@@ -347,7 +328,7 @@ class Tracker(Struct):
         """What was done after the words that said what comes next."""
         # The content of a file is not told, and would be kept with the tracker.
         done = [
-            (Act(deed=act.deed, subject=act.subject[:LONGEST_SUBJECT]), is_done)
+            (Act(deed=act.deed, subject=act.subject[: decisions.LONGEST_SUBJECT]), is_done)
             for act in acts
             if act.subject
         ]
@@ -368,58 +349,17 @@ class Tracker(Struct):
         home = files.relative(act.subject, self.folder)
         heat.used(f"{text}\n{changes or act.content or ''}", how, home, beside)
 
-    def _decide(self, call: Entry, result: Entry, answer: Answer, reads: Reads) -> None:
-        acts = reads.acts(call, result)
-        said = answer.text.split("\n")
-        if answer.verdict is Verdict.ANSWERED and len(said) == len(acts):
-            for act, words in zip(acts, said, strict=True):
-                self.put("decision", begun(act.subject.strip(), LONGEST_SUBJECT), words, result)
-            return
-        self.is_refused = answer.verdict in (Verdict.REFUSED, Verdict.REJECTED)
-        if self.is_refused and any(act.deed is Deed.PROPOSE for act in acts):
-            self._end_plan()
-        for act in acts[:1]:
-            subject = begun(self._called(act) or call.tool or "a call", LONGEST_SUBJECT)
-            self.put("decision", subject, answer.verdict.value, result, note=answer.text)
-            if answer.verdict is Verdict.ANSWERED and answer.text:
-                self.put("decision", subject, answer.text, result)
-            if answer.verdict is Verdict.APPROVED and act.deed is Deed.PROPOSE and act.subject:
-                self._add_plan(act.subject, call)
-
-    def _allow(self, act: Act) -> None:
-        """What was refused without a reason, and is done now, is refused no more. To write a file and to edit it is the
-        same to the person who looks at the change."""
-        decided = self.facts.get("decision", {})
-        alike = CHANGES if act.deed in CHANGES else (act.deed,)
-        for deed in alike if decided else ():
-            subject = begun(self._called(msgspec.structs.replace(act, deed=deed)), LONGEST_SUBJECT)
-            if (fact := decided.get(subject)) and fact.value == Verdict.REFUSED and not fact.note:
-                del decided[subject]
-
-    def _end_plan(self) -> None:
-        """Another one was proposed: the one before was worked off, if something was committed since. Its rules stay."""
-        plan = self.facts.get("plan", {}).get("")
-        if plan and self.committed > plan.n:
-            del self.facts["plan"][""]
-
     def _since(self) -> str:
         return "; ".join(self._told(act, is_done) for act, is_done in self.since)
 
     def _told(self, act: Act, is_done: bool) -> str:
         """A call in a few words, and whether it came to be."""
-        called = begun(" ".join(self._called(act).split()), TOLD_CALL)
+        called = begun(" ".join(decisions.called(act, self.folder).split()), TOLD_CALL)
         if act.deed is Deed.RUN:
             called = f"`{called}`"
         elif act.deed not in ON_FILES:
             called = f"{act.deed} {called}"
         return called if is_done else f"{called} (failed)"
-
-    def _called(self, act: Act) -> str:
-        """What a call is told by: of one on a file, what it would do to it."""
-        subject = act.subject.strip()
-        if subject and act.deed in ON_FILES:
-            return f"{act.deed} {files.relative(subject, self.folder) or subject}"
-        return subject
 
     def _do(self, act: Act, result: Entry) -> None:
         deed = act.deed
@@ -427,7 +367,7 @@ class Tracker(Struct):
             self.put("read", files.relative(act.subject, self.folder), "read", result)
         elif deed in ON_FILES:
             if not result.subagent:
-                self._allow(act)
+                decisions.allow(self, act)
             self.files.add(act, files.relative(act.subject, self.folder), result, self.n, self.folder)
         elif deed is Deed.FETCH and "://" in act.subject:
             self.put("url", act.subject, "fetched", result)

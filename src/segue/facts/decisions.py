@@ -1,0 +1,82 @@
+"""What the person decided: what they refused or agreed to, and the plans that hold since."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from segue.acts import ON_FILES, Act, Answer, Deed, Verdict
+from segue.facts import files, speech
+from segue.model import Entry
+from segue.text import begun
+
+if TYPE_CHECKING:
+    from segue.facts.tracker import Tracker
+
+LONGEST_SUBJECT = 1000
+CHANGES = (Deed.WRITE, Deed.EDIT)
+
+
+def decide(tracker: Tracker, call: Entry, result: Entry, answer: Answer, acts: Sequence[Act]) -> None:
+    said = answer.text.split("\n")
+    if answer.verdict is Verdict.ANSWERED and len(said) == len(acts):
+        for act, words in zip(acts, said, strict=True):
+            tracker.put("decision", begun(act.subject.strip(), LONGEST_SUBJECT), words, result)
+        return
+    tracker.is_refused = answer.verdict in (Verdict.REFUSED, Verdict.REJECTED)
+    if tracker.is_refused and any(act.deed is Deed.PROPOSE for act in acts):
+        _end_plan(tracker)
+    for act in acts[:1]:
+        subject = begun(called(act, tracker.folder) or call.tool or "a call", LONGEST_SUBJECT)
+        tracker.put("decision", subject, answer.verdict.value, result, note=answer.text)
+        if answer.verdict is Verdict.ANSWERED and answer.text:
+            tracker.put("decision", subject, answer.text, result)
+        if answer.verdict is Verdict.APPROVED and act.deed is Deed.PROPOSE and act.subject:
+            add_plan(tracker, act.subject, call)
+
+
+def allow(tracker: Tracker, act: Act) -> None:
+    """What was refused without a reason, and is done now, is refused no more. To write a file and to edit it is the
+    same to the person who looks at the change."""
+    decided = tracker.facts.get("decision", {})
+    alike = CHANGES if act.deed in CHANGES else (act.deed,)
+    for deed in alike if decided else ():
+        subject = begun(called(msgspec.structs.replace(act, deed=deed), tracker.folder), LONGEST_SUBJECT)
+        if (fact := decided.get(subject)) and fact.value == Verdict.REFUSED and not fact.note:
+            del decided[subject]
+
+
+def called(act: Act, folder: str) -> str:
+    """What a call is told by: of one on a file, what it would do to it."""
+    subject = act.subject.strip()
+    if subject and act.deed in ON_FILES:
+        return f"{act.deed} {files.relative(subject, folder) or subject}"
+    return subject
+
+
+# Plans
+
+
+def add_plan(tracker: Tracker, text: str, entry: Entry, order: str = "") -> None:
+    """What the agent is to do, as other agents order it one after the other, or as it put it itself and the person
+    agreed, which takes the place of all before. Its rules are told apart, as they are lost first when it is
+    shortened."""
+    if not order:
+        tracker.facts.pop("plan", None)
+        tracker.facts.pop("rule", None)
+    tracker.put("plan", order, text.strip(), entry)
+    tracker.heat.said(text)
+    for sentence in itertools.islice(speech.rules(text), speech.MOST_BINDING):
+        tracker.put("rule", sentence, sentence, entry)
+    for todo, state in speech.todos_in(text):
+        tracker.todos.note(todo, state, entry, tracker.n)
+
+
+def _end_plan(tracker: Tracker) -> None:
+    """Another one was proposed: the one before was worked off, if something was committed since. Its rules stay."""
+    plan = tracker.facts.get("plan", {}).get("")
+    if plan and tracker.committed > plan.n:
+        del tracker.facts["plan"][""]
