@@ -165,9 +165,7 @@ def test_an_agent_that_takes_up_none_of_many_names_is_told_files_alone() -> None
 
 
 def test_an_agent_that_changes_something_does_not_only_read() -> None:
-    worker = reading(shows=60)
-    worker.used("notes.md\nto do", "edit", "notes.md")
-    assert "read_part_8" in worker.now()
+    assert "read_part_8" in reading(shows=60).now(has_changed=True)
 
 
 def test_what_is_too_long_ago_is_forgotten() -> None:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from segue.facts.mentions import LONGEST_PATH, TOKEN, USUAL, Mention, mentions, names, paths, tokens
+from segue.facts.mentions import DRAWN, LONGEST_PATH, TOKEN, Mention, mentions, names, paths, tokens
 
 
 def named(text: str, kind: str) -> list[str]:
@@ -121,7 +121,7 @@ def test_a_megabyte_of_malice_takes_no_longer_than_any_other(piece: str) -> None
 
 @given(
     st.text(
-        st.one_of(st.sampled_from("aZ9_@~./\\+$#- \n\t:\x1c\x85\xa0é漢" + USUAL), st.characters()),
+        st.one_of(st.sampled_from("aZ9_@~./\\+$#- \n\t:\x1c\x85\xa0é漢" + DRAWN), st.characters()),
         max_size=40,
     )
 )

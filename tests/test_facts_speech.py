@@ -304,3 +304,16 @@ The parser is quick. Never write to the ledger!
 
 def test_a_plan_binds_by_what_it_is_firm_about() -> None:
     assert [*speech.rules(RULES)] == ["Never write to the ledger!", "You must not change src/api.py"]
+
+
+def test_what_a_plan_excludes_binds_by_its_heading() -> None:
+    plan = "# Sync\n\n## Out of scope (do not build)\n- Cloud sync\n- Admin panel\n"
+    heading = "Out of scope (do not build)"
+    assert [*speech.rules(plan)] == [f"## {heading}", f"{heading}: Cloud sync", f"{heading}: Admin panel"]
+
+
+def test_of_a_plan_as_many_rules_count_as_of_a_message_whatever_stands_between_them() -> None:
+    wishes = "".join(
+        f"- It should be quick in place {number}.\n" for number in range(2 * speech.MOST_BINDING)
+    )
+    assert [*speech.rules(f"{wishes}Never write to the ledger.")] == ["Never write to the ledger."]

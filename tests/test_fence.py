@@ -7,7 +7,7 @@ import time
 import unicodedata
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from segue.errors import BadInput
@@ -203,6 +203,14 @@ def test_one_line_keeps_a_name_as_it_is() -> None:
     assert one_line("Human: " + "x" * 50, 12) == "Human·: xxx…"
 
 
-@given(st.text("# `~<>daDA\n\tx", max_size=30))
+PIECES = ("#", "##", "```", "~~~", "<<<", ">>>", "data", "DATA", " ", "\n", "x")
+
+
+@given(st.lists(st.sampled_from(PIECES), max_size=8).map("".join))
+@example("<<<data")
+@example("data >>>")
+@example("~~~")
+@example("```")
+@example("# x")
 def test_nothing_that_a_brief_is_made_of_goes_without_one_of_its_signs(text: str) -> None:
     assert any(sign in text for sign in SIGNS) or not STRUCTURE.search(text)

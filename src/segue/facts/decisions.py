@@ -1,4 +1,4 @@
-"""What the person decided: what they refused or agreed to, and the plans that hold since."""
+"""What was decided: what the person refused or agreed to, and the plans that hold since, theirs and other agents'."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ CHANGES = (Deed.WRITE, Deed.EDIT)
 
 
 def decide(tracker: Tracker, call: Entry, result: Entry, answer: Answer, acts: Sequence[Act]) -> None:
+    """The person answered a call: each of its questions, or the call as a whole."""
     said = answer.text.split("\n")
     if answer.verdict is Verdict.ANSWERED and len(said) == len(acts):
         for act, words in zip(acts, said, strict=True):
@@ -30,7 +31,7 @@ def decide(tracker: Tracker, call: Entry, result: Entry, answer: Answer, acts: S
     if tracker.is_refused and any(act.deed is Deed.PROPOSE for act in acts):
         _end_plan(tracker)
     for act in acts[:1]:
-        subject = begun(called(act, tracker.folder) or call.tool or "a call", LONGEST_SUBJECT)
+        subject = begun(title_of(act, tracker.folder) or call.tool or "a call", LONGEST_SUBJECT)
         tracker.put("decision", subject, answer.verdict.value, result, note=answer.text)
         if answer.verdict is Verdict.ANSWERED and answer.text:
             tracker.put("decision", subject, answer.text, result)
@@ -39,17 +40,18 @@ def decide(tracker: Tracker, call: Entry, result: Entry, answer: Answer, acts: S
 
 
 def allow(tracker: Tracker, act: Act) -> None:
-    """What was refused without a reason, and is done now, is refused no more. To write a file and to edit it is the
-    same to the person who looks at the change."""
+    """What was refused, and is done now, is refused no more; of files, only what was refused without a reason: the next
+    change of a file may be another one. To write a file and to edit it is the same to the person who looks at it."""
     decided = tracker.facts.get("decision", {})
     alike = CHANGES if act.deed in CHANGES else (act.deed,)
     for deed in alike if decided else ():
-        subject = begun(called(msgspec.structs.replace(act, deed=deed), tracker.folder), LONGEST_SUBJECT)
-        if (fact := decided.get(subject)) and fact.value == Verdict.REFUSED and not fact.note:
+        subject = begun(title_of(msgspec.structs.replace(act, deed=deed), tracker.folder), LONGEST_SUBJECT)
+        fact = decided.get(subject)
+        if fact and fact.value == Verdict.REFUSED and not (fact.note and act.deed in ON_FILES):
             del decided[subject]
 
 
-def called(act: Act, folder: str) -> str:
+def title_of(act: Act, folder: str) -> str:
     """What a call is told by: of one on a file, what it would do to it."""
     subject = act.subject.strip()
     if subject and act.deed in ON_FILES:
@@ -60,14 +62,14 @@ def called(act: Act, folder: str) -> str:
 # Plans
 
 
-def add_plan(tracker: Tracker, text: str, entry: Entry, order: str = "") -> None:
+def add_plan(tracker: Tracker, text: str, entry: Entry, *, is_order: bool = False) -> None:
     """What the agent is to do, as other agents order it one after the other, or as it put it itself and the person
     agreed, which takes the place of all before. Its rules are told apart, as they are lost first when it is
     shortened."""
-    if not order:
+    if not is_order:
         tracker.facts.pop("plan", None)
         tracker.facts.pop("rule", None)
-    tracker.put("plan", order, text.strip(), entry)
+    tracker.put("plan", entry.id if is_order else "", text.strip(), entry)
     tracker.heat.said(text)
     for sentence in itertools.islice(speech.rules(text), speech.MOST_BINDING):
         tracker.put("rule", sentence, sentence, entry)

@@ -46,12 +46,12 @@ SHORTEST, LONGEST_NAME = 4, 100
 ALTERNATING = re.compile(r"[A-Za-z]\d+[A-Za-z]+\d|\d[A-Za-z]+\d+[A-Za-z]|(?:[a-z][A-Z]){3}|[0-9a-f]{12}")
 WORD = re.compile(r"[A-Z]{2,}s(?![a-z])|[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\d_A-Za-z]+")
 HINTS = ("assword", "passphrase", "pwd", "secret", "token", "auth", "credential")
-KEYS = ("_key", "-key", "%20key", "apikey", "accesskey")
 """What often stands near a secret that does not look like one, in whatever disguise."""
+HINTS_OF_KEYS = ("_key", "-key", "%20key", "apikey", "accesskey")
 OTHER_WORDS = [word for word in named.WORDS if not any(hint in word.start for hint in HINTS)]
-"""The names of secrets that none of these is a part of."""
+"""The names of secrets that no hint is a part of: a text with a hint is looked through anyway."""
 LOGIN = re.compile(r"://[^\s/@]{1,80}:")
-KEY = b"names are not kept"
+REDACTION_KEY = b"names are not kept"
 ESCAPED = re.compile(r"\\[nrt](?:(?<=[\s\"'`(]..)|(?<![\\/:.]..)(?=[A-Z]))")
 """The end of a line as code spells it: what follows is a word of its own. Before a backslash of a path stands a part of
 the path, a dot or a colon."""
@@ -100,7 +100,7 @@ class Use(Struct):
             text = _plain(self.text)
             if _is_dangerous(text):
                 # The text as a whole: lines alone would not give away what they hold.
-                redacted = redact(text, key=KEY)
+                redacted = redact(text, key=REDACTION_KEY)
                 for one in redacted.findings:
                     secret = text[one.start : one.start + one.length]
                     if shapes.is_telling(secret):
@@ -133,9 +133,9 @@ def _parted(text: str, aside: list[str]) -> tuple[str, str]:
     if not aside:
         return text, ""
     lines, known = text.split("\n"), frozenset(aside)
-    return "\n".join(line for line in lines if line not in known), "\n".join(
-        filter(known.__contains__, lines)
-    )
+    left = [line for line in lines if line not in known]
+    taken = [line for line in lines if line in known]
+    return "\n".join(left), "\n".join(taken)
 
 
 def _is_dangerous(text: str) -> bool:
@@ -143,9 +143,9 @@ def _is_dangerous(text: str) -> bool:
     their place gives away."""
     view = view_of(text)
     lower = view.lower()
-    if [hint for hint in HINTS if hint in lower] or LOGIN.search(view):
+    if any(map(lower.__contains__, HINTS)) or LOGIN.search(view):
         return True
-    if "key" in lower and any(key in lower for key in KEYS):
+    if "key" in lower and any(map(lower.__contains__, HINTS_OF_KEYS)):
         return True
     return (
         next(carried.find(view, lower), None) is not None
@@ -209,13 +209,14 @@ class Heat(Struct):
         if self.step % TIDIED == 0:
             self.uses = self._counting()
 
-    def now(self) -> dict[str, Spot]:
-        """Everything that is hot, by its name; a file by the last two parts of its path."""
+    def now(self, *, has_changed: bool = False) -> dict[str, Spot]:
+        """Everything that is hot, by its name; a file by the last two parts of its path. An agent that has changed
+        something does not only read."""
         spots: dict[str, Spot] = {}
         counting = self._counting()
         whole = _in_one_folder({name for use in counting for name in use.look(self.secrets)})
         self._spare_said(counting)
-        is_reader = _takes_up_none(counting)
+        is_reader = not has_changed and _takes_up_none(counting)
         for use in counting:
             heat = use.heat / math.sqrt(1 + self._age(use))
             if use.sort == "shown":
@@ -265,13 +266,10 @@ class Heat(Struct):
 
 
 def _takes_up_none(uses: Iterable[Use]) -> bool:
-    """Whether an agent changes nothing, opens files and takes up next to none of the names that they show: so it will
-    go on."""
+    """Whether an agent opens files and takes up next to none of the names that they show: so it will go on."""
     shown: dict[str, int] = {}
     taken_up: set[str] = set()
     for use in uses:
-        if use.home:
-            return False
         for name in use.named or () if use.sort in ("shown", "used") else ():
             if use.sort == "shown" and not is_file(name):
                 shown.setdefault(name, use.at)
@@ -312,7 +310,8 @@ def forms(text: str) -> list[str]:
     without what it is a member of."""
     if "\\" in text:
         text = ESCAPED.sub(" ", text).replace("\\.", ".")
-    words = tokens(text)
+    # A plain word names nothing, and most words are plain.
+    words = [word for word in tokens(text) if not (word.isalpha() and word.islower())]
     if max(map(len, words), default=0) > LONGEST_PATH:
         words = [word for word in words if len(word) <= LONGEST_PATH]
     return list(dict.fromkeys(itertools.chain.from_iterable(map(_forms_in, words))))

@@ -29,12 +29,13 @@ def _words(text: str) -> frozenset[str]:
 
 # Paths and identifiers
 
-TOKEN = lazy_pattern(r"[\w@~./\\+$#-]{2,}+")
-"""What a path may be made of, or a ticket, or a version."""
-APART = bytes(code if chr(code).isalnum() or chr(code) in "_@~./\\+$#-" else 32 for code in range(256))
-"""Every plain letter and sign, with a space for what is no part of such: so most texts are taken apart far sooner."""
-USUAL = "→—–…’“”•·│─├└✓✔✗✅❌"
-"""The other signs that are found in many texts: programs number lines with them, and draw lists and boxes."""
+SIGNS = "@~./\\+$#-"
+"""What a path may be made of beside letters and digits, or a ticket, or a version."""
+TOKEN = lazy_pattern(rf"[\w{re.escape(SIGNS)}]{{2,}}+")
+APART = bytes(code if chr(code).isalnum() or chr(code) in f"_{SIGNS}" else 32 for code in range(256))
+"""For each character of ASCII itself, or a space where it stands in no token."""
+DRAWN = "→—–…’“”•·│─├└✓✔✗✅❌"
+"""Other signs that many texts have: programs number lines with them, and draw lists and boxes."""
 ENDING = lazy_pattern(r"[A-Za-z][A-Za-z0-9]{0,9}")
 BARE_FILES = _words(
     "Makefile Dockerfile Gemfile Rakefile Procfile Justfile Vagrantfile Jenkinsfile LICENSE CODEOWNERS .gitignore .env"
@@ -62,8 +63,9 @@ def paths(text: str) -> list[str]:
 
 
 def tokens(text: str) -> list[str]:
-    """What may be a path, a ticket or a version, each once, in order."""
-    for sign in () if text.isascii() else USUAL:
+    """What may be a path, a ticket or a version, each once, in order. Of plain ASCII they are soon found, by its bytes;
+    letters of other alphabets are told from their signs one by one."""
+    for sign in () if text.isascii() else DRAWN:
         text = text.replace(sign, " ")
     if not text.isascii():
         return list(dict.fromkeys(TOKEN.findall(text)))
@@ -71,8 +73,8 @@ def tokens(text: str) -> list[str]:
     return [word for word in dict.fromkeys(words) if len(word) > 1]
 
 
-def paths_among(tokens: Iterable[str]) -> list[str]:
-    likely = [word.partition("#")[0] for word in tokens if "." in word or "/" in word or word in BARE_FILES]
+def paths_among(words: Iterable[str]) -> list[str]:
+    likely = [word.partition("#")[0] for word in words if "." in word or "/" in word or word in BARE_FILES]
     found = (word[1:] if word[:1] == "@" and word[1:2] != "/" else word for word in likely)
     return [word for word in dict.fromkeys(word.rstrip(".-") for word in found) if _is_path(word)]
 
@@ -138,39 +140,43 @@ NAMED_PORT = lazy_pattern(r"(?<![A-Za-z])[Pp](?:ort|ORT)s?(?: is| number)?[ =:]{
 
 def mentions(text: str) -> tuple[Mention, ...]:
     """Everything that a text names, each once; addresses first, identifiers last."""
-    return tuple(dict.fromkeys((*references(text), *_words_of_code(text))))
+    rest = _without_addresses(text)
+    words = _words_of(rest)
+    return tuple(dict.fromkeys((*_references(text, rest, words), *_paths_and_names(rest, words))))
 
 
 def references(text: str) -> tuple[Mention, ...]:
     """What a text names by an address, a number or a hash, each once: all but paths and identifiers."""
-    return tuple(dict.fromkeys(_references(text)))
+    rest = _without_addresses(text)
+    return tuple(dict.fromkeys(_references(text, rest, _words_of(rest))))
 
 
-def _references(text: str) -> Iterator[Mention]:
-    yield from (Mention("port", port) for port in _ports(text))
-    if "://" in text:
-        yield from (Mention("url", found.rstrip(".,;:!?)]*")) for found in URL.findall(text))
-    text, found = _without_addresses(text)
-    yield from (Mention("id", token) for token in found if ID.fullmatch(token[:200]))
-    if any(HEX.fullmatch(token) for token in found):
+def _without_addresses(text: str) -> str:
+    return URL.sub(" ", text) if "://" in text else text
+
+
+def _words_of(text: str) -> list[str]:
+    """Its tokens, without what ends a sentence."""
+    return list(dict.fromkeys(token.rstrip(".-") for token in tokens(text)))
+
+
+def _references(whole: str, text: str, words: list[str]) -> Iterator[Mention]:
+    yield from (Mention("port", port) for port in _ports(whole))
+    if "://" in whole:
+        yield from (Mention("url", found.rstrip(".,;:!?)]*")) for found in URL.findall(whole))
+    yield from (Mention("id", token) for token in words if ID.fullmatch(token[:200]))
+    if any(HEX.fullmatch(token) for token in words):
         yield from (
             Mention("commit", sha.lower()) for sha in COMMIT.findall(text) if HEX.fullmatch(sha.lower())
         )
-    yield from (Mention("version", version) for version in _versions(text, found))
+    yield from (Mention("version", version) for version in _versions(text, words))
 
 
-def _words_of_code(text: str) -> Iterator[Mention]:
-    text, found = _without_addresses(text)
-    yield from (Mention("path", path) for path in paths_among(found))
+def _paths_and_names(text: str, words: list[str]) -> Iterator[Mention]:
+    yield from (Mention("path", path) for path in paths_among(words))
     ticked = (word.removesuffix("()") for word in TICKED.findall(text))
     quoted = [word for word in ticked if NAME.fullmatch(word) and not _is_path(word)]
     yield from (Mention("identifier", name) for name in (*quoted, *names(text)))
-
-
-def _without_addresses(text: str) -> tuple[str, list[str]]:
-    """A text without its addresses, and its tokens without what ends a sentence."""
-    text = URL.sub(" ", text) if "://" in text else text
-    return text, list(dict.fromkeys(token.rstrip(".-") for token in tokens(text)))
 
 
 def _ports(text: str) -> Iterator[str]:
@@ -178,9 +184,7 @@ def _ports(text: str) -> Iterator[str]:
     yield from (port for port in (*told, *NAMED_PORT.findall(text)) if int(port) < 1 << 16)
 
 
-def _versions(text: str, tokens: Iterable[str]) -> Iterator[str]:
-    yield from (
-        token for token in tokens if ("@" in token or token[:1] == "v") and VERSION.fullmatch(token[:200])
-    )
+def _versions(text: str, words: Iterable[str]) -> Iterator[str]:
+    yield from (word for word in words if ("@" in word or word[:1] == "v") and VERSION.fullmatch(word[:200]))
     yield from PINNED.findall(text) if "==" in text else ()
     yield from (f"version {found}" for found in SAID_VERSION.findall(text))

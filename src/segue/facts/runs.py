@@ -13,7 +13,7 @@ import msgspec
 from msgspec import Struct
 
 from segue.acts import Act, Deed
-from segue.facts import blame, files, go_tests, outcomes, repository, shell
+from segue.facts import blame, decisions, files, go_tests, outcomes, repository, shell
 from segue.facts.mentions import references
 from segue.model import Entry
 from segue.patterns import lazy_pattern
@@ -102,8 +102,8 @@ def add(tracker: Tracker, act: Act, call: Entry, result: Entry, is_done: bool) -
         blame.tested(tracker)
     if is_done:
         _pass(tracker, run)
-        # What the person would not allow then, they allowed now.
-        tracker.facts.get("decision", {}).pop(begun(act.subject.strip(), 1000), None)
+        if not result.subagent:
+            decisions.allow(tracker, act)
     elif purpose != "look":
         blame.add(tracker, run, result)
         if JOINS.search(act.subject) and blame.CONFLICT.search(output):

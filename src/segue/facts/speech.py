@@ -138,7 +138,7 @@ ASIDE = lazy_pattern(
 )
 LONGEST_SENTENCE = 600
 MOST_BINDING = 40
-"""How many sentences of one message can bind: one with more of them is pasted from somewhere."""
+"""How many sentences of one message can bind, or rules of one plan: one with more of them is pasted from somewhere."""
 MOST_PIECES = 12
 LONGEST_DOUBTFUL, MOST_DOUBTFUL = 300, 8
 
@@ -169,9 +169,14 @@ def _placed(text: str) -> Iterator[tuple[str, str]]:
             heading = ""  # a paragraph behind the first, or behind a list, is about something else
         elif line.strip():
             is_open = True
-        for sentence in (PLAIN_SENTENCE if line.isascii() else SENTENCE).split(line):
-            if sentence and (sentence := sentence.strip(" \t-*>•")):
-                yield heading, sentence
+        yield from ((heading, sentence) for sentence in _split(line))
+
+
+def _split(line: str) -> Iterator[str]:
+    """The sentences of a line, without the marks of lists and quotes."""
+    for sentence in (PLAIN_SENTENCE if line.isascii() else SENTENCE).split(line):
+        if sentence and (sentence := sentence.strip(" \t-*>•")):
+            yield sentence
 
 
 def own_words(text: str) -> str:
@@ -183,11 +188,11 @@ def own_words(text: str) -> str:
 
 def binding(text: str, among: re.Pattern[str] | None = None) -> Iterator[tuple[str, str]]:
     """The sentences that bind, each with what it is: 'constraint' or 'correction'; of those alone that a pattern is
-    found in, if one is given."""
+    found in, or in their heading, if one is given."""
     opening = text.lstrip()[:LONGEST_SENTENCE]
     for heading, sentence in _placed(text):
         low = plain(sentence)
-        if among and not among.search(low):
+        if among and not (among.search(low) or among.search(plain(heading))):
             continue
         is_heading = TITLE.match(sentence) and not opening.startswith(sentence[:LONGEST_SENTENCE])
         if COMMAND.match(sentence) or (is_heading and not FORBIDS.search(low)):
@@ -225,8 +230,7 @@ def doubtful(text: str) -> tuple[str, ...]:
     for line, is_pasted, is_fenced in zip(
         lines, lines_pasted(lines, is_firm), lines_fenced(lines), strict=True
     ):
-        for sentence in SENTENCE.split(line) if not is_fenced else ():
-            sentence = (sentence or "").strip(" \t-*>•")
+        for sentence in _split(line) if not is_fenced else ():
             if len(sentence) <= LONGEST_DOUBTFUL and sentence not in bound and _sounds(sentence, is_pasted):
                 found[sentence] = None
     return tuple(itertools.islice(found, MOST_DOUBTFUL))

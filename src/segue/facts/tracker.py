@@ -156,7 +156,7 @@ class Tracker(Struct):
             case EntryKind.PROMPT if entry.origin is Origin.HUMAN:
                 self._add_prompt(entry, reads)
             case EntryKind.PROMPT if entry.origin is Origin.ASSISTANT and not entry.subagent:
-                decisions.add_plan(self, entry.text, entry, entry.id)
+                decisions.add_plan(self, entry.text, entry, is_order=True)
             case EntryKind.REPLY if not entry.subagent and entry.text.strip():
                 self._add_reply(entry, reads)
             case EntryKind.IMAGE:
@@ -354,7 +354,7 @@ class Tracker(Struct):
 
     def _told(self, act: Act, is_done: bool) -> str:
         """A call in a few words, and whether it came to be."""
-        called = begun(" ".join(decisions.called(act, self.folder).split()), TOLD_CALL)
+        called = begun(" ".join(decisions.title_of(act, self.folder).split()), TOLD_CALL)
         if act.deed is Deed.RUN:
             called = f"`{called}`"
         elif act.deed not in ON_FILES:
@@ -441,7 +441,7 @@ class Tracker(Struct):
         for call in self.waiting.values():
             for act in reads.acts(call, None) if not call.subagent else ():
                 self._warm(heat, act)
-        return heat.now()
+        return heat.now(has_changed=bool(self.files.known or self.committed))
 
     def _open(self, reads: Reads) -> list[Fact]:
         """What still waits: a question, a call without a result, and the agent's last words."""

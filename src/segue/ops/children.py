@@ -89,9 +89,10 @@ def run(
     enough: Callable[[], bool] = never,
 ) -> Ended:
     """Start a program and wait for its end. `look` is called again and again while it runs; what it returns changes
-    for as long as the program gets on. When `enough` says so, it is ended."""
+    for as long as the program gets on. When `enough` says so, it is ended. On a terminal, whoever calls this is
+    `undisturbed`: the keys are the program's."""
     disk.make_private_folder(logs)
-    with undisturbed(mode), _terminal_kept(mode), _streams(launch, mode, logs) as streams:
+    with _terminal_kept(mode), _streams(launch, mode, logs) as streams:
         child = subprocess.Popen(
             launch.argv,
             cwd=folder,

@@ -113,10 +113,10 @@ class Desk:
         return Index(self.places.data / INDEX_FILE, busy_seconds=self.settings.store_busy_seconds)
 
     def close(self) -> None:
-        for name in ("shared", "local", "index"):
-            if name in self.__dict__:
-                self.__dict__.pop(name).close()
-        self.until_closed.close()
+        with self.until_closed:
+            for name in ("shared", "local", "index"):
+                if name in self.__dict__:
+                    self.__dict__.pop(name).close()
 
 
 def login_name() -> str:

@@ -233,8 +233,7 @@ class Trip:
             arguments=self.delivery.arguments,
         )
         env = {**self.desk.env, "SEGUE_HANDOFF": self.handoff.id}
-        # To the end of the command: who leaves an agent often presses the keys once more.
-        self.desk.until_closed.enter_context(children.undisturbed(self.delivery.mode))
+        self.hear_no_keys()
         try:
             self.ended = children.run(
                 self.starter.command(start, self.desk.env),
@@ -257,6 +256,10 @@ class Trip:
             raise AgentFailed(agent=self.title, what=error.strerror or str(error)) from error
         finally:
             delivering.tidy(self.desk, self.agent.name, resume)
+
+    def hear_no_keys(self) -> None:
+        """To the end of the command: they are the agent's, and who leaves one often presses them once more."""
+        self.desk.until_closed.enter_context(children.undisturbed(self.delivery.mode))
 
     def go_on(self) -> None:
         """The target has it, and is not running: open it again, or let it finish."""
@@ -327,6 +330,7 @@ class Trip:
 
     def end(self) -> Arrival:
         """What came of it, by the target's own records."""
+        self.hear_no_keys()
         found = self.look()
         if not found.is_there and not self.delivery.has_arrived:
             self.fail()

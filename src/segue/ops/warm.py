@@ -26,7 +26,7 @@ from segue.facts.tracker import Tracker
 from segue.model import Entry, EntryKind, Fact, Mark, Source
 from segue.store.papers import Papers
 
-VERSION = f"10 of {__version__}"
+VERSION = f"11 of {__version__}"
 """What was learned by other rules is not gone on with."""
 WORTH_KEEPING = 1 << 20
 """A smaller transcript is as quickly read again."""
@@ -53,12 +53,6 @@ class Meaning(Struct, frozen=True):
 
     def going(self, call: Entry, result: Entry) -> Going | None:
         return acting.going_of(call, result, self.agent)
-
-
-@functools.cache
-def meaning_of(agent: str) -> Meaning:
-    """Asked for with every entry."""
-    return Meaning(agent)
 
 
 class Followed(Struct):
@@ -102,7 +96,7 @@ class Warm(Struct, dict=True):
         self.tracker = Tracker()
 
     def add(self, entry: Entry) -> None:
-        self.tracker.add(entry, meaning_of(self.source.agent))
+        self.tracker.add(entry, Meaning(self.source.agent))
 
     def refresh(self) -> int:
         """Read what came since; how many entries that was."""
@@ -129,7 +123,7 @@ class Warm(Struct, dict=True):
         return open_tail(self.source, self.folder)
 
     def facts(self) -> tuple[Fact, ...]:
-        return self.tracker.all(meaning_of(self.source.agent))
+        return self.tracker.all(Meaning(self.source.agent))
 
 
 def _goes_on(mark: Mark | None) -> bool:
