@@ -25,7 +25,9 @@ def decide(tracker: Tracker, call: Entry, result: Entry, answer: Answer, acts: S
     said = answer.text.split("\n")
     if answer.verdict is Verdict.ANSWERED and len(said) == len(acts):
         for act, words in zip(acts, said, strict=True):
-            tracker.put("decision", begun(act.subject.strip(), LONGEST_SUBJECT), words, result)
+            tracker.put(
+                "decision", begun(act.subject.strip() or "A question", LONGEST_SUBJECT), words, result
+            )
         return
     tracker.is_refused = answer.verdict in (Verdict.REFUSED, Verdict.REJECTED)
     if tracker.is_refused and any(act.deed is Deed.PROPOSE for act in acts):

@@ -163,7 +163,8 @@ def _words_of(text: str) -> list[str]:
 def _references(whole: str, text: str, words: list[str]) -> Iterator[Mention]:
     yield from (Mention("port", port) for port in _ports(whole))
     if "://" in whole:
-        yield from (Mention("url", found.rstrip(".,;:!?)]*")) for found in URL.findall(whole))
+        addresses = (found.partition(")]")[0].rstrip(".,;:!?)]*") for found in URL.findall(whole))
+        yield from (Mention("url", address) for address in addresses if not address.endswith("//"))
     yield from (Mention("id", token) for token in words if ID.fullmatch(token[:200]))
     if any(HEX.fullmatch(token) for token in words):
         yield from (

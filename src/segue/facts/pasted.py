@@ -11,7 +11,10 @@ from itertools import groupby
 
 from segue.patterns import lazy_pattern
 
-BEGINS = r"[{}\[\]|>+│╭╰⏺⎿❯$%]|\d{2,4}[-:/]\d|[A-Z][a-z]{2} {1,9}\d{1,2} \d|at \S{1,300}\(|File \""
+BEGINS = (
+    r"[{}\[\]|>+│├└╭╰⏺⎿❯$%]|\d{1,5} {1,4}[-+] {2}|\d{2,4}[-:/]\d"
+    r"|[A-Z][a-z]{2} {1,9}\d{1,2} \d|at \S{1,300}\(|File \""
+)
 """How output, logs and data begin."""
 COPIED = lazy_pattern(rf" {{4}}|\t|\s*+(?:{BEGINS}|<|#{{2,9}}!)")
 """How lines begin that are copied from somewhere: these, and code."""

@@ -311,6 +311,7 @@ def _add_git(tracker: Tracker, act: Act, output: str, result: Entry, *, is_done:
 
 
 def _add_commits(tracker: Tracker, git: repository.Git, result: Entry, *, is_undone: bool) -> None:
+    """Each commit once, though it may be told by its whole hash and by a part of it."""
     known = tracker.facts.get("commit", {})
     made = [sha for sha, fact in known.items() if fact.value not in ("seen", "mentioned")]
     for sha in made[-git.undone :] if git.undone and is_undone else ():
@@ -319,7 +320,10 @@ def _add_commits(tracker: Tracker, git: repository.Git, result: Entry, *, is_und
         is_anew = git.is_anew and bool(subject)
         for same in [one for one in known if is_anew and known[one].value == subject and one != sha]:
             del known[same]
-        tracker.put("commit", sha, subject or "seen", result)
+        told = next((one for one in known if one.startswith(sha) or sha.startswith(one)), sha)
+        if subject or told not in known:
+            known.pop(told, None)
+            tracker.put("commit", min(told, sha, key=len), subject or "seen", result)
 
 
 def _settle(tracker: Tracker, how: str) -> None:

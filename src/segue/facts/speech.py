@@ -102,7 +102,8 @@ PLAIN_SENTENCE = lazy_pattern(r"\s(?<=[.!?;]\s)\s*(?=\S)")
 """The same in a line without letters of other alphabets, and sooner found: what is looked for begins with a space."""
 TODO = lazy_pattern(r"^\s{0,12}(?:[-*+]|\d{1,3}[.)])\s+\[( |x|X|-|~)\]\s+(\S.{0,300})$", re.MULTILINE)
 INTENT = lazy_pattern(
-    r"\b(?:let me(?! (?:know|summari|create a summary|recap|explain))|let's|i'?ll|i will|i'?m going to|i am going to"
+    r"\b(?:let me(?! (?:know|summari|recap|explain|(?:create|provide|give)\b.{0,20}\bsummary))|let's"
+    r"|(?:i'?ll|i will)(?! (?:now )?(?:exit|stop here|end (?:here|the|my)))|i'?m going to|i am going to"
     r"|i (?:still )?need to|now i (?:need|want|can|have)|now let|i'?m now \w+ing)\b"
     r"|\bi'?m \w+ing\b.{0,80}\b(?:now|next|before|then)\b|^\w+ing\b.{1,100}\bnow[.:]?$"
 )

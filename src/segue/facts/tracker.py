@@ -51,6 +51,7 @@ STEPS = (EntryKind.PROMPT, *DOING)
 NOT_BEGUN = "Nothing was done yet about the person's last message, and it is not answered."
 REFUSED = "The person refused what the agent was about to do, and has not said how to go on."
 MAY_BE_OVER = "something was committed since: it may be done, or a part of it"
+BROKEN_OFF = "The person broke off the work on their last message, and has not said how to go on."
 NOT_DONE = "The agent was at work on the person's last message; it has not said that it is done."
 USES = {
     Deed.RUN: "run",
@@ -105,6 +106,8 @@ class Tracker(Struct):
     """What came last: a call or its result, words of the agent, or something that the person asked for."""
     is_refused: bool = False
     """Whether the person refused what came last."""
+    is_broken_off: bool = False
+    """Whether the person broke off what came last."""
     taken_back: str = ""
     """The message that the person broke off before anything was done about it."""
     tests: dict[str, str] = {}
@@ -144,7 +147,7 @@ class Tracker(Struct):
         if entry.kind in STEPS and not entry.subagent:
             self.heat.tick()
         if entry.kind in DOING and not entry.subagent:
-            self.last, self.is_refused = entry.kind, False
+            self.last, self.is_refused, self.is_broken_off = entry.kind, False, False
         match entry.kind:
             case EntryKind.CALL:
                 self.waiting[entry.call or entry.id] = _light(entry)
@@ -196,7 +199,7 @@ class Tracker(Struct):
         self._end_turn()
         self.facts.pop("findings", None)
         self.last = EntryKind.PROMPT if speech.is_work(text) else self.last
-        self.is_refused = False
+        self.is_refused = self.is_broken_off = False
         self.put("instruction", entry.id, text, entry)
         for kind, sentence in itertools.islice(speech.binding(text), speech.MOST_BINDING):
             if kind != "correction" or not self._is_quoted(sentence):
@@ -275,8 +278,10 @@ class Tracker(Struct):
             if entry.text.strip():  # some agents compact into what only their vendor can read
                 self.put("summary", "", DRAFT.sub("", entry.text, count=1), entry)
             return
-        if entry.tool == INTERRUPT and self.last is EntryKind.PROMPT:
-            self._take_back()
+        if entry.tool == INTERRUPT and not entry.subagent:
+            self.is_broken_off = True
+            if self.last is EntryKind.PROMPT:
+                self._take_back()
         for act in reads.acts(entry, None):
             self._do(act, entry)
         if self.running:
@@ -482,19 +487,21 @@ class Tracker(Struct):
         """What comes next: what the agent said that it would do when it spoke last, as what it meant to do before is
         done or given up; else how far it came with what the person asked for."""
         is_asked = self.last is EntryKind.PROMPT
-        intent = speech.intent_in(by.text) if by and not is_asked and not self.is_refused else ""
+        is_stopped = self.is_refused or self.is_broken_off
+        intent = speech.intent_in(by.text) if by and not is_asked and not is_stopped else ""
         asked = next(reversed(self.facts.get("instruction", {}).values()), None)
         if by and intent:
             fact = self._fact("next step", "", intent, by)
             yield msgspec.structs.replace(fact, note=self._since())
         elif asked and self.last and self.last is not EntryKind.REPLY:
-            stands = REFUSED if self.is_refused else NOT_BEGUN if is_asked else NOT_DONE
+            stands = NOT_BEGUN if is_asked else BROKEN_OFF if self.is_broken_off else NOT_DONE
+            stands = REFUSED if self.is_refused else stands
             yield msgspec.structs.replace(
                 asked,
                 kind="next step",
                 subject="",
                 value=stands,
-                note=self._since(),
+                note="" if self.is_refused else self._since(),
                 origin=Origin.SYSTEM,
                 n=self.n,
             )

@@ -22,7 +22,10 @@ READABLE = re.compile(rb"[\t\n\r -~]{12,}")
 SHORTEST_LINE = 40
 BREAK_ONLY = re.compile(rf"[ \t\r\\>|#*{ESCAPED}]{{0,30}}\n[ \t\r\\>|#*{ESCAPED}]{{0,30}}")
 ONLY_BASE64 = re.compile(r"[A-Za-z0-9+/_-]+={0,2}")
-LAST_LINE = re.compile(BREAK_ONLY.pattern + r"([A-Za-z0-9+/_-]+={0,2})(?=[\s\"'`\\]|$)")
+LAST_LINE = re.compile(
+    BREAK_ONLY.pattern + rf"([A-Za-z0-9+/_-]+={{0,2}})(?=[ \t]{{0,8}}(?:[\r\n\"'`\\{ESCAPED}]|$))"
+)
+"""A short one that ends wrapped base64: alone on its line."""
 PERCENT = re.compile(r"%(?:25)?([0-9A-Fa-f]{2})")
 ESCAPES = re.compile(r"\\+(?:u00([2-7][0-9A-Fa-f])|x([2-7][0-9A-Fa-f])|(/))")
 SIGNS = (re.compile(r"\\u00[2-7]"), re.compile(r"\\x[2-7]"), re.compile(r"\\/"))
@@ -206,7 +209,8 @@ def wrapped(view: str, runs: Iterable[tuple[int, int]]) -> Iterator[tuple[int, i
 
 
 def _with_rest(view: str, start: int, end: int, pieces: list[str]) -> Iterator[tuple[int, int, str]]:
-    rest = LAST_LINE.match(view, end) if pieces else None
+    # What ends with its filler ends there.
+    rest = LAST_LINE.match(view, end) if pieces and not pieces[-1].endswith("=") else None
     if rest:
         yield start, rest.end(), "".join([*pieces, rest.group(1)])
     elif len(pieces) > 1:

@@ -24,6 +24,7 @@ from segue.agents.claude.text import (
     pieces_of,
     prompt,
     result_of,
+    summary,
     words_in_result,
     words_on_plan,
 )
@@ -39,7 +40,7 @@ def user(way: Pass, record: Record) -> list[Piece]:
     blocks = [content] if isinstance(content, str) else list_of(content)
     if record.get("isCompactSummary") is True:
         text = "\n".join(block if isinstance(block, str) else gist(block) for block in blocks)
-        return [Piece(kind=EntryKind.SUMMARY, origin=Origin.ASSISTANT, text=text)]
+        return [summary(text)]
     found: list[Piece] = []
     said: list[Piece] = []
     for block in blocks:

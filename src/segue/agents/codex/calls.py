@@ -25,9 +25,11 @@ _BAD = ("failed", "declined")
 
 
 def item_call(kind: str, payload: dict[str, Any], model: str | None) -> list[Part]:
-    """A call in the history that the model sees; an image that was made comes with it."""
+    """A call in the history that the model sees; an image that was made comes with it, and that a search is over."""
     call = text_of(payload.get("call_id")) or text_of(payload.get("id")) or None
     found = _call(_name(kind, payload), call, _arguments(kind, payload), model)
+    if kind == "web_search_call" and payload.get("status") == "completed":
+        return [found, part(EntryKind.RESULT, Origin.TOOL, "", call=call, tool=found["tool"])]
     if kind != "image_generation_call":
         return [found]
     image = text_of(payload.get("result"))

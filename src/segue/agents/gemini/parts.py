@@ -45,6 +45,8 @@ _HOOK_BEFORE = re.compile(r"<hook_context>[^<>]*</hook_context>\n\n")
 """The same where words were said with the start of the program: it stands before them, in one text."""
 _SUMMARY = "<state_snapshot>"
 _EXIT = re.compile(r"^Exit Code: (-?\d{1,9})\s*$", re.MULTILINE)
+_OUTPUT = re.compile(r"^(Output:) (?!\(empty\))", re.MULTILINE)
+"""Before the first line that a command printed."""
 
 # Parts
 
@@ -188,10 +190,11 @@ def result_entry(response: dict[str, Any], *, status: str = "") -> Entry:
 
 
 def result(tool: str, call: str, text: str, *, failed: bool) -> Entry:
+    """A result. What a command printed begins on a line of its own, as it does elsewhere."""
     return bare(
         EntryKind.RESULT,
         Origin.TOOL,
-        text,
+        _OUTPUT.sub(r"\1\n", text, count=1) if tool in SHELL else text,
         tool=tool or None,
         call=call or None,
         status=exit_status(tool, text),

@@ -9,6 +9,7 @@ import click
 from msgspec import Struct
 
 from segue import pack as packing
+from segue.errors import BadInput
 from segue.faces import render
 from segue.faces.cli.frame import Frame, answers, to_json
 from segue.faces.screens.receipts import receipt as receipt_screen
@@ -78,7 +79,9 @@ def pack(
     The brief goes to stdout. No agent is started, and nothing leaves this machine but what --rewrite sends.
     """
     frame.debug = frame.debug or debug
-    frame.as_json = (frame.as_json or as_json) and not is_markdown
+    frame.as_json = frame.as_json or as_json
+    if frame.as_json and is_markdown:
+        raise BadInput(what="A brief is printed as JSON or as Markdown, not as both.", next="segue help pack")
     made = briefs.packed(frame.desk, transcript, Wish(Tier(tier), budget, target, rewrite), tell=frame.say)
     if package is not None:
         whole = contexts.package(frame.desk, transcript, frame.cwd / package, target=target)
