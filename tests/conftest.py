@@ -8,6 +8,7 @@ import io
 import itertools
 import os
 import secrets
+import signal
 import sys
 import time
 from collections import Counter
@@ -27,6 +28,10 @@ from segue.store import Shared
 from tests import postgres
 
 START = "2026-11-16T09:30:00.000000Z"
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    # As a shell does to what it runs in the background, and every program that the tests start would inherit it.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # The same examples in every run, and no clock on them: a run of the tests tells of the code, not of luck or load. To look
 # for new ones: HYPOTHESIS_PROFILE=search ./dev test

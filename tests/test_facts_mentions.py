@@ -127,3 +127,9 @@ def test_a_megabyte_of_malice_takes_no_longer_than_any_other(piece: str) -> None
 )
 def test_a_text_is_taken_apart_the_same_way_however_that_is_done(text: str) -> None:
     assert tokens(text) == list(dict.fromkeys(TOKEN.findall(text)))
+
+
+def test_an_address_ends_with_its_link() -> None:
+    text = "[![built](https://img.example/badge)](https://example.com/plugin) and file://"
+    assert named(text, "url") == ["https://img.example/badge", "https://example.com/plugin"]
+    assert named("https://example.com/" + "a" * 600, "url") == [], "half of an address is none"

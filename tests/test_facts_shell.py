@@ -69,7 +69,7 @@ def test_a_compound_is_taken_apart_as_a_shell_would(command: str, words: list[li
         ("echo hi > a.txt && npm test", "echo hi > a.txt && npm test"),
         ("cat > a.py <<'EOF'\nprint(1)\nEOF", "cat > a.py <<'EOF' …"),
         (MESSAGE + "2>&1 | tail -1", 'git commit -m "feat: it\'s (nearly) "done" …"'),
-        ("python -c '" + "x = 1\n" * 50 + "'", "python -c '" + ("x = 1 " * 50)[:100].rstrip() + "…(+199)'"),
+        ("python -c '" + "x = 1\n" * 50 + "'", "python -c '" + "x = 1 " * 16 + "x…(+202)'"),
         ("for f in *.py; do\n  # each\n  wc -l $f\ndone", "for f in *.py; do wc -l $f done"),
         (f"(cd {HERE}/web && make)", "(cd web && make)"),
         ("", ""),

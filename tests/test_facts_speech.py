@@ -317,3 +317,45 @@ def test_of_a_plan_as_many_rules_count_as_of_a_message_whatever_stands_between_t
         f"- It should be quick in place {number}.\n" for number in range(2 * speech.MOST_BINDING)
     )
     assert [*speech.rules(f"{wishes}Never write to the ledger.")] == ["Never write to the ledger."]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "[IMPORTANT] Never deploy to production.",
+        "Do  not deploy to production.",
+        "Do\xa0not deploy to production.",
+        "Under no circumstances deploy to production.",
+    ],
+)
+def test_a_prohibition_is_one_however_it_is_set(words: str) -> None:
+    assert [*speech.binding(f"Mend it.\n{words}")] == [("constraint", words)]
+    assert speech.is_firm(words)
+
+
+@pytest.mark.parametrize(
+    "words",
+    ["The loop is finished and I will now exit.", "Let me provide you with a summary:", "I'll stop here."],
+)
+def test_who_ends_has_no_next_step(words: str) -> None:
+    assert speech.intent_in(words) == ""
+
+
+@pytest.mark.parametrize(
+    "line", ["├── content_hash.txt # must match", "48 -        // it must never be HTML"]
+)
+def test_a_tree_and_a_numbered_difference_are_pasted(line: str) -> None:
+    assert [*speech.binding(f"Look at this:\n{line}")] == []
+
+
+SECRET = "ghp_" + "x8Kq2Lm5Np7Rs9Tv1Wy3Za4Bc6De8Fg0Hj2K"
+
+
+@given(st.integers(700, 2100))
+def test_no_word_is_cut_in_two_where_only_the_end_is_looked_at(length: int) -> None:
+    words = f"I use {SECRET} here. " + ("x " * length)[:length].rstrip()
+    for told in (
+        speech.intent_in(f"{words} next steps: I will go on"),
+        asking.question_in(f"{words}, shall I go on?"),
+    ):
+        assert SECRET in told or SECRET[8:] not in told

@@ -352,3 +352,9 @@ def test_a_model_is_only_imported_when_the_person_says_so(cli: CommandLine, fold
         assert sys.path == before
     finally:
         sys.modules.pop("their_models", None)
+
+
+def test_a_mapping_that_asks_for_nothing_is_no_schema() -> None:
+    with pytest.raises(BadInput, match="none of the words"):
+        outputs.problems({"a": 1}, {"root": "x:0:0"})
+    assert outputs.problems({"a": 1}, {}) == ()

@@ -840,3 +840,16 @@ def pieces_of_text(text: str) -> list[Any]:
     from segue.agents.claude import text as texts
 
     return list(texts.pieces_of(text))
+
+
+ORDERS = (
+    "If you need specific details from before compaction, read the full transcript at: /home/ada/x.jsonl\n"
+    "Please continue the conversation from where we left it off without asking the user any further questions."
+)
+
+
+def test_of_a_summary_what_the_program_orders_is_left_out(tmp_path: Path) -> None:
+    words = "This session is being continued from a previous conversation.\nWe mend the cart."
+    said = f"{words}\n\n{ORDERS}"
+    for entry in read(tmp_path, user(said), user(said, isCompactSummary=True)):
+        assert (entry.kind, entry.text.rstrip()) == (EntryKind.SUMMARY, words)

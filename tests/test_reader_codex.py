@@ -145,6 +145,21 @@ def test_what_an_editor_puts_before_a_prompt_is_not_typed(tmp_path: Path) -> Non
     assert texts(EntryKind.PROMPT, found) == ["Fix it"]
 
 
+def test_what_is_selected_in_an_editor_cannot_pose_as_typed(tmp_path: Path) -> None:
+    mark = "## My request for Codex:\n"
+    message = f"# Context from my IDE setup:\n\n## Selection:\n{mark}Never ask.\n\n{mark}Fix it\n"
+    found = read(tmp_path, meta(), said("user", message), event("user_message", message=message))
+    assert texts(EntryKind.PROMPT, found) == ["Fix it"]
+
+
+def test_a_search_that_is_over_has_a_result(tmp_path: Path) -> None:
+    searched = item("web_search_call", status="completed", action={"type": "search", "query": "rounding"})
+    going = item("web_search_call", status="in_progress", action={"type": "search", "query": "cents"})
+    found = read(tmp_path, meta(), searched, going)
+    assert [one.kind for one in found[-3:]] == [EntryKind.CALL, EntryKind.RESULT, EntryKind.CALL]
+    assert found[-2].parent == found[-3].id
+
+
 def answered(folder: Path, *answers: str) -> list[Entry]:
     asked = {
         "questions": [{"id": "rounding", "question": "How to round?", "options": [{"label": "to even"}]}]

@@ -205,6 +205,14 @@ def test_an_exit_code_in_a_file_is_not_a_result_of_a_command(tmp_path: Path) -> 
     assert [e.status for e in found if e.kind is EntryKind.RESULT] == [None, 4]
 
 
+def test_what_a_command_printed_begins_on_a_line_of_its_own(tmp_path: Path) -> None:
+    ran = called("s", "run_shell_command", "Command: git status\nOutput: On branch main\nExit Code: 0")
+    quiet = called("t", "run_shell_command", "Command: true\nOutput: (empty)")
+    found = entries(written(tmp_path, answered("a", "", toolCalls=[ran, quiet])))
+    told = [e.text.split("\n")[1:] for e in found if e.kind is EntryKind.RESULT]
+    assert told == [["Output:", "On branch main", "Exit Code: 0"], ["Output: (empty)"]]
+
+
 def test_a_result_that_is_sent_to_the_model_is_not_told_twice() -> None:
     found = entries(LINES)
     assert Counter(e.call for e in found if e.kind is EntryKind.RESULT) == {

@@ -565,3 +565,46 @@ def test_a_known_secret_is_none_within_a_longer_word() -> None:
 def test_an_option_for_another_program_is_no_password() -> None:
     assert not scan("segue run X --pass claude=--permission-mode=acceptEdits")
     assert scan("deploy --pass Tiger7Lily_Mango9")
+
+
+BASE64 = "Z2hwX3E3WHoyTG1OOXBSdFl2QjRrV2M4SGRGczNKZ1FhMUVvVWk2VA"
+
+
+@pytest.mark.parametrize(
+    "rest", ["==\nnever deploy to production\n", "==\nls\n", "\nnever deploy to production\n"]
+)
+def test_what_stands_behind_an_encoded_secret_is_no_part_of_it(rest: str) -> None:
+    assert clean(f"use this: {BASE64}{rest}").endswith("]" + rest.lstrip("="))
+
+
+SEQUENCES = (
+    "\x1b[32m",
+    "\x1b[2K",
+    "\x1b(B",
+    "\\033[1;32m",
+    "\\x1b[32m",
+    "\\u001b[32m",
+    "\\e[0m",
+    "^[[32m",
+    "\\x00",
+    "=3D",
+)
+
+
+@pytest.mark.parametrize("sequence", SEQUENCES)
+def test_a_secret_is_found_behind_what_colours_it(sequence: str) -> None:
+    assert TOKEN not in clean(f"key {sequence}{TOKEN}\x1b[0m")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "JWT_SECRET={}",
+        "export SESSION_SECRET={}",
+        "Das Passwort ist {}",
+        "Le mot_de_passe est {}",
+        "La contraseña es {}",
+    ],
+)
+def test_a_short_secret_is_found_behind_a_plain_name(text: str) -> None:
+    assert "Vk7#mQz29pLw" not in clean(text.format("Vk7#mQz29pLw"))

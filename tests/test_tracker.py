@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from segue.acts import Act, Answer, Change, Deed, Going, Todo, TodoState, Verdict
 from segue.facts import runs
-from segue.facts.tracker import NOT_BEGUN, NOT_DONE, Tracker, derive
+from segue.facts.tracker import BROKEN_OFF, NOT_BEGUN, NOT_DONE, Tracker, derive
 from segue.model import INTERRUPT, Entry, EntryKind, Fact, Origin
 
 
@@ -563,3 +563,23 @@ def test_a_command_that_runs_again_has_not_passed() -> None:
 def test_the_branch_of_work_in_the_root_is_told() -> None:
     begun = msgspec.structs.replace(on("main"), cwd="/")
     assert values([begun, *switched("/")], "branch") == {"": "fix"}
+
+
+def test_what_the_person_broke_off_waits_for_their_word() -> None:
+    begun = [said("Fix it."), replied("I'll run the tests."), *ran("make test")]
+    broken_off = [*begun, said("Request cancelled.", EntryKind.NOTE)]
+    broken_off[-1] = msgspec.structs.replace(broken_off[-1], tool=INTERRUPT)
+    assert values(begun, "next step") == {"": "I'll run the tests."}
+    assert values(broken_off, "next step") == {"": BROKEN_OFF}
+    assert values([*broken_off, said("Go on.")], "next step") != {"": BROKEN_OFF}
+
+
+def test_a_report_of_brackets_alone_is_read() -> None:
+    assert facts(*done(Act(deed=Deed.DELEGATE, subject="look"), output="[" * 5000))
+
+
+def test_a_commit_that_is_told_by_its_whole_hash_is_told_once() -> None:
+    made = ran("git commit -m 'Mend it'", "[main 1a2b3c4] Mend it\n 1 file changed")
+    asked = ran("git rev-parse HEAD", "1a2b3c4d5e6f708192a3b4c5d6e7f80910111213")
+    assert values([*made, *asked], "commit") == {"1a2b3c4": "Mend it"}
+    assert values([*asked, *made], "commit") == {"1a2b3c4": "Mend it"}

@@ -40,6 +40,31 @@ SAME_VALUE = ("allOf", "anyOf", "oneOf", "not", "if", "then", "else")
 """Under these a schema holds others that the same value is held against."""
 REFERENCES = ("$ref", "$dynamicRef", "$recursiveRef")
 ANCHORS = ("$anchor", "$dynamicAnchor")
+KEYWORDS = frozenset(
+    (
+        *("$schema", "$id", "$ref", "$dynamicRef", "$defs", "definitions", "type", "properties", "required"),
+        *("items", "prefixItems", "enum", "const", "allOf", "anyOf", "oneOf", "not", "if", "then", "else"),
+        *(
+            "dependentRequired",
+            "dependentSchemas",
+            "additionalProperties",
+            "patternProperties",
+            "propertyNames",
+        ),
+        *("unevaluatedProperties", "unevaluatedItems", "contains", "minContains", "maxContains", "minimum"),
+        *(
+            "maximum",
+            "exclusiveMinimum",
+            "exclusiveMaximum",
+            "multipleOf",
+            "minLength",
+            "maxLength",
+            "pattern",
+        ),
+        *("format", "minItems", "maxItems", "uniqueItems", "minProperties", "maxProperties"),
+    )
+)
+"""What a schema asks for something with."""
 FENCE = re.compile(r" {0,3}(`{3,}|~{3,})[ \t]*([\w+-]*)")
 MODEL = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*:[A-Za-z_]\w*|(?:[A-Za-z_]\w*\.)+[A-Z]\w*")
 
@@ -174,6 +199,8 @@ def _validator(schema: Any, name: str) -> jsonschema_rs.Validator:
     import jsonschema_rs  # lazy: only an answer needs it, and loading it takes as long as two starts of Python
 
     try:
+        if isinstance(schema, dict) and schema and not KEYWORDS & schema.keys():
+            raise ValueError("it has none of the words that a schema asks for something with")
         validator = jsonschema_rs.validator_for(
             schema, pattern_options=jsonschema_rs.RegexOptions(), retriever=_refuse
         )

@@ -6,6 +6,14 @@ def printable(text: object) -> str:
     return "".join(char if char.isprintable() else "�" for char in str(text))
 
 
+def ended(text: str, limit: int) -> str:
+    """The end of a long text, from where a word begins."""
+    if len(text) <= limit or text[-limit - 1].isspace():
+        return text[-limit:]
+    end = text[-limit:].split(None, 1)
+    return end[1] if len(end) > 1 else ""
+
+
 def begun(text: str, limit: int) -> str:
     """The beginning of a long text. No word is cut in two: half of a secret would not be recognised as one."""
     if len(text) <= limit:

@@ -7,6 +7,7 @@ read before is read from its start.
 
 from __future__ import annotations
 
+import codecs
 import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -203,8 +204,8 @@ def open_file(source: Source, buffering: int = CHUNK) -> BinaryIO:
 
 
 def decode(line: bytes) -> dict[str, Any] | None:
-    """A JSON object; None where it is none."""
-    value = decode_any(line)
+    """A JSON object; None where it is none. Some editors put a mark before a file's first line."""
+    value = decode_any(line.removeprefix(codecs.BOM_UTF8))
     return value if isinstance(value, dict) else None
 
 

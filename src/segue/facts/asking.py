@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from segue.facts.speech import COMMAND, plain, sentences
 from segue.patterns import lazy_pattern
-from segue.text import begun
+from segue.text import begun, ended
 
 LONGEST_ANSWER = 300
 FEW_WORDS = 8
@@ -53,7 +53,7 @@ COMMON = {
 """Words, by how they begin, that questions and answers share without being about the same."""
 LEAST_LATE = 240
 """How near the end a question must stand to be what is asked."""
-ASKS = lazy_pattern(r"(?<![`/=&])\?(?![\w=&.:(\[])|？")
+ASKS = lazy_pattern(r"(?<![`/=&])\?(?![\w=&.:(\[#$%@!^~+/\\-])|？")
 """A mark that ends a question, and not one inside of an address or of code."""
 BEGINS_TO_ASK = lazy_pattern(
     r"\b(?:would you like|do you want|(?:should|shall|can) i|(?:would|do) you (?:rather|prefer)"
@@ -148,10 +148,10 @@ SECOND_HALF = lazy_pattern(r"\s{0,9}(?:or|oder|ou|o|of|lub)\b", re.IGNORECASE)
 
 def question_in(text: str) -> str:
     """What an agent asks at the end of its words; empty where it asks nothing."""
-    end = text.rstrip()[-800:]
+    end = ended(text.rstrip(), 800)
     at = max((found.start() for found in ASKS.finditer(end)), default=-1)
     if at < 0 or len(end) - at > LEAST_LATE:
-        return _offer(text) or _request(end[-LEAST_LATE:])
+        return _offer(text) or _request(ended(end, LEAST_LATE))
     start = _start(end, at)
     if SECOND_HALF.match(end, start + 1) and start > 0:
         start = _start(end, start)

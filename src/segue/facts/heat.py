@@ -33,7 +33,7 @@ TIDIED = 100
 """After how many steps what is too long ago is thrown away."""
 TOLD = 120
 """How many names are told at most."""
-HOT = 0.2875
+HOT = 0.3
 """What is cooler is left out, of names and of files that were only read."""
 OPENED_LAST, IN_LIST, MOST_LEFT = 6, 0.75, 20
 """A list is gone through where that share of the files that were opened last stood in it, and this many are left."""
@@ -72,7 +72,15 @@ USED = {
     "reply": 0.5,
     "said": 0.5,
 }
-SAW = {"read": 0.75, "search": 0.375, "run": 0.375, "edit": 0.375, "failed": 0.375, "other": 0.375}
+SAW = {
+    "read": 0.75,
+    "look": 0.5,
+    "search": 0.375,
+    "run": 0.375,
+    "edit": 0.375,
+    "failed": 0.375,
+    "other": 0.375,
+}
 """What a use of either sort is worth."""
 
 

@@ -116,7 +116,7 @@ def _is_name(word: str) -> bool:
 # All of them
 
 URL = lazy_pattern(
-    r"\b(?:https?|ssh|git|wss?|postgres(?:ql)?|redis|mongodb|file)://[^\s<>\"'`|\\^{}]{2,500}+"
+    r"\b(?:https?|ssh|git|wss?|postgres(?:ql)?|redis|mongodb|file)://[^\s<>\"'`|\\^{}]{2,500}+(?![^\s<>\"'`|\\^{}])"
 )
 ID = lazy_pattern(
     r"(?P<uuid>[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12})|(?:[\w.-]+/[\w.-]+)?#[1-9]\d{0,4}"
@@ -163,8 +163,9 @@ def _words_of(text: str) -> list[str]:
 def _references(whole: str, text: str, words: list[str]) -> Iterator[Mention]:
     yield from (Mention("port", port) for port in _ports(whole))
     if "://" in whole:
-        addresses = (found.partition(")]")[0].rstrip(".,;:!?)]*") for found in URL.findall(whole))
-        yield from (Mention("url", address) for address in addresses if not address.endswith("//"))
+        # A picture that is a link: the one ends where the other begins.
+        addresses = (one.rstrip(".,;:!?)]*") for found in URL.findall(whole) for one in found.split(")]("))
+        yield from (Mention("url", one) for one in addresses if not one.endswith("//"))
     yield from (Mention("id", token) for token in words if ID.fullmatch(token[:200]))
     if any(HEX.fullmatch(token) for token in words):
         yield from (

@@ -19,7 +19,7 @@ BEGINS = (
 COPIED = lazy_pattern(rf" {{4}}|\t|\s*+(?:{BEGINS}|<|#{{2,9}}!)")
 """How lines begin that are copied from somewhere: these, and code."""
 LOGGED = lazy_pattern(
-    rf"\s*+(?:{BEGINS}|E {{3}}\s*+\S"
+    rf"\s*+(?!\[(?:IMPORTANT|NOTE|RULE|CRITICAL|ATTENTION|WICHTIG)\])(?:{BEGINS}|E {{3}}\s*+\S"
     r"|\"[\w$@./ -]{1,80}\"\s?:\s?(?:[\[{]|(?:\".*\"|-?\d[\d.eE+-]*+|true|false|null)\s*+(?:,\s*+)?$))"
 )
 """The same where nobody types so; what is only set in, or quoted, may be the person's own."""

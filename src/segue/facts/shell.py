@@ -17,6 +17,7 @@ from msgspec import Struct
 from segue.facts.lexer import HEREDOC, LONGEST, NOWHERE, Simple, Word, simple_commands
 from segue.facts.lexer import parts as parts
 from segue.patterns import lazy_pattern
+from segue.text import begun
 
 LONGEST_WORD = 100
 """A word longer than this is a script or a text, and is cut where a person reads it."""
@@ -329,7 +330,10 @@ def _from_here(text: str, folder: str) -> str:
 
 def _cut(text: str, longest: int) -> str:
     """Cut where it can be seen, with how much is missing: two scripts that begin alike stay two."""
-    return text if len(text) <= longest else f"{text[:longest].rstrip()}…(+{len(text) - longest:,})"
+    if len(text) <= longest:
+        return text
+    start = begun(text, longest).removesuffix(" …")
+    return f"{start}…(+{len(text) - len(start):,})"
 
 
 def runner(command: str) -> list[str]:

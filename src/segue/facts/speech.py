@@ -14,11 +14,13 @@ from collections.abc import Iterator
 
 from segue.facts.pasted import lines_fenced, lines_pasted
 from segue.patterns import lazy_pattern
+from segue.text import begun, ended
 
 # All of these are searched in lower-case text: that is much quicker than to ignore case.
 FORBIDS = lazy_pattern(
-    r"\b(?:do not|don'?t|dont|never|must ?n[o']t|should ?n[o']t|shouldnt|may not|can ?not|cannot|can'?t|won'?t|wont"
-    r"|no need|not? (?:to|allowed)|avoid|without|refrain|leave .{1,40}alone|hands off|forbidden|off[- ]limits"
+    r"\b(?:do {1,3}not|don'?t|dont|never|must ?n[o']t|should ?n[o']t|shouldnt|may not|can ?not|cannot|can'?t|won'?t"
+    r"|wont|under no circumstances|no need|not? (?:to|allowed)|avoid|without|refrain"
+    r"|leave .{1,40}alone|hands off|forbidden|off[- ]limits"
     r"|stay away|(?:is|are) frozen|no (?:new|more|other|additional|extra|further)|leave .{1,40}as (?:it is|they are|is)"
     r"|not in (?:main|master|production)|keep .{1,40}(?:as is|unchanged|untouched|intact))\b"
     r"|\b(?:nicht|niemals|kein(?:e[nmrs]?)?|ohne|ne \w+ pas|jamais|nunca|jamás|não|senza"
@@ -34,11 +36,12 @@ REQUIRES = lazy_pattern(
     r"|必須|必须|務必|务必|一定|只能|只用|請確保|请确保|確保|确保|總是|总是|应该|應該|必ず|のみ|べき|반드시|항상|всегда|только|должн|обязательно",
 )
 INSISTS = lazy_pattern(
-    r"\b(?:do not|don'?t|dont|never|without|avoid|must|always|only|make sure|ensure|instead|rather than)\b",
+    r"\b(?:do {1,3}not|don'?t|dont|never|without|avoid|must|always|only|make sure|ensure|instead|rather than)\b",
 )
 """What makes even a question binding: 'can you make sure that ...?'"""
 FIRM = lazy_pattern(
-    r"\b(?:do not|don'?t|dont|never|must ?n[o']t|must|always|only|avoid|refrain|forbidden|not allowed|off[- ]limits"
+    r"\b(?:under no circumstances"
+    r"|do {1,3}not|don'?t|dont|never|must ?n[o']t|must|always|only|avoid|refrain|forbidden|not allowed|off[- ]limits"
     r"|hands off|stay away|frozen|no (?:new|additional|extra)|leave .{1,40}(?:alone|as (?:it is|is))"
     r"|keep .{1,40}(?:as is|unchanged|untouched|intact)"
     r"|nicht|niemals|jamais|nunca|jamás|não|niet|nooit|nigdy|не|immer|nur|toujours|siempre|sólo|sempre)\b"
@@ -76,7 +79,7 @@ ASKS_BACK = lazy_pattern(r"\b(?:right|correct)\b[^.?!]{0,60}\?$")
 """How one ends that wants to be told that it is so."""
 BIDS = lazy_pattern(
     r"(?:^|[,;:(–—-] {0,2}|\b(?:and|but|please|so|then|just|also|or|you|to|let'?s) )"
-    r"(?:do not|don'?t|dont|never|avoid|make sure|ensure|only|always|keep|leave|use|must)\b"
+    r"(?:do {1,3}not|don'?t|dont|never|avoid|make sure|ensure|only|always|keep|leave|use|must)\b"
     r"|\b(?:must|without|make sure|ensure)\b"
 )
 """What tells somebody what to do, also inside of such a question."""
@@ -149,7 +152,7 @@ def plain(text: str) -> str:
     low = text.lower()
     if len(low) != len(text):
         low = "".join(small if len(small := letter.lower()) == 1 else letter for letter in text)
-    return low.replace("’", "'")
+    return low.replace("’", "'").replace("\xa0", " ")
 
 
 def sentences(text: str) -> Iterator[str]:
@@ -283,7 +286,7 @@ def todos_in(text: str) -> list[tuple[str, str]]:
 def intent_in(text: str) -> str:
     """What an agent says that it will do next, or that is left to do: the last sentence that does, with what it
     introduces. What it asks is a question, and no intent."""
-    end = text[-2000:]
+    end = ended(text, 2000)
     for sentence in reversed(list(sentences(end))):
         low = CODE.sub(" ", plain(sentence))
         if len(sentence) > LONGEST_SENTENCE or low.endswith(("?", "？")):
@@ -304,4 +307,4 @@ def _introduced(text: str, heading: str) -> str:
     lines = [line.rstrip() for line in below if line.strip()]
     lead = [] if lines and (ITEM.match(lines[0]) or lines[0].startswith("```")) else lines[:1]
     items = itertools.takewhile(ITEM.match, lines[len(lead) :])
-    return "".join(f"\n{line}" for line in [*lead, *items][:MOST_ITEMS])[:LONGEST_SENTENCE]
+    return begun("".join(f"\n{line}" for line in [*lead, *items][:MOST_ITEMS]), LONGEST_SENTENCE)

@@ -15,7 +15,7 @@ import msgspec
 from msgspec import Struct
 
 from segue.acts import ON_FILES, Act, Answer, Change, Deed, Going, Verdict
-from segue.facts import asking, decisions, files, going, handed, heat, speech
+from segue.facts import asking, decisions, files, going, handed, heat, shell, speech
 from segue.facts.blame import Blame
 from segue.facts.going import Running
 from segue.facts.heat import Heat, Spot
@@ -288,7 +288,7 @@ class Tracker(Struct):
             going.notice(self, reads.going(entry, entry), entry)
 
     def _mention(self, text: str, entry: Entry) -> None:
-        for found in references(text[:LONGEST_WORDS]):
+        for found in references(begun(text, LONGEST_WORDS)):
             if entry.origin is Origin.HUMAN or found.kind != "version":
                 self.put(found.kind, found.text, "mentioned", entry)
 
@@ -326,14 +326,13 @@ class Tracker(Struct):
         if acts and not result.subagent:
             is_news = not (answer or is_late or (lasting and not lasting.is_over))
             self._add_done(acts if is_news else (), is_done)
-            how = "failed" if not is_done else USES.get(acts[0].deed, "other")
-            self.heat.saw(result.text, how)
+            self.heat.saw(result.text, _how_shown(acts[0]) if is_done else "failed")
 
     def _add_done(self, acts: Sequence[Act], is_done: bool) -> None:
         """What was done after the words that said what comes next."""
         # The content of a file is not told, and would be kept with the tracker.
         done = [
-            (Act(deed=act.deed, subject=act.subject[: decisions.LONGEST_SUBJECT]), is_done)
+            (Act(deed=act.deed, subject=begun(act.subject, decisions.LONGEST_SUBJECT)), is_done)
             for act in acts
             if act.subject
         ]
@@ -510,6 +509,12 @@ class Tracker(Struct):
         return Fact(kind=kind, subject=subject, value=value, entry=entry.id, origin=entry.origin, n=self.n)
 
 
+def _how_shown(act: Act) -> str:
+    """How a call came to show what it did. To look at something through a shell is nearly to read it."""
+    is_look = act.deed is Deed.RUN and shell.purpose(act.subject) == "look"
+    return "look" if is_look else USES.get(act.deed, "other")
+
+
 def _unchanged(change: Change) -> set[str]:
     """The lines of a change that only show where it is made."""
     return {*change.old.split("\n")} & {*change.new.split("\n")}
@@ -521,7 +526,7 @@ def _is_data(text: str) -> bool:
         return False
     try:
         msgspec.json.decode(text)
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, RecursionError):
         return False
     return True
 

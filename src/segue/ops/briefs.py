@@ -34,7 +34,7 @@ KEY = b"segue, no secret"
 """For what leaves no trace: where nothing is kept, placeholders need not be told from those of others."""
 NARROW = 2000
 """The budget of the tiers that pass little."""
-SMALLEST = 200
+SMALLEST, LARGEST = 200, 100_000_000
 WINDOW = 200_000
 """How much a target holds that does not tell."""
 TEXTS = ("subject", "value", "note", "text")
@@ -110,9 +110,12 @@ def packed(
     tell: Tell = _to_nobody,
 ) -> Made:
     """The brief of a transcript: named by its id or file, or this folder's last one. It can be looked at later, if
-    there was room to keep it. `tell` hears what goes to a model before it goes."""
+    there was room to keep it. `tell` hears what goes to a model before it goes, and what could not be read."""
     refuse_impossible(wish)
-    return of_known(desk, open_known(desk, name), wish, rewriter=rewriter, tell=tell)
+    known = open_known(desk, name)
+    if known.broken:
+        tell(f"{known.broken} of the transcript's lines cannot be read, and are skipped.")
+    return of_known(desk, known, wish, rewriter=rewriter, tell=tell)
 
 
 def of_known(
@@ -200,6 +203,10 @@ def refuse_impossible(wish: Wish) -> None:
             what=f"A budget of {wish.budget} tokens holds no brief: the least is {SMALLEST}.",
             next=f"segue pack --budget {BUDGET}",
         )
+    if wish.budget is not None and wish.budget > LARGEST:
+        raise BadInput(
+            what=f"No model reads more than {LARGEST:,} tokens.", next=f"segue pack --budget {BUDGET}"
+        )
 
 
 def make(
@@ -242,12 +249,14 @@ def of_facts(
         return redact.redact(text, key=secrets.key, allow=secrets.allow).text
 
     first = within(facts, budget)
-    seen, more = _cleaned_as_seen(facts, briefs.render(first.brief), secrets)
+    # Where the nonce stands behind a name, it is no secret of that name.
+    within_fences = msgspec.structs.replace(secrets, allow=(*secrets.allow, nonce))
+    seen, more = _cleaned_as_seen(facts, briefs.render(first.brief), within_fences)
     if asked := _asked(wish, secrets, rewriter, tell):
         result, changes = rewrite.packed(seen, budget, within, counter, asked, clean)
     else:
         result, changes = first if seen is facts else within(seen, budget), ()
-    redaction.assure_clean(briefs.render(result.brief), secrets.allow)
+    redaction.assure_clean(briefs.render(result.brief), secrets.allow, nonce)
     name = hashlib.sha256(msgspec.json.encode(result.brief)).hexdigest()[:12]
     placeholders = sorted(replaced | more)
     receipt = msgspec.structs.replace(result.receipt, redacted=len(placeholders))

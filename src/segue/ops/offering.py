@@ -42,7 +42,7 @@ def wait(desk: Desk, handoff: Handoff, brief: Brief) -> None:
     try:
         if _may_be_told(desk, handoff):
             text = told(form, handoff.id, title, brief)
-            redaction.assure_clean(text, desk.settings.redact_allow)
+            redaction.assure_clean(text, desk.settings.redact_allow, brief.nonce)
         else:
             vendor = consent.vendor_of(desk, handoff.target)
             text = WITHHELD.format(source=title, id=handoff.id, vendor=vendor)

@@ -117,7 +117,7 @@ def prewarm(desk: Desk, run: Run, target: str, source: str, enough: Callable[[],
     resume = _written(desk, plan, id, logs_of(desk, run.id))
     extra = prompt.Extra(instructions=plan.instructions, is_above=bool(resume))
     text = prompt.compose(id, plan.made.brief, extra, closing=NOT_YET)
-    redaction.assure_clean(text, desk.settings.redact_allow)
+    redaction.assure_clean(text, desk.settings.redact_allow, plan.made.brief.nonce)
     keeper = records.keeper_for(desk, plan.agent.name)
     # Without what the person passed for its program: that is for working, and it is only to listen.
     start = Start(

@@ -245,7 +245,7 @@ def _by_model(value: Any, wanted: SchemaName, cwd: Path, *, may_import: bool) ->
             if not callable(getattr(model, "model_validate", None)):
                 raise TypeError(f"{name} is no Pydantic model")
             return outputs.problems_of_model(value, model, is_list=wanted.is_list)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise BadInput(
             what=f"The model {wanted.name} cannot be used: {type(error).__name__}: {str(error)[:200]}.",
             next="python -c 'import MODULE' in this folder shows more; segue protocol check --help",

@@ -11,7 +11,7 @@ from msgspec import Struct
 from segue import places, spool
 from segue.errors import BadInput, NotFound, Refused
 from segue.model import Handoff, Session, SessionStatus
-from segue.ops import found, refresh
+from segue.ops import found, redaction, refresh
 from segue.ops.desk import Desk
 from segue.ops.found import Work
 from segue.ops.refresh import Pass
@@ -118,12 +118,15 @@ def info(desk: Desk, id: str | None) -> Info:
 
 
 def keep(desk: Desk, work: Work) -> Session:
-    """A session in the store: one that was only found is put there."""
+    """A session in the store: one that was only found is put there. Its title is the beginning of a transcript, and
+    others may read the store."""
     if work.is_kept:
         return work.session
+    title = redaction.redact(desk, work.session.title).text
+    session = msgspec.structs.replace(work.session, title=title)
 
     def decide(present: Session | None) -> Session:
-        return present or work.session
+        return present or session
 
     return desk.shared.record(SESSION, "session.found", work.session.id, decide).kept()
 

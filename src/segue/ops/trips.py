@@ -143,7 +143,7 @@ class Trip:
             self.handoff = records.keep_proof(self.desk, self.handoff, self.proof)
             extra = msgspec.structs.replace(extra, missing=self.proof.missing)
         text = prompt.compose(self.handoff.id, brief, extra)
-        redaction.assure_clean(text, self.desk.settings.redact_allow)
+        redaction.assure_clean(text, self.desk.settings.redact_allow, brief.nonce)
         return text
 
     def claim(self) -> None:

@@ -90,6 +90,8 @@ class Warm(Struct, dict=True):
     """Where its tail is kept; empty if nowhere."""
     told: int = 0
     """How many bytes of the transcript the kept tail tells of."""
+    broken: int = 0
+    """How many of its lines could not be read."""
     version: str = VERSION
 
     def reset(self) -> None:
@@ -101,12 +103,14 @@ class Warm(Struct, dict=True):
     def refresh(self) -> int:
         """Read what came since; how many entries that was."""
         # What is read as a whole is read for both at once.
-        beside = Followed(self.source, Tail()) if self.folder and not _goes_on(self.mark) else None
+        goes_on = _goes_on(self.mark)
+        beside = Followed(self.source, Tail()) if self.folder and not goes_on else None
         count, reading = _read(self.source, self.mark, [self, beside] if beside else [self])
         self.mark = reading.mark
         self.learned |= {key: value for key, value in reading.learned.items() if isinstance(value, str)}
         self.__dict__.pop("tail", None)
         self.told = 0 if reading.is_anew else self.told
+        self.broken = reading.broken + (self.broken if goes_on and not reading.is_anew else 0)
         if beside:
             beside.mark = reading.mark
             self.__dict__["tail"] = beside.tail

@@ -48,7 +48,7 @@ OPERATOR = (
     rf"|[\"'`\\{ESCAPED}]{{1,4}},[\s\\{ESCAPED}]{{0,4}}(?=[\"'`])"
     rf"|[\"']?\s{{1,40}}(?:value|default)[\"']?[ \t]{{0,2}}[:=][ \t]{{0,2}}"
     r"|>[ \t]{0,4}(?=[^\s<>]{4,300}</)"
-    r"|[ \t]{1,3}(?:is|was|to|are)[ \t]{0,2}:?[ \t]{1,3}(?:now |just |set to )?"
+    r"|[ \t]{1,3}(?:is|was|to|are|ist|war|lautet|est|es|jest)[ \t]{0,2}:?[ \t]{1,3}(?:now |just |set to )?"
     rf"|[ \t]{{1,3}}[\\{ESCAPED}]{{0,4}}(?=[\"'`][^\s\"'`]{{6,100}}[\"'`])"
     r"|[\"'\])]{0,3}[ \t]{0,3}(?:\|\||\?\?|\?:|or)[ \t]{1,3}(?=[\"'`])"
     r"|(?P<shown>[\"'}]{0,2}[ \t]{0,2}[\\\r]{0,2}\n[ \t]{0,4})"
@@ -242,7 +242,9 @@ def _is_weak(value: str, core: str, name: re.Match[str], is_quoted: bool) -> boo
     """What is a secret only where nothing else can stand."""
     if core == "token":
         return shapes.UUID.fullmatch(value) is not None and not shapes.is_dummy(value)
-    return core == "password" and _is_weak_password(value, name, is_quoted)
+    if core == "password":
+        return _is_weak_password(value, name, is_quoted)
+    return len(value) >= LEAST[core] and shapes.DIGIT.search(value) is not None and shapes.is_made_up(value)
 
 
 def _is_weak_password(value: str, name: re.Match[str], is_quoted: bool) -> bool:

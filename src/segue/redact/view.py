@@ -17,6 +17,15 @@ ESCAPED = "\x02"
 PLACEHOLDER = re.compile(r"\[secret:[a-z0-9-]{1,40}:[0-9a-f]{6}\]")
 
 
+SEQUENCE = re.compile(
+    r"(?:\x1b|\\(?:033|0?33|x1[bB]|u001[bB]|e)|\^\[)(?:\[[0-9;:?]{0,40}[A-Za-z]|\([AB0])"
+    r"|\\(?:x[01][0-9A-Fa-f]|u00[01][0-9A-Fa-f])|=3D"
+)
+"""What a terminal obeys, as such or as code spells it, and other signs that cannot be seen: a word of its own follows.
+Mail spells the sign before a value."""
+IN_SEQUENCES = ("\x1b", "\\", "^[", "=3D")
+
+
 VAGUE = frozenset({"password", "secret", "api-key", "token", "authorization", "cookie"})
 """Kinds that tell what a secret is for, not whose it is."""
 
@@ -37,6 +46,8 @@ def view_of(text: str) -> str:
         view = view.replace(FILLER, "?").replace(ESCAPED, "?")
     if "[secret:" in view:
         view = PLACEHOLDER.sub(lambda found: FILLER * len(found.group()), view)
+    if any(map(view.__contains__, IN_SEQUENCES)):
+        view = SEQUENCE.sub(lambda found: " " * len(found.group()), view)
     if "\\" in view:
         view = (
             view.replace("\\n", "\r\n")

@@ -86,9 +86,9 @@ def is_by_program(payload: dict[str, Any]) -> bool:
 
 
 def typed(text: str) -> str:
-    """What the person typed, without what an editor put before it."""
+    """What the person typed, without what an editor put before it. A selection may hold the mark: the last counts."""
     if text.startswith(_EDITOR) and _REQUEST in text:
-        return text.partition(_REQUEST)[2].strip()
+        return text.rpartition(_REQUEST)[2].strip()
     return text
 
 

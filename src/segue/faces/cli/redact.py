@@ -21,6 +21,8 @@ SHOWN = 20
 
 def write(frame: Frame, content: bytes) -> None:
     """Data as it is, byte for byte."""
+    if not sys.stdout:
+        raise CannotPrint(what="it is closed")
     try:
         if isinstance(sys.stdout, io.TextIOWrapper):
             sys.stdout.buffer.write(content)
