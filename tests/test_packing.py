@@ -67,6 +67,8 @@ def test_a_brief_follows_its_transcript(cli: CommandLine, talk: Conversation) ->
     [
         (["pack", "aaaa", "--budget", "0"], "the least is"),
         (["pack", "aaaa", "--budget", "-5"], "the least is"),
+        (["pack", "aaaa", "--budget", "9" * 4000], "No model reads"),
+        (["pack", "aaaa", "--json", "--markdown"], "not as both"),
         (["pack", "aaaa", "--tier", "SECRET"], "SECRET"),
         (["pack", "aaaa", "--for", "nobody"], "nobody"),
         (["pack", "bbbb"], "bbbb"),
@@ -82,6 +84,29 @@ def test_bad_input_is_named_and_nothing_is_written(
     result = cli(*arguments)
     assert result.code in (1, 2) and says in result.err and result.out == ""
     assert not list(cli.folder.rglob("*.brief"))
+
+
+def test_lines_that_cannot_be_read_are_told_and_a_mark_before_the_first_hides_nothing(
+    cli: CommandLine, talk: Conversation
+) -> None:
+    talk.path.write_bytes(b"\xef\xbb\xbf" + talk.path.read_bytes() + b'{"type": "user", "mess\n{}{}\n')
+    result = cli("pack", "aaaa")
+    assert "2 of the transcript's lines cannot be read" in result.err
+    assert "Never touch src/legacy.py." in result.out
+
+
+def test_a_name_at_the_end_of_the_words_makes_no_secret_of_the_fence(
+    cli: CommandLine, talk: Conversation
+) -> None:
+    talk.reply("Now I will run echo $STRIPE_API_KEY")
+    assert cli("pack", "aaaa").code == 0
+
+
+def test_a_long_message_stays_whole_where_there_is_room(cli: CommandLine, talk: Conversation) -> None:
+    words = " ".join(f"Step {number} is to look at part {number}." for number in range(150))
+    talk.prompt(words)
+    assert words in cli("pack", "aaaa", "--budget", "4000").out
+    assert words not in cli("pack", "aaaa", "--budget", "800").out
 
 
 def test_what_was_passed_can_be_looked_at_later(cli: CommandLine, talk: Conversation) -> None:

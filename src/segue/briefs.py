@@ -139,7 +139,8 @@ def _wordy(fact: Fact, budget: int, room: Room) -> str:
     match fact.kind:
         case "instruction":
             limit = max(400, budget // 4 if room is Room.TIGHT else budget)
-            return fact.value if len(fact.value) <= limit else _message(fact.value, limit)
+            is_whole = not room or len(fact.value) <= limit
+            return fact.value if is_whole else _message(fact.value, limit)
         case "plan":
             # One that is worked to is told as a whole where there is room: its end is often what is left to do.
             over = f" ({fact.note})" if fact.note else ""

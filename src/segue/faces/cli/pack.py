@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from pathlib import Path
 from typing import Any
 
@@ -189,7 +190,12 @@ def diff_screen(found: Difference) -> str:
 def _turned(change: Changed) -> str:
     subject = render.short(" ".join(change.subject.split()), 80)
     about = f"{change.kind}: {subject}: " if subject else f"{change.kind}: "
-    return f"{about}{render.short(change.before, 40)} -> {render.short(change.after, 40)}"
+    before, after = (" ".join(value.split()) for value in (change.before, change.after))
+    # Of two long texts that begin alike, from a little before where they part.
+    alike = itertools.takewhile(lambda pair: pair[0] == pair[1], zip(before, after, strict=False))
+    same = max(0, len([*alike]) - 10) if len(before) > 40 else 0
+    before, after = (f"…{value[same:]}" if same else value for value in (before, after))
+    return f"{about}{render.short(before, 40)} -> {render.short(after, 40)}"
 
 
 def _part(title: str, items: list[str]) -> list[str]:
