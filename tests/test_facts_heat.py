@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from segue.facts import heat
 from segue.facts.heat import Heat
-from segue.redact import carried
+from segue.redact import carried, glance
 
 PARTS = st.text("abcdefgh", min_size=4, max_size=8)
 
@@ -280,7 +280,8 @@ def test_what_stands_where_secrets_stand_is_no_name(text: str) -> None:
     heated = Heat()
     heated.saw(text, "read")
     assert not [name for name in heated.now() if "orizon" in name]
-    assert heat._is_dangerous(text) and next(carried.find(text, text.lower()), None)
+    assert next(carried.find(text, text.lower()), None)
+    assert glance.dangerous([text, "a word", text + " word" * glance.SHORT]) == [True, False, True]
 
 
 def test_each_rule_that_goes_by_a_place_has_its_example() -> None:

@@ -188,7 +188,7 @@ def test_what_might_bind_all_the_same_stays_in_its_message_however_that_is_short
     padding = "It is for the shop and takes some time. " * 40
     words = f"{padding}\nThis causes it to always return 0.\n// Keys must be stored\n// a\n// b\n{padding}"
     fact = Fact(kind="instruction", subject="e1", value=words, entry="e1", origin=Origin.HUMAN, n=1)
-    told = briefs.line(fact, 600)
+    told = briefs.line(fact, 600, room=briefs.Room.SCARCE)
     assert "This causes it to always return 0. […] // Keys must be stored" in told
     assert len(told) <= 600
 
@@ -200,7 +200,7 @@ def test_what_might_bind_takes_no_more_room_than_its_message_has(limit: int) -> 
         f"{'It is for the shop. ' * 200}\n{reports}\nThis one always fails.\n{'It takes some time. ' * 200}"
     )
     fact = Fact(kind="instruction", subject="e1", value=words, entry="e1", origin=Origin.HUMAN, n=1)
-    told = briefs.line(fact, limit)
+    told = briefs.line(fact, limit, room=briefs.Room.SCARCE)
     assert len(told) <= limit
     assert limit < 500 or "This makes case 0 always" in told[limit // 3 :]
 

@@ -155,9 +155,8 @@ def records(reading: Reading) -> Iterator[dict[str, Any]]:
         try:
             for line, end in _lines(file, offset):
                 is_last = not line.endswith(b"\n")
-                content = line.strip()
-                if content:
-                    record = decode(content) if len(content) <= files.LONGEST_LINE else None
+                if not line.isspace():
+                    record = decode(line) if len(line) <= files.LONGEST_LINE + 1 else None
                     if record is None and is_last:
                         reading.is_cut = True
                         break

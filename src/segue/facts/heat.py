@@ -18,10 +18,9 @@ from typing import Literal
 
 from msgspec import Struct
 
-from segue.facts.mentions import LONGEST_PATH, names, paths_among, tokens
+from segue.facts.mentions import LONGEST_PATH, may_be_path, names, paths_among, tokens
 from segue.model import Fact, Origin
-from segue.redact import carried, named, paired, redact, shapes
-from segue.redact.view import view_of
+from segue.redact import glance, redact, shapes
 
 KEPT, SHOWN, SAID = 1000, 200, 100
 """For how many steps a use counts, and what a result showed; and for how many messages what the person said."""
@@ -45,12 +44,6 @@ LONGEST = 20_000
 SHORTEST, LONGEST_NAME = 4, 100
 ALTERNATING = re.compile(r"[A-Za-z]\d+[A-Za-z]+\d|\d[A-Za-z]+\d+[A-Za-z]|(?:[a-z][A-Z]){3}|[0-9a-f]{12}")
 WORD = re.compile(r"[A-Z]{2,}s(?![a-z])|[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\d_A-Za-z]+")
-HINTS = ("assword", "passphrase", "pwd", "secret", "token", "auth", "credential")
-"""What often stands near a secret that does not look like one, in whatever disguise."""
-HINTS_OF_KEYS = ("_key", "-key", "%20key", "apikey", "accesskey")
-OTHER_WORDS = [word for word in named.WORDS if not any(hint in word.start for hint in HINTS)]
-"""The names of secrets that no hint is a part of: a text with a hint is looked through anyway."""
-LOGIN = re.compile(r"://[^\s/@]{1,80}:")
 REDACTION_KEY = b"names are not kept"
 ESCAPED = re.compile(r"\\[nrt](?:(?<=[\s\"'`(]..)|(?<![\\/:.]..)(?=[A-Z]))")
 """The end of a line as code spells it: what follows is a word of its own. Before a backslash of a path stands a part of
@@ -101,26 +94,28 @@ class Use(Struct):
     near: list[str] = []
     """What only those lines name."""
 
-    def look(self, secrets: dict[str, str]) -> list[str]:
-        """All that it names; secrets that it holds are noted, with their kinds, but no plain words: those mean
-        something else elsewhere."""
-        if self.named is None:
-            text = _plain(self.text)
-            if _is_dangerous(text):
-                # The text as a whole: lines alone would not give away what they hold.
-                redacted = redact(text, key=REDACTION_KEY)
-                for one in redacted.findings:
-                    secret = text[one.start : one.start + one.length]
-                    if shapes.is_telling(secret):
-                        secrets[secret] = one.kind
-                text = redacted.text
-            changed, beside = _parted(text, self.beside)
-            self.named = forms(changed)
-            if beside:
-                known = frozenset(self.named)
-                self.near = [form for form in forms(beside) if form not in known]
-            self.text, self.beside = "", []
-        return [*self.named, *self.near] if self.near else self.named
+    @property
+    def names(self) -> list[str]:
+        """All that it names."""
+        return [*(self.named or ()), *self.near] if self.near else self.named or []
+
+    def look(self, text: str, secrets: dict[str, str], *, is_dangerous: bool) -> None:
+        """See what it names, in its plain text; secrets that it holds are noted, with their kinds, but no plain words:
+        those mean something else elsewhere."""
+        if is_dangerous:
+            # The text as a whole: lines alone would not give away what they hold.
+            redacted = redact(text, key=REDACTION_KEY)
+            for one in redacted.findings:
+                secret = text[one.start : one.start + one.length]
+                if shapes.is_telling(secret):
+                    secrets[secret] = one.kind
+            text = redacted.text
+        changed, beside = _parted(text, self.beside)
+        self.named = forms(changed)
+        if beside:
+            known = frozenset(self.named)
+            self.near = [form for form in forms(beside) if form not in known]
+        self.text, self.beside = "", []
 
 
 def _begun(text: str) -> str:
@@ -144,22 +139,6 @@ def _parted(text: str, aside: list[str]) -> tuple[str, str]:
     left = [line for line in lines if line not in known]
     taken = [line for line in lines if line in known]
     return "\n".join(left), "\n".join(taken)
-
-
-def _is_dangerous(text: str) -> bool:
-    """Whether it is worth looking for secrets of all kinds, which takes far longer than for those that their name or
-    their place gives away."""
-    view = view_of(text)
-    lower = view.lower()
-    if any(map(lower.__contains__, HINTS)) or LOGIN.search(view):
-        return True
-    if "key" in lower and any(map(lower.__contains__, HINTS_OF_KEYS)):
-        return True
-    return (
-        next(carried.find(view, lower), None) is not None
-        or next(named.find(view, lower, OTHER_WORDS), None) is not None
-        or next(paired.find(view, lower), None) is not None
-    )
 
 
 class Spot(Struct):
@@ -222,7 +201,8 @@ class Heat(Struct):
         something does not only read."""
         spots: dict[str, Spot] = {}
         counting = self._counting()
-        whole = _in_one_folder({name for use in counting for name in use.look(self.secrets)})
+        self._look([use for use in counting if use.named is None])
+        whole = _in_one_folder({name for use in counting for name in use.names})
         self._spare_said(counting)
         is_reader = not has_changed and _takes_up_none(counting)
         for use in counting:
@@ -237,6 +217,11 @@ class Heat(Struct):
             spots[name].heat += USED["read"]
             spots[name].is_left = True
         return spots
+
+    def _look(self, new: list[Use]) -> None:
+        texts = [_plain(use.text) for use in new]
+        for use, text, is_dangerous in zip(new, texts, glance.dangerous(texts), strict=True):
+            use.look(text, self.secrets, is_dangerous=is_dangerous)
 
     def _left(self, counting: list[Use], whole: dict[str, str]) -> list[str]:
         """What no call was about yet of the list that the work goes through, the last one that it may be."""
@@ -300,7 +285,9 @@ def is_word(name: str) -> bool:
     digits alternate as in no name."""
     if not SHORTEST <= len(name) <= LONGEST_NAME or ALTERNATING.search(name):
         return False
-    lengths = [len(part) for part in WORD.findall(name)]
+    # Small letters alone, as most names have, are soon taken apart.
+    is_plain = name.isascii() and name.islower() and name.replace("_", "").isalpha()
+    lengths = [len(part) for part in (name.split("_") if is_plain else WORD.findall(name)) if part]
     short = sum(length < 3 for length in lengths)
     if short * 2 <= len(lengths) and max(lengths, default=0) >= 3:
         return True
@@ -330,7 +317,7 @@ def _forms_in(word: str) -> tuple[str, ...]:
     """What one word names: the same words stand in text after text."""
     if "\\" in word and BACKSLASHED.fullmatch(word):
         word = word.replace("\\\\", "/").replace("\\", "/").lstrip("/")
-    found = [file_form(path) for path in paths_among([word])]
+    found = [file_form(path) for path in paths_among([word])] if may_be_path(word) else []
     if word.count("-") > 1 and HYPHENED.fullmatch(bare := word.strip(".-")):
         found.append(bare)
     for name in names(word):

@@ -65,7 +65,9 @@ def paths(text: str) -> list[str]:
 def tokens(text: str) -> list[str]:
     """What may be a path, a ticket or a version, each once, in order. Of plain ASCII they are soon found, by its bytes;
     letters of other alphabets are told from their signs one by one."""
-    for sign in () if text.isascii() else DRAWN:
+    for sign in DRAWN:
+        if text.isascii():
+            break
         text = text.replace(sign, " ")
     if not text.isascii():
         return list(dict.fromkeys(TOKEN.findall(text)))
@@ -74,9 +76,14 @@ def tokens(text: str) -> list[str]:
 
 
 def paths_among(words: Iterable[str]) -> list[str]:
-    likely = [word.partition("#")[0] for word in words if "." in word or "/" in word or word in BARE_FILES]
+    likely = [word.partition("#")[0] for word in words if may_be_path(word)]
     found = (word[1:] if word[:1] == "@" and word[1:2] != "/" else word for word in likely)
     return [word for word in dict.fromkeys(word.rstrip(".-") for word in found) if _is_path(word)]
+
+
+def may_be_path(word: str) -> bool:
+    """Whether it is worth a closer look."""
+    return "." in word or "/" in word or word in BARE_FILES
 
 
 def _is_path(word: str) -> bool:
@@ -94,6 +101,8 @@ def _is_path(word: str) -> bool:
 
 def names(text: str) -> list[str]:
     """The identifiers in a text, each once, in order: snake_case, camelCase, PascalCase, CONSTANT_CASE, dotted."""
+    if text.isascii() and text.isidentifier():
+        return [text] if _is_name(text) else []
     found = dict.fromkeys(NAME.findall(text))
     return [word for word in dict.fromkeys(map(_without_letter, found)) if _is_name(word)]
 
@@ -183,7 +192,8 @@ def _paths_and_names(text: str, words: list[str]) -> Iterator[Mention]:
 
 def _ports(text: str) -> Iterator[str]:
     told = (found[1] for found in ADDRESS_PORT.finditer(text) if text.endswith(HOSTS, 0, found.start()))
-    yield from (port for port in (*told, *NAMED_PORT.findall(text)) if int(port) < 1 << 16)
+    named = NAMED_PORT.findall(text) if "ort" in text or "ORT" in text else []
+    yield from (port for port in (*told, *named) if int(port) < 1 << 16)
 
 
 def _versions(text: str, words: Iterable[str]) -> Iterator[str]:

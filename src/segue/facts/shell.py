@@ -6,6 +6,7 @@ say what it was. `lexer` takes a command apart.
 
 from __future__ import annotations
 
+import functools
 import posixpath
 import re
 from collections.abc import Callable, Iterator, Sequence
@@ -362,6 +363,7 @@ CHANGED = {
 INTERPRETER = lazy_pattern(r"(?:python|pypy)[\d.]*|py|node|deno|bun|ruby|perl|php|(?:ba|z|da)?sh")
 
 
+@functools.lru_cache(maxsize=4)
 def purpose(command: str) -> Purpose:
     """What a command is for, coarsely: of a compound, its most telling part. 'look' changes nothing."""
     found = set()

@@ -3,6 +3,7 @@
 Found are: what a vendor's prefix gives away (`vendors`), what stands around a secret (`carried`), what its name
 says (`named`, `paired`), what a maintained set of rules adds (`library`); all of it also in base64, behind percent
 signs, behind JSON's escapes and in hex (`decoded`). A secret that was found once is replaced wherever it stands.
+`glance` tells which of many texts are worth all that.
 
 A placeholder, `[secret:github-token:7f3a9c]`, tells the kind and a keyed hash: the same secret has the same one
 everywhere, and without the key it tells nothing. Findings never hold a secret.

@@ -226,18 +226,24 @@ COOKIES = re.compile(rf"cookies?{QUOTES}(?:[:=]{QUOTES})?(?P<all>[^\r\n\"'`{FILL
 COOKIE = re.compile(rf"[\w.$!-]{{1,64}}=(?P<secret>[^\s;,\"{ESCAPED}]{{12,4096}})")
 
 
-BY_SIGN = tuple([(rule.sign, rule) for rule in rules] for rules in (LOWER, EXACT))
-"""Each rule beside its sign: most texts hold none, and this is asked of every text."""
+Signed = tuple[list[tuple[str, Rule]], list[tuple[str, Rule]]]
+"""Rules of either kind, each beside its sign."""
+BY_SIGN: Signed = ([(rule.sign, rule) for rule in LOWER], [(rule.sign, rule) for rule in EXACT])
 
 
-def find(view: str, low: str) -> Iterator[Hit]:
+def narrowed(view: str, low: str) -> Signed:
+    """The rules whose signs stand in a text: in a part of it no other can hold."""
+    return [one for one in BY_SIGN[0] if one[0] in low], [one for one in BY_SIGN[1] if one[0] in view]
+
+
+def find(view: str, low: str, rules: Signed = BY_SIGN) -> Iterator[Hit]:
     if "-----BEGIN " in view:
         yield from _private_keys(view)
     if "cookie" in low:
         yield from _cookies(view, low)
     if "kind" in low and "secret" in low:
         yield from manifests.find(view, low)
-    for text, signed in ((low, BY_SIGN[0]), (view, BY_SIGN[1])):
+    for text, signed in ((low, rules[0]), (view, rules[1])):
         for rule in [rule for sign, rule in signed if sign in text]:
             for found in rule.pattern.finditer(text):
                 start, end = found.span("secret")

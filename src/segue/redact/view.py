@@ -23,7 +23,9 @@ SEQUENCE = re.compile(
 )
 """What a terminal obeys, as such or as code spells it, and other signs that cannot be seen: a word of its own follows.
 Mail spells the sign before a value."""
-IN_SEQUENCES = ("\x1b", "\\", "^[", "=3D")
+SIGNS = ("\x1b", "^[", "=3D")
+SPELLED = ("\\033", "\\33", "\\x0", "\\x1", "\\u000", "\\u001", "\\e[")
+"""One of these stands in all of that; few texts have any."""
 
 
 VAGUE = frozenset({"password", "secret", "api-key", "token", "authorization", "cookie"})
@@ -41,12 +43,12 @@ class Hit(NamedTuple):
 
 
 def view_of(text: str) -> str:
-    view = text.encode("ascii", "replace").decode("ascii")
+    view = text if text.isascii() else text.encode("ascii", "replace").decode("ascii")
     if FILLER in view or ESCAPED in view:
         view = view.replace(FILLER, "?").replace(ESCAPED, "?")
     if "[secret:" in view:
         view = PLACEHOLDER.sub(lambda found: FILLER * len(found.group()), view)
-    if any(map(view.__contains__, IN_SEQUENCES)):
+    if any(map(view.__contains__, SIGNS)) or ("\\" in view and any(map(view.__contains__, SPELLED))):
         view = SEQUENCE.sub(lambda found: " " * len(found.group()), view)
     if "\\" in view:
         view = (

@@ -204,7 +204,6 @@ def _finished(found: list[Piece], way: Pass) -> list[Entry]:
             )
         )
         parent = id
-    for piece in found:
         if piece.kind is EntryKind.RESULT:
             state.get("calls", {}).pop(piece.call, None)
     arrived(state, own)
