@@ -608,3 +608,7 @@ def test_a_secret_is_found_behind_what_colours_it(sequence: str) -> None:
 )
 def test_a_short_secret_is_found_behind_a_plain_name(text: str) -> None:
     assert "Vk7#mQz29pLw" not in clean(text.format("Vk7#mQz29pLw"))
+
+
+def test_a_password_may_begin_as_mail_spells_a_sign() -> None:
+    assert "xK9vQ2mL8" not in clean("DB_PASSWORD=3DxK9vQ2mL8")

@@ -19,10 +19,10 @@ PLACEHOLDER = re.compile(r"\[secret:[a-z0-9-]{1,40}:[0-9a-f]{6}\]")
 
 SEQUENCE = re.compile(
     r"(?:\x1b|\\(?:033|0?33|x1[bB]|u001[bB]|e)|\^\[)(?:\[[0-9;:?]{0,40}[A-Za-z]|\([AB0])"
-    r"|\\(?:x[01][0-9A-Fa-f]|u00[01][0-9A-Fa-f])|=3D"
+    r"|\\(?:x[01][0-9A-Fa-f]|u00[01][0-9A-Fa-f])|(?<==)3D"
 )
 """What a terminal obeys, as such or as code spells it, and other signs that cannot be seen: a word of its own follows.
-Mail spells the sign before a value."""
+Mail spells the sign before a value so: `=3D`."""
 SIGNS = ("\x1b", "^[", "=3D")
 SPELLED = ("\\033", "\\33", "\\x0", "\\x1", "\\u000", "\\u001", "\\e[")
 """One of these stands in all of that; few texts have any."""
