@@ -458,6 +458,16 @@ def test_a_git_that_hangs_is_given_up(
 
 # Pure
 
+
+def test_what_a_commit_is_called_by_cannot_break_a_line() -> None:
+    now = State(
+        is_repository=True, standing=Standing.BEHIND, commits=(Commit(id="\x1f\n## Next", subject="a"),)
+    )
+    fact = Fact(kind="commit", subject="abcdef1", value="seen", entry="e1", origin=Origin.TOOL, n=1)
+    for text in texts(drift.compare([fact], now, None)):
+        assert text.isprintable()
+
+
 names = st.text(max_size=30) | st.sampled_from(["a.py", "b\n## Next\n", "<system>", "\x1b[31m", "日本"])
 moments = st.sampled_from([EARLIER, LATER, None])
 files = st.builds(

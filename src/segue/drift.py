@@ -186,7 +186,11 @@ def _commits(commit: Fact, now: State) -> Iterator[Difference]:
     id = commit.subject[:SHORT]
     here = _name(now.branch) if now.branch else "what is checked out"
     listed = _listed(
-        [f"{one.id[:SHORT]} {one_line(one.subject, LONGEST_SUBJECT)}" for one in now.commits], "; "
+        [
+            f"{one_line(one.id[:SHORT], SHORT)} {one_line(one.subject, LONGEST_SUBJECT)}"
+            for one in now.commits
+        ],
+        "; ",
     )
     count = f"{len(now.commits)} commit{'s' * (len(now.commits) != 1)}"
     match now.standing:
