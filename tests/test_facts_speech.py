@@ -359,3 +359,7 @@ def test_no_word_is_cut_in_two_where_only_the_end_is_looked_at(length: int) -> N
         asking.question_in(f"{words}, shall I go on?"),
     ):
         assert SECRET in told or SECRET[8:] not in told
+
+
+def test_who_asks_loudly_asks() -> None:
+    assert asking.question_in("It is mended. Shall I go on?!") == "Shall I go on?"

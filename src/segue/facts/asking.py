@@ -53,7 +53,7 @@ COMMON = {
 """Words, by how they begin, that questions and answers share without being about the same."""
 LEAST_LATE = 240
 """How near the end a question must stand to be what is asked."""
-ASKS = lazy_pattern(r"(?<![`/=&])\?(?![\w=&.:(\[#$%@!^~+/\\-])|？")
+ASKS = lazy_pattern(r"(?<![`/=&])\?(?![\w=&.:(\[#$%@^~+/\\-])|？")
 """A mark that ends a question, and not one inside of an address or of code."""
 BEGINS_TO_ASK = lazy_pattern(
     r"\b(?:would you like|do you want|(?:should|shall|can) i|(?:would|do) you (?:rather|prefer)"

@@ -116,7 +116,7 @@ def add(tracker: Tracker, act: Act, call: Entry, result: Entry, is_done: bool) -
     if is_done:
         _add_effects(tracker, act, call, result)
     _add_git(tracker, act, output, result, is_done=is_done, where=_elsewhere(tracker.folder, act, call))
-    for found in references(act.subject[:2000]) if TELLING.search(act.subject, 0, 2000) else ():
+    for found in references(begun(act.subject, 2000)) if TELLING.search(act.subject, 0, 2000) else ():
         if found.kind in ("url", "port", "version"):
             tracker.put(found.kind, found.text, "used", call)
 
