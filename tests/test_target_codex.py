@@ -225,6 +225,29 @@ def test_nothing_that_codex_would_take_up_again_is_written(tmp_path: Path) -> No
     assert [word for word in taken_up if word in content] == []
 
 
+def test_the_history_is_paginated_so_that_codex_records_the_commands_of_code_mode(tmp_path: Path) -> None:
+    found = records(written(tmp_path))
+    assert found[0]["payload"]["history_mode"] == "paginated"
+    assert [record["ordinal"] for record in found] == list(range(len(found)))
+
+
+def test_every_message_is_shown_in_the_task_that_it_is_part_of(tmp_path: Path) -> None:
+    events = [record["payload"] for record in records(written(tmp_path)) if record["type"] == "event_msg"]
+    shown = [(event["type"], event["turn_id"], event.get("item", {}).get("type")) for event in events]
+    assert shown == [
+        ("task_started", "turn-1", None),
+        ("item_completed", "turn-1", "UserMessage"),
+        ("item_completed", "turn-1", "AgentMessage"),
+        ("item_completed", "turn-1", "AgentMessage"),
+        ("task_complete", "turn-1", None),
+        ("task_started", "turn-5", None),
+        ("item_completed", "turn-5", "UserMessage"),
+        ("task_complete", "turn-5", None),
+    ]
+    ids = [event["item"]["id"] for event in events if "item" in event]
+    assert len(set(ids)) == len(ids)
+
+
 def test_a_call_comes_with_its_result_under_one_id(tmp_path: Path) -> None:
     items = [one["payload"] for one in records(written(tmp_path)) if one["type"] == "response_item"]
     calls = [item["call_id"] for item in items if item["type"] == "function_call"]

@@ -2,12 +2,14 @@
 
 A rollout tells most things twice: response items are what the model is given, events are what the person sees when
 the session is opened. Neither a model nor a sandbox is written down: Codex would take them up again, and another
-agent's are not its own.
+agent's are not its own. The history is paginated, as every newer Codex writes it: only then does it record the
+commands that it runs in code mode.
 """
 
 from __future__ import annotations
 
 import contextlib
+import itertools
 import os
 import re
 import uuid
@@ -179,18 +181,39 @@ def _records(
         "cli_version": AGENT.tested,
         "source": "cli",
         "model_provider": provider,
+        # In any other history, code mode records no command that it runs.
+        "history_mode": "paginated",
         **({"git": {"branch": conversation.branch}} if conversation.branch else {}),
     }
-    yield _record("session_meta", about, began)
-    at = began
-    for turn in conversation.turns:
+    told = itertools.chain([("session_meta", about, began)], _history(conversation.turns, id, began))
+    for ordinal, (kind, payload, at) in enumerate(told):
+        yield {"timestamp": at, "ordinal": ordinal, "type": kind, "payload": payload}
+
+
+def _history(turns: Iterable[Turn], id: str, at: Moment) -> Iterator[tuple[str, Record, Moment]]:
+    """The records of a conversation. Codex shows its items by the task that they are part of: a message of the person
+    starts one."""
+    task = ""
+    for number, turn in enumerate(turns, 1):
+        if not task or turn.speaker is Speaker.PERSON:
+            if task:
+                yield "event_msg", {"type": "task_complete", "turn_id": task}, at
+            task = f"turn-{number}"
+            at = next(_moments([turn]), at)
+            yield "event_msg", {"type": "task_started", "turn_id": task, "model_context_window": None}, at
         at = next(_moments([turn]), at)
-        for kind, payload in _payloads(turn):
-            yield _record(kind, payload, at)
+        if turn.text:
+            about = {"thread_id": id, "turn_id": task, "completed_at_ms": _milliseconds(at)}
+            item = _item(turn) | {"id": f"item-{number}"}
+            yield "event_msg", {"type": "item_completed", **about, "item": item}, at
+        for payload in _payloads(turn):
+            yield "response_item", payload, at
+    if task:
+        yield "event_msg", {"type": "task_complete", "turn_id": task}, at
 
 
-def _record(kind: str, payload: Record, at: Moment) -> Record:
-    return {"timestamp": at, "type": kind, "payload": payload}
+def _milliseconds(at: Moment) -> int:
+    return int(clock.parse(at).timestamp() * 1000)
 
 
 def _moments(turns: Iterable[Turn]) -> Iterator[Moment]:
@@ -200,20 +223,26 @@ def _moments(turns: Iterable[Turn]) -> Iterator[Moment]:
                 yield clock.moment(clock.parse(turn.at))
 
 
-def _payloads(turn: Turn) -> Iterator[tuple[str, Record]]:
-    is_person = turn.speaker is Speaker.PERSON
+def _item(turn: Turn) -> Record:
+    """What the person sees of a turn."""
+    if turn.speaker is Speaker.PERSON:
+        return {
+            "type": "UserMessage",
+            "content": [{"type": "text", "text": turn.text, "text_elements": []}],
+        }
+    return {"type": "AgentMessage", "content": [{"type": "Text", "text": turn.text}]}
+
+
+def _payloads(turn: Turn) -> Iterator[Record]:
+    """What the model is given of a turn."""
     if turn.text:
-        shown = {"type": "user_message" if is_person else "agent_message", "message": turn.text}
-        yield "event_msg", shown | ({"images": []} if is_person else {})
+        is_person = turn.speaker is Speaker.PERSON
         part = {"type": "input_text" if is_person else "output_text", "text": turn.text}
-        yield (
-            "response_item",
-            {"type": "message", "role": "user" if is_person else "assistant", "content": [part]},
-        )
+        yield {"type": "message", "role": "user" if is_person else "assistant", "content": [part]}
     for use in turn.uses:
         called = {"type": "function_call", "name": use.tool, "call_id": use.id}
-        yield "response_item", called | {"arguments": msgspec.json.encode(use.arguments).decode()}
-        yield "response_item", {"type": "function_call_output", "call_id": use.id, "output": _output(use)}
+        yield called | {"arguments": msgspec.json.encode(use.arguments).decode()}
+        yield {"type": "function_call_output", "call_id": use.id, "output": _output(use)}
 
 
 def _output(use: ToolUse) -> str:
