@@ -71,27 +71,28 @@ Limits and usage
   segue statusline  a status line for an agent: shows and records its limits
 
 Work
-  segue transcripts       what agents left on this machine: list, search, read
-  segue transcripts show  read one transcript: ID is its id, the start of it, or a file
-  segue session           the pieces of work that handoffs belong to
-  segue session create    start a session for this folder
-  segue session list      show sessions: those kept, and those found in this folder
-  segue session info      show one session; this folder's if no ID is given
-  segue session use       make a session the one of this folder
-  segue session link      add transcripts to a session, whichever agent or folder they are from
-  segue session close     close a session: the work is done
-  segue pack              make a brief of a transcript: what the next agent needs
-  segue show              what was passed, what was not, and why
-  segue diff              compare two briefs, handoffs or moments
-  segue task              what a session is about; say it yourself where it is wrong
-  segue task show         show the task, derived from what was said and done, with what you said of it in its place
-  segue task edit         say what the task is; without options, in $VISUAL or $EDITOR
-  segue rate              say how content you are with this folder's session
-  segue protocol          handoff documents: check, reduce to a narrower tier, schema
-  segue protocol check    say whether a handoff document keeps to its tier: FILE is YAML or JSON, - is stdin; exit code 1 if not
-  segue protocol reduce   print a handoff document at a narrower tier, and say what fell away
-  segue protocol schema   print the JSON Schema of the handoff document, or of an answer that Segue knows by NAME
-  segue redact            a file with a placeholder for every secret in it
+  segue transcripts          what agents left on this machine: list, search, read
+  segue transcripts confirm  confirm that the transcripts an agent keeps in a project folder are yours
+  segue transcripts show     read one transcript: ID is its id, the start of it, or a file
+  segue session              the pieces of work that handoffs belong to
+  segue session create       start a session for this folder
+  segue session list         show sessions: those kept, and those found in this folder
+  segue session info         show one session; this folder's if no ID is given
+  segue session use          make a session the one of this folder
+  segue session link         add transcripts to a session, whichever agent or folder they are from
+  segue session close        close a session: the work is done
+  segue pack                 make a brief of a transcript: what the next agent needs
+  segue show                 what was passed, what was not, and why
+  segue diff                 compare two briefs, handoffs or moments
+  segue task                 what a session is about; say it yourself where it is wrong
+  segue task show            show the task, derived from what was said and done, with what you said of it in its place
+  segue task edit            say what the task is; without options, in $VISUAL or $EDITOR
+  segue rate                 say how content you are with this folder's session
+  segue protocol             handoff documents: check, reduce to a narrower tier, schema
+  segue protocol check       say whether a handoff document keeps to its tier: FILE is YAML or JSON, - is stdin; exit code 1 if not
+  segue protocol reduce      print a handoff document at a narrower tier, and say what fell away
+  segue protocol schema      print the JSON Schema of the handoff document, or of an answer that Segue knows by NAME
+  segue redact               a file with a placeholder for every secret in it
 
 History
   segue log         what was changed, by whom and when; verify that it is whole

@@ -115,6 +115,11 @@ def packed(
     known = open_known(desk, name)
     if known.broken:
         tell(f"{known.broken} of the transcript's lines cannot be read, and are skipped.")
+    if known.doubt:
+        tell(
+            f"Its prompts are passed on as data, not as your words: {known.doubt}. "
+            "segue transcripts lists such files and says what to do."
+        )
     return of_known(desk, known, wish, rewriter=rewriter, tell=tell)
 
 
@@ -388,11 +393,12 @@ def open_known(desk: Desk, name: str | None) -> Warm:
                 name=str(desk.project),
                 next="segue pack ID; segue transcripts lists them",
             )
-    return warm.open_warm(transcripts.find(desk, name).source, _trackers(desk))
+    shown = transcripts.find(desk, name)
+    return warm.open_warm(shown.source, _trackers(desk), shown.doubt)
 
 
 def _first_words(known: Warm) -> str:
-    asked = known.tracker.facts.get("instruction", {}).values()
+    asked = known.tracker.facts.get("instruction", {}).values() if not known.doubt else ()
     return next(
         (begun(" ".join(fact.value.split()), 100) for fact in asked if speech.is_work(fact.value)), ""
     )

@@ -94,6 +94,7 @@ def begin(desk: Desk, folder: Path) -> Path:
     """An agent has worked in a folder that is made for it: its session, and its transcript."""
     disk.make_private_folder(folder)
     session = sessions.create(desk, "Invoices a cent off", project=folder).kept()
+    desk.local.confirm(str(folder), demo.AGENT.name, desk.clock())
     path = folder / f"work-{session.id}.demo.jsonl"
     disk.write_file(path, TRANSCRIPT.read_bytes())
     sessions.include(desk, session.id, path.name.partition(".")[0])

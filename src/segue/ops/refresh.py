@@ -6,7 +6,10 @@ harm when it is added twice, so two commands may do this at once.
 
 from __future__ import annotations
 
+import sys
+import time
 from collections.abc import Iterable, Iterator
+from datetime import UTC, datetime
 from enum import StrEnum
 from operator import attrgetter
 from typing import TYPE_CHECKING
@@ -14,12 +17,12 @@ from typing import TYPE_CHECKING
 import msgspec
 from msgspec import Struct
 
-from segue import agents
+from segue import agents, clock
 from segue.agents.reading import Spends, found_from
 from segue.errors import AgentError, IndexRenewed
 from segue.ledger import Ledger, ledger_of
 from segue.model import Entry, EntryKind, Limit, Mark, Source, Transcript
-from segue.ops import counting
+from segue.ops import counting, provenance
 from segue.ops.counting import Progress as Progress
 from segue.ops.counting import in_silence as in_silence
 from segue.store.counting import ID, READ, SPENT, TOLD, Place, SourceRow
@@ -72,6 +75,23 @@ class Done(Struct, frozen=True):
     problem: str = ""
 
 
+class Unused(Struct, frozen=True):
+    """A transcript that was found and is not used: nothing shows that it is the user's."""
+
+    agent: str
+    path: str
+    project: str
+    why: str
+
+    @property
+    def next(self) -> str:
+        """The command that confirms it, where that is all it takes."""
+        import shlex  # lazy: this is rarely asked for
+
+        is_open = self.why == provenance.UNCONFIRMED
+        return f"segue transcripts confirm {shlex.quote(self.path)}" if is_open else ""
+
+
 class Refreshed(Struct, frozen=True):
     """How a refresh went."""
 
@@ -79,6 +99,7 @@ class Refreshed(Struct, frozen=True):
     read: int
     bytes: int
     problems: tuple[str, ...] = ()
+    unused: tuple[Unused, ...] = ()
 
 
 def refresh(desk: Desk, wanted: Iterable[Pass], progress: Progress = in_silence) -> Refreshed:
@@ -93,7 +114,9 @@ def refresh(desk: Desk, wanted: Iterable[Pass], progress: Progress = in_silence)
 def _refresh(desk: Desk, wanted: set[Pass], progress: Progress) -> Refreshed:
     known = desk.index.known() if desk.has_index else {}
     problems: list[str] = []
-    found = {(source.path, source.part): source for source in find(desk, problems)}
+    sources = find(desk, problems)
+    doubts = provenance.doubts(desk, ((source.agent, source.path) for source in sources))
+    found = {(source.path, source.part): source for source in sources if source.path not in doubts}
     if not found and not desk.has_index:
         desk.do_without_index()
     index = desk.index
@@ -111,7 +134,12 @@ def _refresh(desk: Desk, wanted: set[Pass], progress: Progress) -> Refreshed:
         with index.changing():
             _keep(index, batch)
         problems += [done.problem for done in batch if done.problem]
-    return Refreshed(len(found), len(sums) + len(jobs), whole, tuple(problems))
+    unused = {
+        source.path: Unused(source.agent, source.path, *doubts[source.path])
+        for source in sources
+        if source.path in doubts
+    }
+    return Refreshed(len(found), len(sums) + len(jobs), whole, tuple(problems), tuple(unused.values()))
 
 
 def find(desk: Desk, problems: list[str]) -> list[Source]:
@@ -191,6 +219,23 @@ def _scanned(job: Job, scan: Scan) -> Done:
     return Done(job, scan.mark, scan.is_anew, ledger, scan.reports, scan.transcript)
 
 
+def _dated(transcript: Transcript, source: Source) -> Transcript:
+    """The same with no date later than the file's last change, or than now: a file can claim any date."""
+    last = min(source.stamp or sys.maxsize, time.time_ns())
+    latest = clock.moment(datetime.fromtimestamp(last / 1e9, UTC))
+    limits = tuple(
+        msgspec.structs.replace(limit, at=min(limit.at, latest)) if limit.at else limit
+        for limit in transcript.limits
+    )
+    return msgspec.structs.replace(
+        transcript,
+        started_at=transcript.started_at and min(transcript.started_at, latest),
+        updated_at=transcript.updated_at and min(transcript.updated_at, latest),
+        contexts=tuple((min(at, latest), tokens) for at, tokens in transcript.contexts),
+        limits=limits,
+    )
+
+
 def passage_of(entry: Entry) -> str:
     return entry.text[:LONGEST_PASSAGE] if entry.kind in SPOKEN else ""
 
@@ -210,6 +255,6 @@ def _keep(index: Index, batch: list[Done]) -> None:
             mark = msgspec.json.encode(done.mark).decode()
             spent.append((id, source.size, source.stamp, mark, done.ledger, done.is_anew))
         if done.transcript:
-            index.put_transcript(id, source, done.mark, done.transcript)
+            index.put_transcript(id, source, done.mark, _dated(done.transcript, source))
             index.put_reports(id, source.agent, done.reports, is_anew=done.is_anew)
     index.put_spent(spent)

@@ -13,7 +13,7 @@ from datetime import UTC, datetime, timedelta
 from segue import agents, clock, pricing
 from segue.errors import IndexRenewed
 from segue.ledger import QUARTER, TOLD, size_in
-from segue.ops import counting
+from segue.ops import counting, provenance
 from segue.pricing import KINDS
 from segue.store.counting import FAR
 
@@ -87,7 +87,9 @@ def _report(desk: Desk, by: str) -> dict[str, Any] | None:
     if not all(map(counting.counts, names)):
         return None
     known = desk.index.known() if desk.has_index else {}
-    found = {source[1:3]: source for name in names for source in agents.offers(name, "files")(desk.env)}
+    sources = [source for name in names for source in agents.offers(name, "files")(desk.env)]
+    doubts = provenance.doubts(desk, (source[:2] for source in sources))
+    found = {source[1:3]: source for source in sources if source[1] not in doubts}
     if not found and not desk.has_index:
         desk.do_without_index()
     if known:

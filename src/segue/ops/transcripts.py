@@ -14,11 +14,11 @@ from msgspec import Struct
 
 from segue import agents, clock, disk
 from segue.clock import Moment
-from segue.errors import BadInput, NotFound
+from segue.errors import BadInput, NotFound, Refused
 from segue.model import Ending, Entry, Mark, Relation, Source, Tokens, Transcript
-from segue.ops import found, refresh
+from segue.ops import found, provenance, refresh
 from segue.ops.desk import Desk
-from segue.ops.refresh import Pass
+from segue.ops.refresh import Pass, Unused
 from segue.store.index import Known
 
 LIVE_SECONDS = 120
@@ -51,6 +51,16 @@ class Listing(Struct, frozen=True):
     left_out: int
     """How many more there are."""
     problems: tuple[str, ...]
+    unused: tuple[Unused, ...] = ()
+    """Found inside project folders, and not used: nothing shows that they are the user's."""
+
+
+class Confirmed(Struct, frozen=True):
+    """Whether an agent's transcripts inside a project folder count as the user's."""
+
+    agent: str
+    project: str
+    is_confirmed: bool
 
 
 class Wanted(Struct, frozen=True):
@@ -72,6 +82,8 @@ class Shown(Struct, frozen=True):
     transcript: Transcript | None
     entry: str = ""
     """The one entry that is asked for, if one is."""
+    doubt: str = ""
+    """Why nothing shows that it is the user's, if so: then all of it is data, also what it calls a prompt."""
 
 
 def listing(desk: Desk, wanted: Wanted, progress: refresh.Progress = refresh.in_silence) -> Listing:
@@ -98,7 +110,13 @@ def listing(desk: Desk, wanted: Wanted, progress: refresh.Progress = refresh.in_
             used = sum((tokens.get(id, Tokens()) for id in own), Tokens())
             chosen.append(Listed(_transcript(entry), state_of(entry, now), used, len(own) - 1))
     chosen.sort(key=lambda item: (item.transcript.updated_at or "", item.transcript.id), reverse=True)
-    return Listing(tuple(chosen[: wanted.limit]), max(0, len(chosen) - wanted.limit), refreshed.problems)
+    unused = tuple(
+        one
+        for one in refreshed.unused
+        if wanted.agent in (None, one.agent) and folder in (None, one.project, found.work_folder(one.project))
+    )
+    left_out = max(0, len(chosen) - wanted.limit)
+    return Listing(tuple(chosen[: wanted.limit]), left_out, refreshed.problems, unused)
 
 
 def _transcript(entry: Known) -> Transcript:
@@ -157,7 +175,9 @@ def find(desk: Desk, name: str) -> Shown:
     name, _, entry = name.partition("#") if not _is_file(desk.cwd / Path(name)) else (name, "", "")
     path = desk.cwd / Path(name)
     if os.sep in name or _is_file(path):
-        return Shown(recognise(path), None, entry)
+        source = recognise(path)
+        _project, doubt = _doubt(desk, source)
+        return Shown(source, None, entry, doubt)
     refresh.refresh(desk, [Pass.ENTRIES])
     entries = [entry for entry in desk.index.transcripts().values() if entry.transcript]
     matches = [entry for entry in entries if name and _name(entry).startswith(name)]
@@ -172,6 +192,28 @@ def find(desk: Desk, name: str) -> Shown:
             what=what, next="segue transcripts --subagents --json lists the whole ids; or name the file"
         )
     return Shown(exact[0].source, exact[0].transcript, entry)
+
+
+def _doubt(desk: Desk, source: Source) -> provenance.Doubt:
+    return provenance.doubts(desk, [(source.agent, source.path)]).get(source.path, ("", ""))
+
+
+def confirm(desk: Desk, path: Path, *, take_back: bool = False) -> Confirmed:
+    """Let an agent's transcripts in the project folder that a file is in count as the user's, or no longer."""
+    source = recognise(path)
+    project = provenance.project_of(desk, source.path)
+    if take_back:
+        desk.local.take_back(project, source.agent)
+        return Confirmed(source.agent, project, False)
+    _project, doubt = _doubt(desk, source)
+    if doubt not in ("", provenance.UNCONFIRMED):
+        raise Refused(
+            what=f"{path} is not used: {doubt}.",
+            next="git rm --cached takes it out of the repository, if it is yours",
+        )
+    if doubt:
+        desk.local.confirm(project, source.agent, desk.clock())
+    return Confirmed(source.agent, project, True)
 
 
 def _is_file(path: Path) -> bool:

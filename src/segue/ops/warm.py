@@ -23,7 +23,8 @@ from segue.carry import Kept, Tail
 from segue.digest import short_hash
 from segue.errors import StoreError
 from segue.facts.tracker import Tracker
-from segue.model import Entry, EntryKind, Fact, Mark, Source
+from segue.model import Entry, EntryKind, Fact, Mark, Origin, Source
+from segue.pack import WORDS
 from segue.store.papers import Papers
 
 VERSION = f"11 of {__version__}"
@@ -93,6 +94,8 @@ class Warm(Struct, dict=True):
     broken: int = 0
     """How many of its lines could not be read."""
     version: str = VERSION
+    doubt: str = ""
+    """Why nothing shows that it is the user's, if so: then none of its words are theirs."""
 
     def reset(self) -> None:
         self.tracker = Tracker()
@@ -127,7 +130,15 @@ class Warm(Struct, dict=True):
         return open_tail(self.source, self.folder)
 
     def facts(self) -> tuple[Fact, ...]:
-        return self.tracker.all(Meaning(self.source.agent))
+        found = self.tracker.all(Meaning(self.source.agent))
+        return tuple(map(_as_data, found)) if self.doubt else found
+
+
+def _as_data(fact: Fact) -> Fact:
+    """What a prompt said, as words of an agent: those bind nobody."""
+    if fact.kind not in WORDS:
+        return fact
+    return msgspec.structs.replace(fact, kind="talk", origin=Origin.ASSISTANT)
 
 
 def _goes_on(mark: Mark | None) -> bool:
@@ -153,14 +164,16 @@ def _read(source: Source, mark: Mark | None, followers: Sequence[Warm | Followed
     return count, reading
 
 
-def open_warm(source: Source, papers: Papers | None = None) -> Warm:
-    """What is known of a transcript, brought up to date; kept for the next time where that pays."""
+def open_warm(source: Source, papers: Papers | None = None, doubt: str = "") -> Warm:
+    """What is known of a transcript, brought up to date; kept for the next time where that pays. `doubt` says why it
+    may not be the user's."""
     warm = (_kept(source, papers, Warm) if papers else None) or Warm(source, Tracker())
     warm.source = source
     warm.folder = str(papers.folder) if papers else ""
     if warm.refresh() and papers:
         warm.facts()  # what is looked through for them stays known
         _keep(warm, papers)
+    warm.doubt = doubt
     return warm
 
 

@@ -85,6 +85,15 @@ def git_at(root: Path, env: Mapping[str, str]) -> _Git | None:
     return _without(filters, git) if git and filters is not None else None
 
 
+def tracked(root: Path, names: Sequence[str], env: Mapping[str, str]) -> set[str] | None:
+    """What git tracks under these names in a worktree, whatever case they are written in; None where it does not
+    answer. Nothing but its index is read for that, so no filter runs."""
+    git = _open(root, env)
+    named = (f":(literal,icase){name}" for name in names)
+    told = git.ask("ls-files", "--cached", "-z", "--", *named) if git else None
+    return None if told is None else set(_texts(told))
+
+
 def _is_repository(root: Path) -> bool:
     return places.is_there(root / ".git")
 

@@ -1,5 +1,5 @@
 """The local store: always SQLite, one user, one machine. It holds what the person trusts, which session they chose
-where, and to which vendors a project's context may go."""
+where, to which vendors a project's context may go, and which transcripts inside projects are theirs."""
 
 from __future__ import annotations
 
@@ -56,6 +56,19 @@ class Local:
 
     def consent(self, project: str, vendor: str, at: Moment) -> None:
         in_transaction(self.database, lambda t: t.run("consent_put", project=project, vendor=vendor, at=at))
+
+    def confirms(self, project: str, agent: str) -> bool:
+        """Whether the person confirmed that an agent's transcripts inside a project folder are theirs."""
+        with self.database.read() as transaction:
+            return transaction.one("confirmed_get", project=project, agent=agent) is not None
+
+    def confirm(self, project: str, agent: str, at: Moment) -> None:
+        in_transaction(self.database, lambda t: t.run("confirmed_put", project=project, agent=agent, at=at))
+
+    def take_back(self, project: str, agent: str) -> bool:
+        return bool(
+            in_transaction(self.database, lambda t: t.run("confirmed_drop", project=project, agent=agent))
+        )
 
     def close(self) -> None:
         self.database.close()

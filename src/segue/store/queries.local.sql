@@ -34,3 +34,16 @@ select at from consent where project = :project and vendor = :vendor;
 -- Let it go there.
 insert into consent (project, vendor, at) values (:project, :vendor, :at)
 on conflict (project, vendor) do nothing;
+
+-- name: confirmed_get
+-- Whether an agent's transcripts inside a project are the person's own.
+select at from confirmed where project = :project and agent = :agent;
+
+-- name: confirmed_put
+-- Confirm that they are.
+insert into confirmed (project, agent, at) values (:project, :agent, :at)
+on conflict (project, agent) do nothing;
+
+-- name: confirmed_drop
+-- Take that back.
+delete from confirmed where project = :project and agent = :agent;

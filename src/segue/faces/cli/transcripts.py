@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 
 import click
 
@@ -13,7 +14,8 @@ from segue.faces.cli.frame import Frame, answers, to_json
 from segue.faces.cli.options import moment_option
 from segue.model import INTERRUPT, Entry, EntryKind
 from segue.ops import transcripts as ops
-from segue.ops.transcripts import Listing, Shown, Wanted
+from segue.ops.refresh import Unused
+from segue.ops.transcripts import Confirmed, Listing, Shown, Wanted
 
 COLOURS = {
     EntryKind.PROMPT: "green",
@@ -27,9 +29,10 @@ SHORT = 12
 
 def list_screen(listing: Listing) -> str:
     if not listing.transcripts:
-        return (
+        nothing = (
             "No transcripts fit. segue doctor shows which agents are installed; segue transcripts lists all."
         )
+        return "\n".join([nothing, *map(unused_line, listing.unused)])
     rows: list[tuple[str, ...]] = [
         ("id", "agent", "last written", "state", "turns", "tokens", "project", "title")
     ]
@@ -56,7 +59,21 @@ def list_screen(listing: Listing) -> str:
             render.dim(f"{render.plural(broken, 'line')} in these could not be read and were skipped")
         )
     lines += [render.dim("not read: " + render.clean(problem)) for problem in listing.problems[:5]]
+    lines += map(unused_line, listing.unused)
     return "\n".join(lines)
+
+
+def unused_line(unused: Unused) -> str:
+    next = f". If it is: {unused.next}" if unused.next else ""
+    return render.dim(render.clean(f"not used: {unused.path}: {unused.why}{next}"))
+
+
+def confirmed_screen(confirmed: Confirmed) -> str:
+    if not confirmed.project:
+        return "That transcript is in no project folder: it counts as yours."
+    where = f"{confirmed.agent}'s transcripts in {confirmed.project}"
+    state = "count as yours" if confirmed.is_confirmed else "are not used until you confirm them"
+    return render.clean(f"{where} {state}.")
 
 
 @click.group(invoke_without_command=True)
@@ -82,6 +99,18 @@ def transcripts(
     folder = os.path.abspath(frame.cwd / project) if project else None  # noqa: PTH100 - without following links
     wanted = Wanted(agent, folder, since, until, text, subagents, limit)
     return ops.listing(frame.desk, wanted, frame.progress("Reading transcripts"))
+
+
+@transcripts.command("confirm")
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option("--undo", "take_back", is_flag=True, help="They are not yours after all.")
+@answers(confirmed_screen)
+def confirm(frame: Frame, file: Path, take_back: bool) -> Confirmed:
+    """Confirm that the transcripts an agent keeps in a project folder are yours.
+
+    FILE is one of them. Until then they are listed, but no command uses them. One that git tracks is never used.
+    """
+    return ops.confirm(frame.desk, frame.cwd / file, take_back=take_back)
 
 
 @transcripts.command("show")
