@@ -24,7 +24,9 @@ from segue.ops import children, delivering, planning, records
 from segue.ops.arrival import Arrival
 from segue.ops.desk import open_desk
 from segue.ops.handoffs import Handed
+from segue.redact import scan
 from tests.conftest import CommandLine
+from tests.secrets_planted import KINDS, planted
 from tests.world import Conversation
 
 PROMPT = "Our invoices are a cent off. Find out why. Don't touch src/ledger/legacy.py."
@@ -449,6 +451,33 @@ def test_from_python_it_is_prepared_executed_and_validated(
     assert json.loads(Path(path).read_text())["current_task"] == "round"
     loaded = segue.load_handoff()
     assert loaded and [one["handoff_id"] for one in segue.list_handoffs()] == [loaded["handoff_id"]]
+
+
+ESCAPES = ("\\u001b", "\\f", "\\b", "\\n", "\\u2014", "\\ud83d\\ude00", "\\\\u001b", "\\\\f")
+
+
+@pytest.mark.parametrize("escape", ESCAPES)
+def test_no_secret_behind_an_escape_reaches_a_brief_or_a_transcript(cli: CommandLine, escape: str) -> None:
+    install(cli, "codex")
+    items = [item for item in planted()[: len(KINDS)] if scan(f" {item.secret} ")]
+    talk = Conversation(cli.folder, cli.cwd, "6f0c1a52-0000-4000-8000-000000000001")
+    talk.prompt(PROMPT)
+    for number, item in enumerate(items):
+        said = f'Never log {{"line": "{escape}{item.secret} {number}"}} again.'
+        (talk.prompt if number % 2 else talk.reply)(said)
+    packed = cli("pack", "--budget", "20000")
+    assert packed.code == 0 and "[secret:" in packed.out
+    prepared = cli("handoff", "prepare", "--to", "codex", "--way", "native")
+    assert prepared.code == 0, prepared
+    desk = open_desk(env=cli.env, cwd=cli.cwd)
+    (handoff,) = records.listed(desk, 1)
+    carried = planning.plan(desk, planning.Order(to="codex")).conversation
+    delivering.write(desk, handoff, carried, "00000000-0000-4000-8000-000000000000", cli.folder / "logs")
+    desk.close()
+    (written,) = cli.folder.glob(".codex/**/*.jsonl")
+    held = written.read_text()
+    assert held.count("[secret:") > len(items) / 2
+    assert not [item.kind for item in items if item.secret in packed.out + held]
 
 
 def test_a_conversation_in_which_a_secret_is_left_is_not_written(worked: CommandLine) -> None:

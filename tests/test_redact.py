@@ -87,6 +87,56 @@ def test_the_library_knows_vendors_that_we_do_not() -> None:
     assert token not in redacted.text and redacted.rules == "own rules and betterleaks"
 
 
+ALONE = [item for item in ITEMS[: len(planting.KINDS)] if scan(f" {item.secret} ")]
+"""A planted secret of every kind that is recognised without its surroundings."""
+ESCAPES = (
+    *("\\u001b", "\\u0007", "\\u007f", "\\u009f", "\\u00e9", "\\u2014", "\\ud83d\\ude00", "\\u0020", "\\u0022", "\\u003d"),
+    *("\\b", "\\f", "\\n", "\\r", "\\t", '\\"', "\\/", "\\\\u001b", "\\\\u2014", "\\\\ud83d\\\\ude00", "\\\\f", "\\\\b", "\\\\\\\\f"),
+    *("\\u005cf", "\\u005cu001b", "\\u005cu2014", "\\x1b", "\\xe9", "\\xe2\\x80\\x94", "\\U0001f600", "x\\u001b", "\\u001b[1m"),
+)  # fmt: skip
+"""What JSON, and code, may write directly before a secret."""
+
+
+@pytest.mark.parametrize("escape", ESCAPES)
+def test_a_secret_directly_behind_an_escape_is_found(escape: str) -> None:
+    assert len(ALONE) > 40
+    for before in ("", "out: ", '{"out": "'):
+        texts = [(item, f"{before}{escape}{item.secret} and more") for item in ALONE]
+        assert not [item.kind for item, text in texts if not scan(text)]
+        assert not [item.kind for item, text in texts if item.secret in clean(text)]
+
+
+def test_a_token_behind_an_escaped_letter_is_found() -> None:
+    for escape in ("\\u0041", "\\a", "\\v", "\\e", "\\0", "\\033"):
+        assert TOKEN not in clean(f"{escape}{TOKEN}"), escape
+
+
+def test_a_token_whose_own_letters_are_escaped_is_found() -> None:
+    for item in [item for item in ALONE if item.kind != "private key"]:
+        for first in (f"\\u{ord(item.secret[0]):04x}", f"\\\\u{ord(item.secret[0]):04X}"):
+            for before in ("\\f", "\\u2014", "\\\\b", "out: "):
+                assert item.secret[1:] not in clean(f"{before}{first}{item.secret[1:]}"), item.kind
+
+
+@pytest.mark.parametrize("token", ["figd_", "npm_", "rnd_", "tfp_", "bkua_", "nfp_"])
+def test_a_token_behind_a_backslash_is_not_taken_for_an_escape(token: str) -> None:
+    token += "x8Kq2Lm5Np7Rs9Tv1Wy3Za4Bc6De8Fg0Hj2K" + ("x8Kq2Lm5" if token in ("figd_", "tfp_") else "")
+    assert token not in clean(f"C:\\keys\\{token} is there")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        r"C:\build\foo\base_config_1234567890.bin",
+        r"re.compile(r'\bfoo_bar_baz_1234567890\b')",
+        '{"name": "Contrase\\u00f1a", "password": "Contrase\\u00f1a"}',
+        "caf\\u00e9_" + "0123456789abcdef" * 2,
+    ],
+)
+def test_an_escape_makes_no_secret(text: str) -> None:
+    assert clean(text) == text
+
+
 @pytest.mark.parametrize(
     ("text", "kind"),
     [

@@ -205,7 +205,7 @@ EXACT = _rules(
 )
 
 BEGIN = re.compile(r"-----BEGIN (?:[A-Z0-9]+ ){0,4}PRIVATE KEY(?: BLOCK)?-----")
-NOISE = rf"[^A-Za-z0-9\x00{FILLER}\x03-\x08\x0b-\x1f]|\r"
+NOISE = rf"[^A-Za-z0-9\x00{FILLER}\x04-\x08\x0b-\x1f]|\r"
 BEFORE = (
     rf"(?:(?:{NOISE}){{0,60}}?(?:\d{{1,7}}(?:(?![/+=])(?:{NOISE})){{1,8}}){{0,2}}"
     rf"|(?:{NOISE}){{0,8}}[\r\n][ \t]{{0,8}}[\w./@-]{{1,100}}[ \t]{{0,8}}[-:|][ \t]{{0,4}}(?:\d{{1,7}}[-:|])?)"

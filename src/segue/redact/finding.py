@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Iterator
 
 from segue.redact import carried, decoded, library, named, paired, shapes, vendors
-from segue.redact.view import FILLER, Hit, merged, painted, view_of
+from segue.redact.view import FILLER, Hit, merged, painted, view_of, without_escapes
 
 IN_RUNS = re.compile(rb"[A-Za-z0-9_+/=.:~%-]")
 CLASSES = bytes(97 if IN_RUNS.match(bytes([code])) else 10 for code in range(256))
@@ -98,7 +98,9 @@ class Search:
         hits = list(self._in_runs(view, depth))
         hits += [hit for rules in (carried, named, paired) for hit in rules.find(view, low)]
         if depth < DEPTH:
-            hits += decoded.unescaped(view, lambda inner: merged(self.find(inner, depth + 1)))
+            hits += decoded.unescaped(
+                view, lambda inner: merged(self.find(without_escapes(inner), depth + 1))
+            )
         return [hit for hit in hits if not self._is_allowed(hit.secret)]
 
     def _inside(self, text: str, depth: int) -> list[Hit]:

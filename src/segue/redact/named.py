@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from segue.patterns import lazy_pattern
 from segue.redact import shapes
-from segue.redact.view import ESCAPED, Hit
+from segue.redact.view import ESCAPED, FOREIGN, Hit
 
 CORES = {
     "password": "pass(?:word|wd|phrase|code|wort) kennwort contrase.a mot_de_passe senha wachtwoord pwd",
@@ -91,7 +91,7 @@ PRINTED = lazy_pattern(r"(?:echo|printenv|printf|print|cat)\b[^\r\n]{0,24}$")
 QUOTED = {quote: lazy_pattern(rf"[^{quote}\r\n\x01]{{0,512}}?(?={ESCAPED}*{quote})") for quote in "\"'`"}
 BARE = lazy_pattern(rf"[^\s\"'`<>,;(){{}}\[\]\\|&\x01{ESCAPED}]{{1,512}}")
 TO_THE_END = lazy_pattern(rf"[^\s\"'`\\\x01{ESCAPED}]{{1,512}}")
-LETTER = lazy_pattern(r"\\+u(?!00[2-7])[0-9a-fA-F]{4}")
+LETTER = lazy_pattern(rf"\\*{FOREIGN}{{6}}")
 """Of another alphabet, as JSON escapes it."""
 CALLED = lazy_pattern(r"[A-Za-z_$][\w$]{0,60}(?:(?:\.|::|->|\?\.)[A-Za-z_$][\w$]{0,60}){0,8}[(\[]")
 GOES_ON = lazy_pattern(r"[)\]][A-Za-z0-9]")

@@ -160,18 +160,22 @@ def _by_start() -> dict[str, Rows]:
     return {start: sorted(rows, key=lambda row: -len(row[1])) for start, rows in table.items()}
 
 
-def _any_start(starts: Iterable[str]) -> re.Pattern[str]:
-    """Any of them, but not within a word; by first letters, which is quicker than one by one."""
+def _any_of(starts: Iterable[str]) -> str:
+    """A pattern for any of them; by first letters, which is quicker than one by one."""
     by_letter: dict[str, list[str]] = {}
     for start in sorted(starts):
         by_letter.setdefault(start[0], []).append(re.escape(start[1:]))
     branches = [f"{re.escape(letter)}(?:{'|'.join(ends)})" for letter, ends in by_letter.items()]
-    return re.compile(f"(?<![A-Za-z0-9])(?:{'|'.join(branches)})")
+    return f"(?:{'|'.join(branches)})"
 
 
 BLOB = re.compile(r"[A-Za-z0-9+/]{200,}")
 BY_START = _by_start()
-START = _any_start(BY_START)
+START = re.compile(f"(?<![A-Za-z0-9]){_any_of(BY_START)}")
+PREFIXES = tuple(prefix for _, prefixes, _ in PREFIXED for prefix in prefixes.split())
+ANY_PREFIX = _any_of(PREFIXES)
+LIKE_ESCAPES = _any_of(prefix for prefix in PREFIXES if prefix[0] in "bfnrt")
+"""Prefixes that look like an escape behind a backslash."""
 
 
 def _is_chance(text: str, start: int, end: int) -> bool:

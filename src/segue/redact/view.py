@@ -1,7 +1,8 @@
 """Text as the rules see it: plain ASCII, of the same length, so that a place in it is a place in the text.
 
 What is no ASCII becomes a question mark; a line break or a quote that some JSON escaped becomes a real one, at any
-depth; what was replaced before becomes a filler that no rule matches, so that nothing is replaced twice.
+depth, and every other escape of a character that is not printable ASCII becomes what separates words; what was
+replaced before becomes a filler that no rule matches, so that nothing is replaced twice.
 """
 
 from __future__ import annotations
@@ -11,9 +12,13 @@ from bisect import bisect_right
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from segue.redact import vendors
+
 FILLER = "\x01"
 ESCAPED = "\x02"
 """What stands in a view before a quote that was escaped."""
+FOREIGN = "\x03"
+"""What stands in a view for an escape of a character that is not ASCII, once for each character of the escape."""
 PLACEHOLDER = re.compile(r"\[secret:[a-z0-9-]{1,40}:[0-9a-f]{6}\]")
 
 
@@ -26,6 +31,24 @@ Mail spells the sign before a value so: `=3D`."""
 SIGNS = ("\x1b", "^[", "=3D")
 SPELLED = ("\\033", "\\33", "\\x0", "\\x1", "\\u000", "\\u001", "\\e[")
 """One of these stands in all of that; few texts have any."""
+CODED = re.compile(r"\\(?:u(?!00[0-7])[0-9A-Fa-f]{4}|x[89A-Fa-f][0-9A-Fa-f]|U[0-9A-Fa-f]{8})")
+"""A character that is not ASCII, by its number."""
+CODES = ("\\u", "\\x", "\\U")
+ESCAPES = (
+    ("\\n", "\r\n"),
+    ('\\"', ESCAPED + '"'),
+    ("\\t", " \t"),
+    ("\\r", " \r"),
+    ("\\b", "  "),
+    ("\\f", "  "),
+)
+"""The escapes of JSON that are a letter or a quote, and what a view shows instead."""
+GLUED = re.compile(
+    rf"\\(?:(?={vendors.LIKE_ESCAPES})"
+    rf"|(?:[aeEv0]|[0-3][0-7]{{2}}|u[0-9A-Fa-f]{{4}}|x[0-9A-Fa-f]{{2}})(?={vendors.ANY_PREFIX}))"
+)
+"""A backslash before a token that begins like an escape; an escape that JSON does not have, or of a letter, before a
+token. Elsewhere these may be parts of a path or a word."""
 
 
 VAGUE = frozenset({"password", "secret", "api-key", "token", "authorization", "cookie"})
@@ -44,19 +67,24 @@ class Hit(NamedTuple):
 
 def view_of(text: str) -> str:
     view = text if text.isascii() else text.encode("ascii", "replace").decode("ascii")
-    if FILLER in view or ESCAPED in view:
-        view = view.replace(FILLER, "?").replace(ESCAPED, "?")
+    for sign in (FILLER, ESCAPED, FOREIGN):
+        view = view.replace(sign, "?")
     if "[secret:" in view:
         view = PLACEHOLDER.sub(lambda found: FILLER * len(found.group()), view)
+    return without_escapes(view)
+
+
+def without_escapes(view: str) -> str:
+    """Escapes as what they stand for, of the same length. What they stand for may be an escape in turn: its backslash
+    is left for `decoded`."""
     if any(map(view.__contains__, SIGNS)) or ("\\" in view and any(map(view.__contains__, SPELLED))):
         view = SEQUENCE.sub(lambda found: " " * len(found.group()), view)
     if "\\" in view:
-        view = (
-            view.replace("\\n", "\r\n")
-            .replace('\\"', ESCAPED + '"')
-            .replace("\\t", " \t")
-            .replace("\\r", " \r")
-        )
+        view = GLUED.sub(lambda found: " " * len(found.group()), view)
+        if any(map(view.__contains__, CODES)):
+            view = CODED.sub(lambda found: FOREIGN * len(found.group()), view)
+        for escape, instead in ESCAPES:
+            view = view.replace(escape, instead)
     return view
 
 
