@@ -311,9 +311,9 @@ class SecretsLeft(Refused):
 
 
 class NoConsent(Refused):
-    """Nothing of this project has gone to {vendor} yet, and nobody is there to be asked."""
+    """Nothing of this project has gone to {vendor} yet, and nobody is there to be asked.{kept}"""
 
-    hint = "segue to {target} --dry-run shows what would go; --yes lets it go"
+    hint = "{again} --yes lets it go; {look} shows what would go"
 
 
 class NotTold(Refused):
@@ -323,9 +323,9 @@ class NotTold(Refused):
 
 
 class Declined(Refused):
-    """Nothing was sent; the work stays with {agent}."""
+    """Nothing was sent; the work stays with {agent}.{kept}"""
 
-    hint = "segue to AGENT --dry-run shows what would go to another agent"
+    hint = "{next}"
 
 
 class AtLimit(Refused):
@@ -360,9 +360,9 @@ class NotInstalled(AgentError):
 
 
 class NotArrived(AgentError):
-    """{agent} was started, but nothing shows that it has the handoff: {what}."""
+    """{agent} {what}."""
 
-    hint = "{again} tries again; segue show {handoff} is what was to go"
+    hint = "{again} tries again; segue show {handoff} shows what was to go"
 
 
 class Stopped(AgentError):

@@ -3,7 +3,7 @@
     prepared -> delivered -> acknowledged -> completed -> validated
 
 Out of the line: cancelled (only what is prepared), expired (prepared or delivered), failed (all but the
-last), rolled back (all of them). What is out of the line stays so.
+last), rolled back (all of them, and what failed). What is out of the line stays so otherwise.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ STEPS: dict[tuple[State, Event], State] = {
     (State.PREPARED, Event.EXPIRE): State.EXPIRED,
     (State.DELIVERED, Event.EXPIRE): State.EXPIRED,
     **{(state, Event.FAIL): State.FAILED for state in LINE[:-1]},
-    **{(state, Event.ROLL_BACK): State.ROLLED_BACK for state in LINE},
+    **{(state, Event.ROLL_BACK): State.ROLLED_BACK for state in (*LINE, State.FAILED)},
 }
 
 

@@ -26,7 +26,7 @@ SOON_S = 300.0
 WORDS_LOOKED_AT = 8_000
 MOST_LINES = 200
 
-_BAD_REQUEST, _TOO_LARGE = 400, 413
+_BAD_REQUEST, _UNAUTHORIZED, _TOO_LARGE = 400, 401, 413
 _LATER = frozenset((408, 409, 425, 429))
 _FIRST_FAULT, _LAST_STATUS = 500, 599
 
@@ -48,6 +48,11 @@ _REFUSED = lazy_pattern(
     r"|model\b.{0,120}?\b(?:not found|does not exist|not supported|not available|not allowed|may not exist)"
     r"|model[ _]?not[ _]?found|unknown model|not found for api version|no such model"
     r"|(?:account|organization|project)\b.{0,30}\b(?:suspended|disabled|deactivated)",
+    re.IGNORECASE,
+)
+_LOGIN = lazy_pattern(
+    r"api[ _-]?key|\w_KEY\b|no key found|unauthori[sz]ed|unauthenticated|not (?:logged|signed) in|authenticat"
+    r"|(?:log|sign) ?in\b|\blogin\b|token (?:has |is )?(?:been )?(?:expired|revoked)",
     re.IGNORECASE,
 )
 _OVERLOADED = lazy_pattern(
@@ -116,6 +121,12 @@ def why_of(said: str, status: int | None = None) -> Why | None:
     if _REFUSED.search(said):
         return Why.REFUSED
     return Why.OVERLOADED if _OVERLOADED.search(said) else None
+
+
+def is_about_login(said: str) -> bool:
+    """Whether an error says that nobody is signed in, or that the key is missing or wrong."""
+    said = said[:WORDS_LOOKED_AT]
+    return status_in(said) == _UNAUTHORIZED or bool(_LOGIN.search(said))
 
 
 def status_in(said: str) -> int | None:

@@ -34,6 +34,7 @@ SAID = 4000
 PID = "pid"
 BOOT = Path("/proc/sys/kernel/random/boot_id")
 LARGEST_LOG = 1 << 20
+ENDING = (signal.SIGTERM, signal.SIGHUP)
 TERMINAL = 0
 PLAIN = (
     b"\x1b[<9u\x1b[?1049l\x1b[<9u\x1b[>4m\x1b>"
@@ -219,7 +220,7 @@ def wait(
 
     try:
         by = _attend(is_ended, lambda: end(logs), look, patience, enough, logs)
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, SystemExit):
         with _to_the_end():
             end(logs)
         raise
@@ -272,16 +273,38 @@ def _started_elsewhere(pid: int) -> str:
 
 
 @contextlib.contextmanager
+def ended_by_signals() -> Iterator[None]:
+    """A signal that would end Segue at once ends the program that it has started, too. A signal that is ignored, or
+    that the caller handles, is left alone."""
+    kept: dict[int, Any] = {}
+    if threading.current_thread() is threading.main_thread():
+        for number in ENDING:
+            if signal.getsignal(number) is signal.SIG_DFL:
+                kept[number] = signal.signal(number, _exit)
+    try:
+        yield
+    finally:
+        for handled, handler in kept.items():
+            signal.signal(handled, handler)
+
+
+def _exit(number: int, _frame: object) -> None:
+    raise SystemExit(128 + number)
+
+
+@contextlib.contextmanager
 def _to_the_end() -> Iterator[None]:
     """Whoever presses the keys once more does not keep what is being ended alive."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    kept = signal.signal(signal.SIGINT, _heard)
+    numbers = (signal.SIGINT, *(one for one in ENDING if signal.getsignal(one) is _exit))
+    kept = {number: signal.signal(number, _heard) for number in numbers}
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, kept)
+        for number, handler in kept.items():
+            signal.signal(number, handler)
 
 
 def _end(child: subprocess.Popen[bytes], mode: Mode) -> None:

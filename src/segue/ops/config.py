@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import stat
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -12,9 +13,11 @@ from msgspec import Struct
 
 from segue import disk, places, settings
 from segue.errors import BadFile, DraftRefused, FixedByPolicy, NotFound, SettingsError, SettingsNotWritten
-from segue.ops.desk import Desk
+from segue.ops.desk import Desk, open_desk
 from segue.settings import COMMAND_LINE, MODEL_LIMIT, Layer, Source
 from segue.store import blobs
+
+CONSENT = "vendors.allowed"
 
 
 class Shown(Struct, frozen=True):
@@ -97,7 +100,17 @@ def change(desk: Desk, values: Mapping[str, str | None], *, in_project: bool = F
     except OSError as error:
         raise SettingsNotWritten(place=path, what=error.strerror) from error
     is_trusted = in_project and _keep_trust(desk, path, old, content)
+    if CONSENT in values:
+        _renew_offers(desk)
     return [_changed(desk, key, before, read, path, layer, is_trusted) for key in read]
+
+
+def _renew_offers(desk: Desk) -> None:
+    """Handoffs that wait were prepared under the settings of before."""
+    from segue.ops import records  # lazy: few settings need it
+
+    with contextlib.closing(open_desk(env=desk.env, cwd=desk.project)) as renewed:
+        records.renew_offers(renewed)
 
 
 def _changed(

@@ -21,10 +21,21 @@ from msgspec import Struct
 
 from segue import agents, disk
 from segue.delivery import Delivery, Mode, Way
-from segue.errors import Refused, Underway
+from segue.errors import Refused, Stopped, Underway
 from segue.lifecycle import Event
 from segue.model import Handoff, HandoffState, Package
-from segue.ops import events, leases, outcomes, planning, proving, records, redaction, sessions
+from segue.ops import (
+    children,
+    events,
+    leases,
+    leftovers,
+    outcomes,
+    planning,
+    proving,
+    records,
+    redaction,
+    sessions,
+)
 from segue.ops.arrival import Arrival
 from segue.ops.consent import vendor_of as vendor_of
 from segue.ops.desk import Desk
@@ -62,14 +73,14 @@ def hand_over(
     what would go, before anything does."""
     work = planning.work_here(desk, order.session)
     with alone(desk, work.session.id, order.to):
-        begun = unfinished(desk, work, order)
+        begun = unfinished(desk, work, order, tell)
         if begun is not None:
             return msgspec.structs.replace(
                 execute(desk, begun, may=may, tell=tell, prove=order.prove, mode=order.mode), is_old=True
             )
         plan = planning.plan(desk, order, work)
         show(plan)
-        return execute(desk, prepare(desk, plan), may=may, tell=tell, prove=order.prove)
+        return execute(desk, prepare(desk, plan, tell), may=may, tell=tell, prove=order.prove)
 
 
 @contextlib.contextmanager
@@ -88,7 +99,7 @@ def alone(desk: Desk, session: str, target: str) -> Iterator[None]:
         os.close(fd)
 
 
-def unfinished(desk: Desk, work: Work, order: Order) -> Handoff | None:
+def unfinished(desk: Desk, work: Work, order: Order, tell: Tell) -> Handoff | None:
     """A handoff of this session to the same target that has not come to its end. One whose work has gone on elsewhere
     since, or that was prepared to go in another way, is put aside."""
     if not work.is_kept:
@@ -98,11 +109,25 @@ def unfinished(desk: Desk, work: Work, order: Order) -> Handoff | None:
         if handoff.target != target or handoff.state not in UNFINISHED or handoff.returns:
             continue
         is_other = handoff.state is HandoffState.PREPARED and not _is_as_ordered(handoff, order)
-        if is_other or _is_outdated(work, handoff):
-            records.step(desk, handoff, PUT_ASIDE[handoff.state])
+        is_outdated = _is_outdated(work, handoff)
+        if is_other or is_outdated:
+            _put_aside(
+                desk, handoff, "the work went on since" if is_outdated else "it was prepared otherwise", tell
+            )
             continue
         return handoff
     return None
+
+
+def _put_aside(desk: Desk, handoff: Handoff, why: str, tell: Tell) -> None:
+    """End a handoff that another one takes the place of, and say so where it was still to go."""
+    event = PUT_ASIDE[handoff.state]
+    ended = records.step(desk, handoff, event)
+    if event is not Event.COMPLETE:
+        target = title_of(handoff.target)
+        tell(f"note: handoff {handoff.id} to {target} is {ended.state.value}: {why}.")
+        if stays := leftovers.remove(desk, ended):
+            tell(f"note: {stays}")
 
 
 PUT_ASIDE = {
@@ -137,10 +162,10 @@ def _is_outdated(work: Work, handoff: Handoff) -> bool:
 # Prepare
 
 
-def prepare(desk: Desk, plan: Plan) -> Handoff:
+def prepare(desk: Desk, plan: Plan, tell: Tell = lambda _text: None) -> Handoff:
     """Put all that is to go into the store. Nothing has left yet."""
     session = sessions.keep(desk, plan.work)
-    _clear_before(desk, session.id, plan.source.id)
+    _clear_before(desk, session.id, plan.source.id, tell)
     id = desk.new_id("h")
     writer = agents.writer(plan.agent.name)
     transcript = writer.new_id(id) if plan.way is Way.NATIVE and writer else plan.resumes
@@ -198,13 +223,13 @@ def _reason(desk: Desk, plan: Plan) -> str:
     return redaction.redact(desk, reasoning).text if plan.order.reason else reasoning
 
 
-def _clear_before(desk: Desk, session: str, transcript: str) -> None:
+def _clear_before(desk: Desk, session: str, transcript: str, tell: Tell) -> None:
     """What was prepared before is put aside, and the handoff that brought the work to where it is now has done what it
     was for."""
     for handoff in desk.shared.handoffs_of(session):
         is_there = handoff.delivery is not None and handoff.delivery.transcript == transcript
         if handoff.state is HandoffState.PREPARED:
-            records.step(desk, handoff, Event.CANCEL)
+            _put_aside(desk, handoff, "a new one takes its place", tell)
         elif is_there and handoff.state is HandoffState.ACKNOWLEDGED:
             records.step(desk, handoff, Event.COMPLETE)
 
@@ -215,9 +240,9 @@ def _source(plan: Plan) -> str:
     return f"{plan.source.agent}:{plan.source.model}" if is_same else plan.source.agent
 
 
-def prepare_whole(desk: Desk, order: Order) -> Handoff:
+def prepare_whole(desk: Desk, order: Order, tell: Tell = lambda _text: None) -> Handoff:
     """The same with the lossless context beside it, for a handoff that is not urgent."""
-    return package(desk, prepare(desk, planning.plan(desk, order)))
+    return package(desk, prepare(desk, planning.plan(desk, order), tell))
 
 
 # Execute
@@ -257,8 +282,13 @@ def execute(
     trip = Trip(desk, handoff, tell)
     if mode is not None:
         trip.use(mode)
-    travel(trip, may=may, prove=prove)
-    found = trip.end()
+    with children.ended_by_signals():
+        travel(trip, may=may, prove=prove)
+        try:
+            found = trip.end()
+        except Stopped:
+            trip.fail_untaken()
+            raise
     return Handed(trip.handoff, found, trip.proof)
 
 
@@ -327,4 +357,5 @@ def cancel(desk: Desk, id: str) -> Handoff:
     cancelled = records.step(desk, handoff, Event.CANCEL)
     if handoff.delivery:
         leases.give_back(desk, Path(handoff.delivery.project), handoff.id)
+    leftovers.remove(desk, cancelled)
     return cancelled

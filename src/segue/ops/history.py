@@ -12,8 +12,8 @@ from msgspec import Struct
 from segue import lifecycle, store
 from segue.errors import NotFound, NothingToUndo, Refused, UndoConflict
 from segue.lifecycle import Event
-from segue.model import Handoff, Operation
-from segue.ops import children, leases, offering
+from segue.model import Handoff, HandoffState, Operation
+from segue.ops import children, leases, leftovers, offering
 from segue.ops.desk import Desk
 from segue.ops.sessions import INCLUDED
 from segue.store.chain import Flaw
@@ -34,6 +34,8 @@ class Undone(Struct, frozen=True):
     by: Operation
     can_be_undone: bool
     """Whether undoing this in turn brings it back: not for a handoff, which has ended."""
+    stays: str = ""
+    """Why a transcript that was written for the target was not removed."""
 
 
 def log(desk: Desk, limit: int) -> list[Operation]:
@@ -88,12 +90,14 @@ def undo(desk: Desk, id: str | None = None) -> Undone:
         return _inverse(desk, target, present)
 
     change = desk.shared.record(noun, f"{noun.name}.undone", subject, decide, undoes=target.id)
+    stays = ""
     if isinstance(change.value, Handoff) and change.value.delivery:
         # The folder is the person's again; what the target did in it stays.
         leases.give_back(desk, Path(change.value.delivery.project), subject)
+        stays = leftovers.remove(desk, change.value)
     if noun is store.HANDOFF:
         offering.taken(desk, subject)
-    return Undone(target, change.operation, noun is not store.HANDOFF)
+    return Undone(target, change.operation, noun is not store.HANDOFF, stays)
 
 
 def _noun_of(operation: Operation) -> store.Noun[Any]:
@@ -127,15 +131,25 @@ def _last_of(desk: Desk) -> Operation:
         if operation.undoes:
             # What this took back is not to be taken back again; what took back an undoing does not reach here.
             taken_back.add(operation.undoes)
-        elif operation.kind != INCLUDED and operation.actor == desk.actor and not _has_ended(desk, operation):
+        elif (
+            operation.kind != INCLUDED
+            and operation.actor == desk.actor
+            and not _is_rolled_back(desk, operation)
+        ):
             return operation
     raise NothingToUndo(where=f" among the last {LOOK_BACK} operations")
 
 
-def _has_ended(desk: Desk, operation: Operation) -> bool:
-    """Whether this speaks of a handoff that is out of the line already."""
+def _is_rolled_back(desk: Desk, operation: Operation) -> bool:
+    """Whether this concerns a handoff that was taken back already. One that ended otherwise cannot be taken back, and
+    no earlier step is taken back in its place."""
     noun, _, id = operation.subject.partition(":")
     if noun != store.HANDOFF.name:
         return False
     state = desk.shared.get(store.HANDOFF, id).state
-    return (state, Event.ROLL_BACK) not in lifecycle.STEPS
+    if state is not HandoffState.ROLLED_BACK and (state, Event.ROLL_BACK) not in lifecycle.STEPS:
+        raise Refused(
+            what=f"Your last step was handoff {id}, which is {state.value}: there is nothing left to take back.",
+            next="segue log shows earlier steps; segue undo OPERATION takes back one of them",
+        )
+    return state is HandoffState.ROLLED_BACK

@@ -51,12 +51,21 @@ def wait(desk: Desk, handoff: Handoff, brief: Brief) -> None:
             root=str(leases.root_of(Path(handoff.delivery.project))),
             source=source,
             target=target,
-            expires=clock.later(desk.clock(), DAYS * 86_400),
+            expires=clock.later(handoff.created_at, DAYS * 86_400),
             text=text,
         )
+        if any(
+            known.handoff == handoff.id and known.text != text for known in waiting.notes(desk.places.data)
+        ):
+            taken(desk, handoff.id)  # who was given the old words is to have the new ones
         waiting.put(desk.places.data, note)
     except (OSError, SegueError) as error:
         guard.note_failure(desk.places.data, error, desk.clock())
+
+
+def offered(desk: Desk) -> list[str]:
+    """The handoffs that wait to be taken, by their ids."""
+    return [note.handoff for note in waiting.notes(desk.places.data)]
 
 
 def taken(desk: Desk, handoff: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -139,6 +140,15 @@ def package(desk: Desk, handoff: Handoff) -> Handoff:
     if packaged.state is HandoffState.PREPARED:
         offering.wait(desk, packaged, brief_of(desk, packaged))
     return packaged
+
+
+def renew_offers(desk: Desk) -> None:
+    """Rewrite the notes of the handoffs that wait: consent was given or withdrawn after they were prepared."""
+    for id in offering.offered(desk):
+        with contextlib.suppress(NotFound):
+            handoff = get(desk, id)
+            if handoff.state is HandoffState.PREPARED:
+                offering.wait(desk, handoff, brief_of(desk, handoff))
 
 
 def keep_proof(desk: Desk, handoff: Handoff, proof: Struct) -> Handoff:

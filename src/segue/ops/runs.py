@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from segue import disk, places
 from segue.errors import BadInput, NoConsent, NotInstalled, Refused, SegueError
-from segue.ops import children, consent, leases, legs, models, planning, prewarming, running
+from segue.ops import children, consent, leases, legs, models, planning, prewarming, records, running
 from segue.ops.desk import Desk
 from segue.ops.supervising import Supervisor, Tell, free
 from segue.runs import UNFINISHED, Caps, Leg, Run, RunState
@@ -195,9 +195,12 @@ def _settle_consent(desk: Desk, chain: tuple[str, ...], project: str, may: MayGo
     due = [vendor for vendor in vendors if not consent.is_given(desk, project, vendor, "")]
     for vendor in due:
         if vendors[vendor] != chain[0] and not may(vendor, vendors[vendor]):
-            raise NoConsent(vendor=vendor, target=vendors[vendor])
+            look = f"segue to {vendors[vendor]} --dry-run"
+            raise NoConsent(vendor=vendor, kept="", again="segue run", look=look)
     for vendor in due:
         consent.give(desk, project, vendor)
+    if due:
+        records.renew_offers(desk)
 
 
 def supervise(desk: Desk, run: Run, tell: Tell) -> Run:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from segue import agents
+from segue.agents import stopping
 from segue.ops import redaction
 from segue.ops.children import End, Ended
 from segue.ops.desk import Desk
-from segue.stop import Output, Stop
+from segue.stop import Output, Stop, Why
 
 
 def told_by(desk: Desk, agent: str, output: Output) -> Stop | None:
@@ -14,6 +15,26 @@ def told_by(desk: Desk, agent: str, output: Output) -> Stop | None:
     tells = agents.offers(agent, "stop_of")
     stop: Stop | None = tells(output, desk.clock()) if tells else None
     return Stop(why=stop.why, said=clean(desk, stop.said), limit=stop.limit) if stop else None
+
+
+CAUSES = {
+    Why.LIMIT: "it is at its limit",
+    Why.OVERLOADED: "its vendor cannot be reached or is overloaded",
+    Why.CONTEXT: "the conversation does not fit",
+    Why.REFUSED: "its vendor refused the request",
+}
+
+
+def cause(desk: Desk, agent: str, output: Output) -> str:
+    """Why a program could not work, in words; empty where nothing tells."""
+    stop = told_by(desk, agent, output)
+    if stop is None:
+        return ""
+    what, command = CAUSES.get(stop.why, ""), agents.offers(agent, "SIGN_IN")
+    if stop.why is Why.REFUSED and stopping.is_about_login(stop.said):
+        what = "it is not signed in" + (f", run `{command}`" if command else "")
+    said = stop.said.rstrip(".")
+    return f"{what} ({said})" if what and said else what or said
 
 
 def clean(desk: Desk, said: str) -> str:

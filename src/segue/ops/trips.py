@@ -35,6 +35,7 @@ from segue.ops import (
     consent,
     delivering,
     leases,
+    leftovers,
     outcomes,
     planning,
     proving,
@@ -44,11 +45,13 @@ from segue.ops import (
     stops,
 )
 from segue.ops.arrival import Arrival, Sought
-from segue.ops.children import Ended
+from segue.ops.children import End, Ended
 from segue.ops.desk import Desk
 from segue.stop import LONGEST_SAID, Output
 from segue.text import begun
 
+LOOK_SECONDS = 5.0
+"""How often a headless target's output is checked for a failure that it does not end by itself."""
 GO_ON = "Go on with the work where you left off."
 RECORD = re.compile(r"^\{$.*?^\}$", re.MULTILINE | re.DOTALL)
 """JSON over several lines."""
@@ -78,8 +81,9 @@ class Trip:
         self.ended: Ended | None = None
         self.since = 0
         self.patience = children.PATIENCE_SECONDS
-        self.enough: Callable[[], bool] = children.never
+        self.enough: Callable[[], bool] = self.is_in_vain
         """Whether the target is to be ended, for whoever attends the trip."""
+        self.looked_at = time.monotonic()
 
     @property
     def delivery(self) -> Delivery:
@@ -100,15 +104,16 @@ class Trip:
         vendor = consent.vendor_of(self.desk, self.handoff.target)
         if consent.is_given(self.desk, self.delivery.project, vendor, self.vendor_before()):
             return
-        try:
-            is_given = may(self.handoff)
-        except BaseException:
-            self.step(Event.CANCEL)
-            raise
-        if not is_given:
-            self.step(Event.CANCEL)
-            raise NoConsent(vendor=vendor, target=self.handoff.target)
+        if not may(self.handoff):
+            id = self.handoff.id
+            raise NoConsent(
+                vendor=vendor,
+                kept=f" Handoff {id} stays prepared.",
+                again=f"segue handoff execute {id}",
+                look=f"segue show {id}",
+            )
         consent.give(self.desk, self.delivery.project, vendor)
+        records.renew_offers(self.desk)
 
     def vendor_before(self) -> str:
         """Who has the work already; nobody that is known, where the transcript is gone."""
@@ -126,6 +131,7 @@ class Trip:
             self.record_start(text, path)
         except BaseException:
             self.let_go()
+            self.remove_leftover()
             raise
         self.start(self.said(text), self.delivery.transcript if self.delivery.way is not Way.PROMPT else "")
 
@@ -185,6 +191,7 @@ class Trip:
                 self.desk, self.handoff, way=Way.PROMPT, why=why, transcript="", turns=0
             )
             return ""
+        leftovers.note(self.desk, self.handoff, written)
         return str(written.path)
 
     def record_start(self, text: str, path: str) -> None:
@@ -245,8 +252,8 @@ class Trip:
                 patience=self.patience,
                 enough=self.enough,
             )
-        except KeyboardInterrupt:
-            self.tell(f"Stopped. {self.again} goes on; segue undo takes it back.")
+        except (KeyboardInterrupt, SystemExit):
+            self.record_interruption()
             raise
         except SegueError:
             self.fail()
@@ -279,6 +286,13 @@ class Trip:
     def wait(self) -> None:
         patience = self.patience if self.delivery.mode is Mode.HEADLESS else None
         self.ended = children.wait(self.folder, self.watch, patience, self.enough)
+
+    def is_in_vain(self) -> bool:
+        """Whether a headless target waits for what will not come: some try again for ever without a network."""
+        if self.delivery.mode is not Mode.HEADLESS or time.monotonic() - self.looked_at < LOOK_SECONDS:
+            return False
+        self.looked_at = time.monotonic()
+        return stops.told_by(self.desk, self.agent.name, children.output_of(self.folder, None)) is not None
 
     def watch(self) -> object:
         """What is done while the target runs: see what it got, and pack the rest. Whatever goes wrong with that, the
@@ -334,8 +348,7 @@ class Trip:
         found = self.look()
         if not found.is_there and not self.delivery.has_arrived:
             self.fail()
-            what = self.why_not(found)
-            raise NotArrived(agent=self.title, what=what, again=self.again, handoff=self.handoff.id)
+            raise self.not_arrived(found)
         self.acknowledge(found)
         is_done = self.delivery.mode is Mode.OPEN or (
             found.ending is Ending.ENDED
@@ -367,8 +380,23 @@ class Trip:
 
     def why_not(self, found: Arrival) -> str:
         if found.is_whole and found.carried < found.due:
-            return f"of {found.due} turns of the conversation its transcript holds {found.carried}"
-        return self.last_words()
+            held = f"its transcript holds {found.carried} of {found.due} turns of the conversation"
+            return f"did not take the whole handoff: {held}"
+        if self.ended is None:
+            return "left no record of the handoff"
+        if self.ended.is_given_up:
+            return "showed no sign of life and was given up: it never took the handoff"
+        code = self.ended.exit_code
+        how = (
+            "was ended"
+            if self.ended.by is End.ENOUGH
+            else "exited"
+            if code is None
+            else f"exited (code {code})"
+        )
+        cause = stops.cause(self.desk, self.agent.name, self.ended.output)
+        said = cause or stops.clean(self.desk, _last_line(self.ended.output))
+        return f"{how} without taking the handoff" + (f": {begun(said, LONGEST_SAID)}" if said else "")
 
     def how_it_stopped(self, found: Arrival) -> str:
         if found.ending is Ending.LIMIT:
@@ -387,9 +415,37 @@ class Trip:
             f": {begun(said, LONGEST_SAID)}" if said else ""
         )
 
+    def record_interruption(self) -> None:
+        """The target was ended from outside: it has the handoff and can be continued, or it never got it."""
+        with self.told("the interruption was not recorded"):
+            found = self.look()
+            if found.has_handoff:
+                self.acknowledge(found)
+                self.tell(f"Stopped. {self.again} continues it; segue undo takes it back.")
+            else:
+                self.fail()
+                self.tell(f"Stopped before {self.title} had the handoff. {self.again} starts again.")
+
     def fail(self) -> None:
         self.step(Event.FAIL)
         self.let_go()
+        self.remove_leftover()
+
+    def remove_leftover(self) -> None:
+        with self.told("the target's history was not cleaned up"):
+            if stays := leftovers.remove(self.desk, self.handoff):
+                self.tell(f"note: {stays}")
+
+    def fail_untaken(self) -> None:
+        """A target that recorded the handoff, stopped in trouble and did nothing with it has not taken it."""
+        if leftovers.is_unused(self.desk, self.handoff):
+            self.fail()
+            raise self.not_arrived(self.found)
+
+    def not_arrived(self, found: Arrival) -> NotArrived:
+        return NotArrived(
+            agent=self.title, what=self.why_not(found), again=self.again, handoff=self.handoff.id
+        )
 
     def step(self, event: Event, **delivery: Any) -> None:
         self.handoff = records.step(self.desk, self.handoff, event, **delivery)

@@ -42,6 +42,7 @@ AGENT = Agent(
     oldest="0.50",
     families=("gpt", "codex", "o3", "o4"),
 )
+SIGN_IN = "codex login"
 
 FOLDERS = ("sessions", "archived_sessions")
 

@@ -72,7 +72,7 @@ def prepare(
         way=Way(way) if way else None,
         session=session,
     )
-    return ops_handoffs.prepare_whole(frame.desk, order)
+    return ops_handoffs.prepare_whole(frame.desk, order, frame.say)
 
 
 def executed_screen(handed: Handed) -> str:

@@ -72,6 +72,7 @@ def undone_screen(undone: Undone) -> str:
     return (
         f"Took back handoff {id} ({source} to {target}): it ended as rolled back.\n"
         f"The work is with {source} again; what was done to your files meanwhile stays."
+        + (f"\n{render.clean(undone.stays)}" if undone.stays else "")
     )
 
 

@@ -282,7 +282,11 @@ def asking(frame: Frame, yes: bool) -> ops.MayGo:
             f"At a limit the work would go on in {target}: this project's context goes to {vendor} then."
         )
         if not click.confirm("May it?", default=False, err=True):
-            raise Declined(agent="nobody yet")
+            raise Declined(
+                agent="nobody yet",
+                kept="",
+                next="segue to AGENT --dry-run shows what would go to another agent",
+            )
         return True
 
     return may

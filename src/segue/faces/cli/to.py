@@ -179,8 +179,16 @@ def asking(frame: Frame, yes: bool) -> handoffs.May:
         if not sys.stdin.isatty():
             return False
         frame.say(going_screen(handoff, handoffs.vendor_of(frame.desk, handoff.target)))
-        if not click.confirm("Let this project's context go there?", default=False, err=True):
-            raise Declined(agent=handoffs.title_of(handoff.source))
+        kept = f" Handoff {handoff.id} stays prepared."
+        goes_on = f"segue handoff execute {handoff.id}{' --open' if mode is Mode.OPEN else ''}"
+        next = f"{goes_on} continues it, segue handoff cancel {handoff.id} drops it"
+        try:
+            is_given = click.confirm("Let this project's context go there?", default=False, err=True)
+        except click.Abort:
+            frame.say(f"\nNothing was sent.{kept} {next}.")
+            raise
+        if not is_given:
+            raise Declined(agent=handoffs.title_of(handoff.source), kept=kept, next=next)
         say_at_work(frame, title, mode)
         return True
 
