@@ -101,7 +101,7 @@ def test_what_nothing_tells_stays_open() -> None:
 
 
 def test_what_was_known_before_stays() -> None:
-    first = events.finish(EVENT, RECEIPT, held=0.5, tokens=10, whole=100, satisfaction=0.7)
+    first = events.finish(events.rated(EVENT, 0.7), RECEIPT, held=0.5, tokens=10, whole=100)
     again = events.finish(first, RECEIPT, held=0.8)
     assert again.outcome.efficiency == 0.9 and again.outcome.user_satisfaction == 0.7
     assert again.outcome.context_continuity == 0.8
@@ -269,7 +269,7 @@ def test_where_all_went_well_there_is_nothing_to_learn() -> None:
 @settings(deadline=None)
 def test_whatever_happened_the_figures_stay_between_0_and_1(before: list[Fact], after: list[Fact]) -> None:
     _, receipt = packed(before, budget=20_000)
-    event = events.finish(EVENT, receipt, facts_after=after, held=0.9, tokens=5, whole=3, satisfaction=7)
+    event = events.finish(events.rated(EVENT, 7), receipt, facts_after=after, held=0.9, tokens=5, whole=3)
     told = msgspec.structs.asdict(event.outcome).values()
     assert all(value is None or 0 <= value <= 1 for value in told)
     assert len(event.lessons) <= events.MOST_LESSONS

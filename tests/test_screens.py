@@ -87,7 +87,7 @@ Work
   segue task                 what a session is about; say it yourself where it is wrong
   segue task show            show the task, derived from what was said and done, with what you said of it in its place
   segue task edit            say what the task is; without options, in $VISUAL or $EDITOR
-  segue rate                 say how content you are with this folder's session
+  segue rate                 rate this folder's last handoff from 1 to 5
   segue protocol             handoff documents: check, reduce to a narrower tier, schema
   segue protocol check       say whether a handoff document keeps to its tier: FILE is YAML or JSON, - is stdin; exit code 1 if not
   segue protocol reduce      print a handoff document at a narrower tier, and say what fell away

@@ -88,6 +88,11 @@ def plural(count: int, noun: str) -> str:
     return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
 
 
+def rating(satisfaction: float) -> str:
+    """A satisfaction from 0 to 1 as it was rated, from 1 to 5."""
+    return f"{1 + satisfaction * 4:.0f} of 5"
+
+
 def cell_width(text: str) -> int:
     """How many cells of a terminal a text takes: most signs of East Asia take two."""
     if text.isascii():

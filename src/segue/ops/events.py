@@ -89,7 +89,6 @@ def finish(
     report: Report | None = None,
     first: Report | None = None,
     held: float | None = None,
-    satisfaction: float | None = None,
     tokens: int = 0,
     whole: int | None = None,
 ) -> HandoffEvent:
@@ -106,12 +105,11 @@ def finish(
         efficiency=efficiency(tokens, whole),
         context_continuity=continuity(before, facts_after, report, held),
     )
-    known = msgspec.structs.replace(
+    return msgspec.structs.replace(
         event,
         outcome=_over(event.outcome, outcome),
         lessons=lessons_of(receipt, facts_after, report, first),
     )
-    return known if satisfaction is None else rated(known, satisfaction)
 
 
 def rated(event: HandoffEvent, satisfaction: float) -> HandoffEvent:

@@ -132,6 +132,20 @@ def is_taken(handoff: Handoff) -> bool:
     return has_arrived and handoff.state is not HandoffState.ROLLED_BACK
 
 
+def last_taken(handoffs: Iterable[Handoff]) -> Handoff | None:
+    """The last handoff whose target took the work, and that has an event to learn from."""
+    taken = [one for one in handoffs if is_taken(one) and one.event is not None]
+    return max(taken, key=lambda one: one.created_at, default=None)
+
+
+def satisfaction_of(session: Session, handoffs: Iterable[Handoff]) -> float | None:
+    """How the person rated the work where it is now: since its last handoff, or since it began."""
+    last = last_taken(handoffs)
+    if last is None or last.event is None:
+        return session.satisfaction
+    return last.event.outcome.user_satisfaction
+
+
 def _newest_first(family: list[Transcript]) -> tuple[Transcript, ...]:
     return tuple(sorted(family, key=lambda member: (member.updated_at or "", member.id), reverse=True))
 

@@ -90,6 +90,8 @@ def undo(desk: Desk, id: str | None = None) -> Undone:
         return _inverse(desk, target, present)
 
     change = desk.shared.record(noun, f"{noun.name}.undone", subject, decide, undoes=target.id)
+    if _is_note(target):
+        return Undone(target, change.operation, True)
     stays = ""
     if isinstance(change.value, Handoff) and change.value.delivery:
         # The folder is the person's again; what the target did in it stays.
@@ -114,11 +116,20 @@ def _noun_of(operation: Operation) -> store.Noun[Any]:
 
 
 def _inverse(desk: Desk, target: Operation, present: Any) -> Any:
-    if isinstance(present, Handoff):
+    if isinstance(present, Handoff) and not _is_note(target):
         # What was delivered cannot be made undelivered: a handoff ends instead.
         state = lifecycle.transition(present.state, Event.ROLL_BACK)
         return msgspec.structs.replace(present, state=state, updated_at=desk.clock())
     return _noun_of(target).decoded(target.before)
+
+
+def _is_note(operation: Operation) -> bool:
+    """Whether it changed only a handoff's event, as a rating does: then the handoff itself is left as it is."""
+    noun = _noun_of(operation)
+    before, after = noun.decoded(operation.before), noun.decoded(operation.after)
+    if not isinstance(before, Handoff) or not isinstance(after, Handoff):
+        return False
+    return msgspec.structs.replace(before, event=after.event) == after
 
 
 def _last_of(desk: Desk) -> Operation:
@@ -144,7 +155,7 @@ def _is_rolled_back(desk: Desk, operation: Operation) -> bool:
     """Whether this concerns a handoff that was taken back already. One that ended otherwise cannot be taken back, and
     no earlier step is taken back in its place."""
     noun, _, id = operation.subject.partition(":")
-    if noun != store.HANDOFF.name:
+    if noun != store.HANDOFF.name or _is_note(operation):
         return False
     state = desk.shared.get(store.HANDOFF, id).state
     if state is not HandoffState.ROLLED_BACK and (state, Event.ROLL_BACK) not in lifecycle.STEPS:

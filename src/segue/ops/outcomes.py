@@ -10,7 +10,6 @@ from segue.ops.arrival import Arrival
 from segue.ops.desk import Desk
 from segue.ops.warm import Meaning
 from segue.probes import Report
-from segue.store import SESSION
 
 
 def of(desk: Desk, handoff: Handoff, found: Arrival, report: Report | None) -> HandoffEvent | None:
@@ -29,7 +28,6 @@ def of(desk: Desk, handoff: Handoff, found: Arrival, report: Report | None) -> H
         first=report,
         # What was said is, word for word, what the target recorded. What it was told to read, it may not have read.
         held=events.shown(receipt, said) if found.is_there and not found.is_in_file else None,
-        satisfaction=desk.shared.get(SESSION, handoff.session).satisfaction,
         tokens=delivery.tokens if delivery else 0,
         whole=next((one.context_tokens for one in known if one and one.id == handoff.transcript), None),
     )

@@ -15,7 +15,7 @@ from segue.errors import NotFound, Refused
 from segue.event import HandoffEvent
 from segue.lifecycle import Event
 from segue.model import Blob, Brief, Handoff, HandoffState, Receipt
-from segue.ops import contexts, found, offering
+from segue.ops import contexts, events, found, offering
 from segue.ops.desk import Desk
 from segue.store import HANDOFF
 
@@ -158,10 +158,14 @@ def keep_proof(desk: Desk, handoff: Handoff, proof: Struct) -> Handoff:
 
 
 def finish(desk: Desk, handoff: Handoff, event: Event, told: HandoffEvent | None) -> Handoff:
-    """Take a handoff one state further, with what came of it."""
+    """Take a handoff one state further, with what came of it. A rating that was given meanwhile stays."""
 
     def move(known: Handoff) -> Handoff:
         state = lifecycle.transition(known.state, event)
-        return msgspec.structs.replace(known, state=state, event=told or known.event, updated_at=desk.clock())
+        rating = known.event.outcome.user_satisfaction if known.event else None
+        outcome = told if told is None or rating is None else events.rated(told, rating)
+        return msgspec.structs.replace(
+            known, state=state, event=outcome or known.event, updated_at=desk.clock()
+        )
 
     return change(desk, handoff.id, f"handoff.{event.value}", move)

@@ -21,7 +21,6 @@ from segue.store import Change as Change
 from segue.text import printable
 
 TITLE_LIMIT = 200
-LARGEST_RATING = 5
 INCLUDED = "session.included"
 """What a handoff does to its session: no step of the person's own."""
 
@@ -191,21 +190,6 @@ def find_transcript(desk: Desk, id: str) -> str:
             what=f"More than one transcript starts with '{id}'.", next="segue transcripts --subagents"
         )
     return matches[0]
-
-
-def rate(desk: Desk, rating: int, id: str | None) -> Change[Session]:
-    """Say how content you are, from 1 to 5."""
-    if not 1 <= rating <= LARGEST_RATING:
-        raise BadInput(what=f"A rating is a number from 1 to {LARGEST_RATING}.", next="segue rate 4")
-    session = keep(desk, info(desk, id).work)
-    satisfaction = (rating - 1) / (LARGEST_RATING - 1)
-
-    def decide(present: Session | None) -> Session:
-        return msgspec.structs.replace(
-            _present(present, session.id), satisfaction=satisfaction, updated_at=desk.clock()
-        )
-
-    return desk.shared.record(SESSION, "session.rated", session.id, decide)
 
 
 def close(desk: Desk, id: str) -> Change[Session]:

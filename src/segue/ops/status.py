@@ -166,6 +166,7 @@ def usage_of(desk: Desk, work: Work, transcript: Transcript, known: list[AgentLi
     window = history[-1].context_window if history else None
     fits, is_estimate = limits.window_of(desk, transcript, window)
     own = next((each.limits for each in known if each.name == transcript.agent), ())
+    handoffs = desk.shared.handoffs_of(work.session.id) if work.is_kept else []
     return Usage(
         at=desk.clock(),
         tokens_used=transcript.context_tokens or 0,
@@ -173,7 +174,7 @@ def usage_of(desk: Desk, work: Work, transcript: Transcript, known: list[AgentLi
         is_estimate=is_estimate,
         session_duration=_seconds(work),
         complexity_score=round(budget.complexity(transcript), 2),
-        user_satisfaction=budget.satisfaction(transcript, work.session.satisfaction),
+        user_satisfaction=budget.satisfaction(transcript, found.satisfaction_of(work.session, handoffs)),
         cost_usd=_cost(desk, work, purse),
         limits=tuple(each.limit for each in own),
     )

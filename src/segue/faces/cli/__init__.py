@@ -66,7 +66,7 @@ COMMANDS = {
     "show": Listed("Work", "what was passed, what was not, and why", "pack"),
     "diff": Listed("Work", "compare two briefs, handoffs or moments", "pack"),
     "task": Listed("Work", "what a session is about; say it yourself where it is wrong", "task"),
-    "rate": Listed("Work", "say how content you are with this folder's session", "check"),
+    "rate": Listed("Work", "rate this folder's last handoff from 1 to 5", "check"),
     "protocol": Listed("Work", "handoff documents: check, reduce to a narrower tier, schema", "protocol"),
     "redact": Listed("Work", "a file with a placeholder for every secret in it", "redact"),
     "log": Listed("History", "what was changed, by whom and when; verify that it is whole", "log"),

@@ -1,4 +1,4 @@
-"""`segue check` and `segue rate`: whether to hand over, and how content you are."""
+"""`segue check` and `segue rate`: whether to hand over, and how satisfied you are with a handoff."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import click
 
 from segue.faces import render
 from segue.faces.cli.frame import Frame, answers
-from segue.model import Session
-from segue.ops import sessions, status
-from segue.ops.sessions import Change
+from segue.model import Handoff, Session
+from segue.ops import ratings, status
+from segue.ops.ratings import Change
 from segue.ops.status import Check
 
 RULE = "=" * 70
@@ -45,21 +45,25 @@ def check(frame: Frame, warning_only: bool) -> Check:
     return status.check(frame.desk, warning_only)
 
 
-def rated_screen(change: Change[Session]) -> str:
-    session = change.kept()
-    rated = f"Rated {1 + (session.satisfaction or 0) * 4:.0f} of 5"
-    return (
-        f"{rated}: {session.id}  {render.clean(render.short(session.title, 60))}\nsegue undo takes it back."
-    )
+def rated_screen(change: Change[Session] | Change[Handoff]) -> str:
+    rated = change.kept()
+    if isinstance(rated, Handoff):
+        satisfaction = rated.event.outcome.user_satisfaction if rated.event else None
+        what = f"{rated.id}  {render.clean(f'{rated.source} → {rated.target}')}"
+    else:
+        satisfaction = rated.satisfaction
+        what = f"{rated.id}  {render.clean(render.short(rated.title, 60))}"
+    return f"Rated {render.rating(satisfaction or 0)}: {what}\nsegue undo takes it back."
 
 
 @click.command()
 @click.argument("rating", type=int)
 @click.option("--session", "id", help="Another session than this folder's.")
 @answers(rated_screen)
-def rate(frame: Frame, rating: int, id: str | None) -> Change[Session]:
-    """Say how content you are with this folder's session: RATING is from 1 (bad) to 5 (good)."""
-    return sessions.rate(frame.desk, rating, id)
+def rate(frame: Frame, rating: int, id: str | None) -> Change[Session] | Change[Handoff]:
+    """Rate the last handoff of this folder's session, or the session if it was not handed over yet: RATING is from 1
+    (bad) to 5 (good)."""
+    return ratings.rate(frame.desk, rating, id)
 
 
 COMMANDS = {"check": check, "rate": rate}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from segue.faces import render
-from segue.ops.found import Work
+from segue.ops.found import Work, satisfaction_of
 from segue.ops.sessions import Info
 
 SHOWN_TRANSCRIPTS = 12
@@ -40,7 +40,8 @@ def _row(work: Work) -> tuple[str, ...]:
 def info(info: Info) -> str:
     work = info.work
     session = work.session
-    rated = f"{1 + session.satisfaction * 4:.0f} of 5" if session.satisfaction is not None else "not rated"
+    satisfaction = satisfaction_of(session, info.handoffs)
+    rated = render.rating(satisfaction) if satisfaction is not None else "not rated"
     rows = [
         ("Session", session.id),
         ("Title", render.short(session.title, 100)),
