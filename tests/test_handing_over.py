@@ -15,6 +15,7 @@ from inline_snapshot import snapshot
 
 import segue
 from segue.agents.starting import Launch
+from segue.context import CompressedContext, HandoffContext, decompress
 from segue.conversation import Conversation as Conversation_
 from segue.conversation import Speaker, Turn
 from segue.errors import SecretsLeft, SegueError
@@ -103,7 +104,7 @@ When        2026-11-16 09:30:05Z, last changed 2026-11-16 09:30:20Z
 How         prompt, headless (asked for); started 1 time
 Sent        N tokens (estimate of o200k + 8 % (none)), 0 turns
 Arrived     transcript received-4866a9f12758
-Package     N B
+Package     N B, standard
 Kept        100% of what was attempted
 Not passed  the conversation itself (kept in the package)
 segue show h-000000000001 --facts tells what became of every fact.
@@ -148,6 +149,20 @@ def test_what_the_target_is_said_to_have_is_what_it_was_given(
     handoff = msgspec.convert(json.loads(made.out), Handoff)
     shown = click.unstyle(executed_screen(Handed(handoff, Arrival())))
     assert shown.endswith(f"✓ Handoff complete - Codex ready with {held}")
+    assert _packaged(worked, handoff).preservation_level == preserve
+    assert re.search(rf"^Package .*, {preserve}$", worked("handoff", "show", handoff.id).out, re.MULTILINE)
+    planned = json.loads(worked("to", "codex", "--preserve", preserve, "--dry-run", "--json").out)
+    assert planned["preserve"] == preserve
+
+
+def _packaged(cli: CommandLine, handoff: Handoff) -> HandoffContext:
+    """The context that the store keeps for a handoff."""
+    desk = open_desk(env=cli.env, cwd=cli.cwd, clock=cli.clock, new_id=cli.new_id)
+    try:
+        kept = desk.shared.content(handoff.package.context or "")
+    finally:
+        desk.close()
+    return decompress(msgspec.msgpack.decode(kept, type=CompressedContext))
 
 
 def test_no_secret_is_in_what_was_said(worked: CommandLine) -> None:

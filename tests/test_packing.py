@@ -156,7 +156,10 @@ def test_the_whole_context_goes_into_a_file_and_comes_back(cli: CommandLine, tal
     whole = contexts.unpacked(cli.cwd / "all.context")
     assert TEXT in [entry.text for entry in whole.conversation_history]
     assert "Never touch src/legacy.py." in whole.current_task.constraints
+    assert whole.preservation_level == "standard"
     assert cli("pack", "aaaa", "--package", "all.context").code == 2
+    assert cli("pack", "aaaa", "--tier", "full", "--package", "full.context").code == 0
+    assert contexts.unpacked(cli.cwd / "full.context").preservation_level == "complete"
 
 
 def test_python_gives_the_same_brief(

@@ -313,6 +313,11 @@ class Tier(StrEnum):
         order = list(Tier)
         return order.index(other) >= order.index(self)
 
+    @property
+    def preserve(self) -> Preserve:
+        """The most that a person can ask for and that this tier allows."""
+        return next((level for level in reversed(Preserve) if self.allows(level.tier)), Preserve.MINIMAL)
+
 
 class Preserve(StrEnum):
     """A tier and a budget under one name."""
@@ -320,6 +325,10 @@ class Preserve(StrEnum):
     MINIMAL = "minimal"
     STANDARD = "standard"
     COMPLETE = "complete"
+
+    @property
+    def tier(self) -> Tier:
+        return {"minimal": Tier.MINIMAL, "standard": Tier.SELECTIVE, "complete": Tier.FULL}[self.value]
 
 
 class Section(Value, frozen=True):

@@ -10,7 +10,7 @@ from msgspec import Struct
 from segue import agents, context, disk, goals
 from segue.context import CompressedContext, HandoffContext
 from segue.errors import BadInput
-from segue.model import Fact, Preserve
+from segue.model import Fact, Tier
 from segue.ops import briefs
 from segue.ops.desk import Desk
 from segue.ops.warm import Warm
@@ -24,9 +24,7 @@ class Packaged(Struct, frozen=True):
     hash: str
 
 
-def context_of(
-    desk: Desk, known: Warm, *, target: str = "", reason: str = "", preserve: Preserve = Preserve.STANDARD
-) -> HandoffContext:
+def context_of(desk: Desk, known: Warm, *, tier: Tier, target: str = "", reason: str = "") -> HandoffContext:
     """The context of a transcript and the session it belongs to. Its history is left to whoever packs it, as that
     is long; what later parts of Segue fill is there, and empty."""
     facts = known.facts()
@@ -39,7 +37,7 @@ def context_of(
         source_model=(work.main.model if work and work.main else "") or known.source.agent,
         target_model=target,
         handoff_reason=reason,
-        preservation_level=preserve,
+        preservation_level=tier.preserve,
         current_task=said.over(task) if said else task,
         pending_subagents=tuple(_pending(fact) for fact in facts if _is_pending(fact)),
     )
@@ -53,25 +51,20 @@ def _pending(fact: Fact) -> dict[str, str]:
     return {"id": fact.entry, "task": fact.subject, "status": "pending"}
 
 
-def compressed(desk: Desk, known: Warm, target: str = "") -> CompressedContext:
-    """The context with its history, which is read as it is packed."""
+def of_transcript(
+    desk: Desk, name: str | None, *, tier: Tier, target: str, reason: str = ""
+) -> CompressedContext:
+    """The context of a transcript with its history, which is read as it is packed."""
+    known = briefs.open_known(desk, name)
     entries = agents.reader(known.source.agent).read(known.source)
-    return context.compress(context_of(desk, known, target=target), iter(entries))
+    return context.compress(context_of(desk, known, tier=tier, target=target, reason=reason), iter(entries))
 
 
-def of_transcript(desk: Desk, id: str, *, target: str, reason: str) -> CompressedContext:
-    """The context of a transcript that is handed over."""
-    known = briefs.open_known(desk, id)
-    entries = agents.reader(known.source.agent).read(known.source)
-    return context.compress(context_of(desk, known, target=target, reason=reason), iter(entries))
-
-
-def package(desk: Desk, name: str | None, file: Path, *, target: str = "") -> Packaged:
+def package(desk: Desk, name: str | None, file: Path, *, tier: Tier, target: str = "") -> Packaged:
     """Write a transcript's whole context, compressed, to a file that is not there yet."""
     if file.exists():
         raise BadInput(what=f"{file} is there already.", next="segue pack --package NEW_FILE")
-    known = briefs.open_known(desk, name)
-    packed = compressed(desk, known, target=target)
+    packed = of_transcript(desk, name, tier=tier, target=target)
     with faults.translated(file):
         disk.write_file(file, msgspec.msgpack.encode(packed))
     return Packaged(str(file), packed.size, packed.stored, packed.hash)

@@ -143,7 +143,7 @@ def _is_as_ordered(handoff: Handoff, order: Order) -> bool:
     return (
         delivery is not None
         and order.budget is None
-        and (order.preserve is None or planning.tier_of(order.preserve) is handoff.tier)
+        and (order.preserve is None or order.preserve.tier is handoff.tier)
         and (order.way is None or order.way is delivery.way)
         and (not order.reason or order.reason == delivery.reason)
         and order.arguments == delivery.arguments

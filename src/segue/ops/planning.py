@@ -159,12 +159,6 @@ def source_of(work: Work) -> Transcript:
     )
 
 
-def tier_of(preserve: Preserve) -> Tier:
-    if preserve is Preserve.COMPLETE:
-        return Tier.FULL
-    return Tier.MINIMAL if preserve is Preserve.MINIMAL else Tier.SELECTIVE
-
-
 def folder_of(desk: Desk, transcript: Transcript) -> str:
     """Where an agent is to work: where it was worked so far, if that is still there."""
     folder = transcript.project
@@ -194,7 +188,7 @@ def plan(desk: Desk, order: Order, work: Work | None = None) -> Plan:
     told = limits.of_agents(desk)
     if not order.anyway:
         refuse_at_limit(told, agent, address.model)
-    tier = tier_of(order.preserve or desk.settings.handoff_preserve)
+    tier = (order.preserve or desk.settings.handoff_preserve).tier
     known = briefs.open_known(desk, source.id)
     window = window_of(desk, agent, address.model)
     way, why = way_for(order, source, agent, tier, window)

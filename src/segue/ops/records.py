@@ -127,7 +127,9 @@ def package(desk: Desk, handoff: Handoff) -> Handoff:
     """Put the lossless context beside the brief, if it is not there yet. What is prepared waits from then on."""
     if handoff.package.context is not None:
         return handoff
-    packed = contexts.of_transcript(desk, handoff.transcript, target=handoff.target, reason=handoff.reason)
+    packed = contexts.of_transcript(
+        desk, handoff.transcript, tier=handoff.tier, target=handoff.target, reason=handoff.reason
+    )
     blob = desk.shared.keep(msgspec.msgpack.encode(packed))
 
     def put(known: Handoff) -> Handoff:

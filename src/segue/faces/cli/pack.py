@@ -85,7 +85,7 @@ def pack(
         raise BadInput(what="A brief is printed as JSON or as Markdown, not as both.", next="segue help pack")
     made = briefs.packed(frame.desk, transcript, Wish(Tier(tier), budget, target, rewrite), tell=frame.say)
     if package is not None:
-        whole = contexts.package(frame.desk, transcript, frame.cwd / package, target=target)
+        whole = contexts.package(frame.desk, transcript, frame.cwd / package, tier=Tier(tier), target=target)
         frame.say(
             f"Context packaged ({render.size(whole.stored)}, {render.size(whole.size)} unpacked): {package}"
         )

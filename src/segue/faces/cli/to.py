@@ -139,6 +139,7 @@ def _data(shown: Shown) -> Any:
             "way": plan.way,
             "why": plan.why,
             "tier": plan.tier,
+            "preserve": plan.tier.preserve,
             "tokens": plan.tokens,
             "counter": plan.counter,
             "cost_usd": plan.cost_usd,

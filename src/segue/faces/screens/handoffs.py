@@ -28,7 +28,7 @@ def handoff(handoff: Handoff) -> str:
         rows.append(("Sent", f"{delivery.tokens:,} tokens ({delivery.counter}), {delivery.turns} turns"))
         rows.append(("Arrived", f"transcript {delivery.transcript}" if delivery.has_arrived else "not yet"))
     size = render.size(handoff.package.stored) if handoff.package.context else "not packed yet"
-    rows.append(("Package", size))
+    rows.append(("Package", f"{size}, {handoff.tier.preserve.value}"))
     if event:
         kept = event.context_preservation
         rows.append(("Kept", f"{kept.preservation_score:.0%} of what was attempted"))
