@@ -406,7 +406,15 @@ def test_what_a_copy_could_not_answer_is_not_proved(
             stdin=start.prompt,
         ),
     )
-    done = worked(*DEMO, "--prove", "--json")
+    refused = worked(*DEMO, "--prove")
+    assert refused.code == 5 and " answered 0 of " in refused.err and "--anyway" in refused.err, refused
+    assert not list(worked.cwd.glob("received*")), "the target was not started"
+    assert json.loads(worked("handoff", "list", "--json").out)[0]["state"] == HandoffState.CANCELLED
+    asked: list[str] = []
+    monkeypatch.setattr("sys.stdin.isatty", lambda: True)
+    monkeypatch.setattr(click, "confirm", lambda text, **_how: bool(asked.append(text)))
+    assert worked(*DEMO, "--prove").code == 5 and "Start it anyway?" in asked[-1]
+    done = worked(*DEMO, "--prove", "--anyway", "--json")
     assert done.code == 0, done
     handed = json.loads(done.out)
     assert handed["proof"]["missing"] and "Note well" in received(worked)

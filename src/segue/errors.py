@@ -328,6 +328,12 @@ class Declined(Refused):
     hint = "{next}"
 
 
+class NotProved(Refused):
+    """The copy of {agent} answered {right} of {asked} questions: {agent} was not started with the work."""
+
+    hint = "segue show {handoff} shows what was passed; {again} --prove --anyway starts it nevertheless"
+
+
 class AtLimit(Refused):
     """{agent} has used up {limit}{until}{scope}."""
 

@@ -138,6 +138,11 @@ class Report(Value, frozen=True):
         return tuple(one.probe for one in self.results if not one.is_right)
 
     @property
+    def has_failed(self) -> bool:
+        """Fewer than half of the answers are right: saying the rest again is no remedy then."""
+        return 2 * self.right < len(self.results)
+
+    @property
     def is_proved(self) -> bool:
         return bool(self.results) and not self.failed
 

@@ -141,12 +141,22 @@ def prepare(
         return handoffs.prepare_whole(desk, order)
 
 
-def execute(handoff: Handoff | str, *, yes: bool = False, prove: bool = False) -> Handoff:
+def execute(
+    handoff: Handoff | str, *, yes: bool = False, prove: bool = False, anyway: bool = False
+) -> Handoff:
     """Run the target of a handoff to its end, headless. `yes` lets the context go to a vendor that has had nothing of
-    the project yet; without it, that is refused. With `prove`, a throw-away copy is asked first what it knows."""
+    the project yet; without it, that is refused. With `prove`, a throw-away copy is asked first what it knows; if
+    it fails, the target is started only with `anyway`."""
     with _desk_of(handoff) as desk:
         handed = handoffs.execute_named(
-            desk, _id(handoff), None, Mode.HEADLESS, may=lambda _handoff: yes, tell=_to_nobody, prove=prove
+            desk,
+            _id(handoff),
+            None,
+            Mode.HEADLESS,
+            may=lambda _handoff: yes,
+            tell=_to_nobody,
+            prove=prove,
+            doubt=lambda _proof: anyway,
         )
         return handed.handoff
 

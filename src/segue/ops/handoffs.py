@@ -49,8 +49,9 @@ from segue.ops.records import listed as listed
 from segue.ops.records import package as package
 from segue.ops.records import receipt_of as receipt_of
 from segue.ops.records import title_of as title_of
+from segue.ops.trips import Doubt as Doubt
 from segue.ops.trips import May as May
-from segue.ops.trips import Tell, Trip
+from segue.ops.trips import Tell, Trip, refuse
 from segue.store import HANDOFF
 
 UNFINISHED = (HandoffState.PREPARED, HandoffState.DELIVERED, HandoffState.ACKNOWLEDGED)
@@ -67,7 +68,13 @@ class Handed(Struct, frozen=True):
 
 
 def hand_over(
-    desk: Desk, order: Order, *, may: May, tell: Tell, show: Callable[[Plan], None] = lambda _plan: None
+    desk: Desk,
+    order: Order,
+    *,
+    may: May,
+    tell: Tell,
+    show: Callable[[Plan], None] = lambda _plan: None,
+    doubt: Doubt = refuse,
 ) -> Handed:
     """Take this folder's work to another agent. What was begun before and not finished is finished. `show` is given
     what would go, before anything does."""
@@ -76,11 +83,12 @@ def hand_over(
         begun = unfinished(desk, work, order, tell)
         if begun is not None:
             return msgspec.structs.replace(
-                execute(desk, begun, may=may, tell=tell, prove=order.prove, mode=order.mode), is_old=True
+                execute(desk, begun, may=may, tell=tell, prove=order.prove, mode=order.mode, doubt=doubt),
+                is_old=True,
             )
         plan = planning.plan(desk, order, work)
         show(plan)
-        return execute(desk, prepare(desk, plan, tell), may=may, tell=tell, prove=order.prove)
+        return execute(desk, prepare(desk, plan, tell), may=may, tell=tell, prove=order.prove, doubt=doubt)
 
 
 @contextlib.contextmanager
@@ -249,16 +257,24 @@ def prepare_whole(desk: Desk, order: Order, tell: Tell = lambda _text: None) -> 
 
 
 def execute_named(
-    desk: Desk, id: str | None, order: Order | None, mode: Mode, *, may: May, tell: Tell, prove: bool
+    desk: Desk,
+    id: str | None,
+    order: Order | None,
+    mode: Mode,
+    *,
+    may: May,
+    tell: Tell,
+    prove: bool,
+    doubt: Doubt = refuse,
 ) -> Handed:
     """Execute the handoff with this id, a new one, or the one of this folder that was prepared last."""
     if order is not None:
-        return hand_over(desk, order, may=may, tell=tell)
+        return hand_over(desk, order, may=may, tell=tell, doubt=doubt)
     handoff = get(desk, id) if id else _last_prepared(desk)
     with alone(desk, handoff.session, handoff.target):
         if handoff.state is HandoffState.PREPARED:
             handoff = records.settle(desk, handoff, mode=mode)
-        return execute(desk, handoff, may=may, tell=tell, prove=prove)
+        return execute(desk, handoff, may=may, tell=tell, prove=prove, doubt=doubt)
 
 
 def _last_prepared(desk: Desk) -> Handoff:
@@ -271,7 +287,14 @@ def _last_prepared(desk: Desk) -> Handoff:
 
 
 def execute(
-    desk: Desk, handoff: Handoff, *, may: May, tell: Tell, prove: bool = False, mode: Mode | None = None
+    desk: Desk,
+    handoff: Handoff,
+    *,
+    may: May,
+    tell: Tell,
+    prove: bool = False,
+    mode: Mode | None = None,
+    doubt: Doubt = refuse,
 ) -> Handed:
     """Take a handoff as far as it goes from where it is; in a mode, if one is named, or else as it was begun."""
     if handoff.state not in UNFINISHED or handoff.delivery is None:
@@ -279,7 +302,7 @@ def execute(
             what=f"Handoff {handoff.id} is {handoff.state.value}: there is nothing left to do.",
             next=f"segue handoff show {handoff.id}",
         )
-    trip = Trip(desk, handoff, tell)
+    trip = Trip(desk, handoff, tell, doubt)
     if mode is not None:
         trip.use(mode)
     with children.ended_by_signals():

@@ -22,6 +22,7 @@ from segue.errors import (
     NoConsent,
     NotArrived,
     NotFound,
+    NotProved,
     Refused,
     SegueError,
     Stopped,
@@ -59,13 +60,20 @@ RECORD = re.compile(r"^\{$.*?^\}$", re.MULTILINE | re.DOTALL)
 Tell = Callable[[str], None]
 May = Callable[[Handoff], bool]
 """Asks the person whether a handoff may go to its vendor."""
+Doubt = Callable[[proving.Proof], bool]
+"""Asks the person whether to start a target whose copy failed the questions."""
+
+
+def refuse(_proof: proving.Proof) -> bool:
+    return False
 
 
 class Trip:
     """One handoff on its way, in the hands of one process."""
 
-    def __init__(self, desk: Desk, handoff: Handoff, tell: Tell) -> None:
+    def __init__(self, desk: Desk, handoff: Handoff, tell: Tell, doubt: Doubt = refuse) -> None:
         self.desk = desk
+        self.doubt = doubt
         self.handoff = handoff
         self.tell = tell
         self.agent = agents.get(records.agent_of(handoff.target))
@@ -147,10 +155,25 @@ class Trip:
             asked = proving.Asked(self.handoff, brief, receipt, extra, self.conversation)
             self.proof = proving.prove(self.desk, asked, self.folder, self.tell)
             self.handoff = records.keep_proof(self.desk, self.handoff, self.proof)
+            self.refuse_unproved(self.proof)
             extra = msgspec.structs.replace(extra, missing=self.proof.missing)
         text = prompt.compose(self.handoff.id, brief, extra)
         redaction.assure_clean(text, self.desk.settings.redact_allow, brief.nonce)
         return text
+
+    def refuse_unproved(self, proof: proving.Proof) -> None:
+        """Start no target whose copy failed the questions, unless the person wants that."""
+        if not proof.report.has_failed or self.doubt(proof):
+            return
+        if self.handoff.state is HandoffState.PREPARED:
+            self.step(Event.CANCEL)
+        raise NotProved(
+            agent=self.title,
+            right=proof.report.right,
+            asked=len(proof.report.results),
+            handoff=self.handoff.id,
+            again=self.again,
+        )
 
     def claim(self) -> None:
         """Take the worktree, from the handoff before if that is of the same session."""

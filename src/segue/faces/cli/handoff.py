@@ -13,7 +13,7 @@ from segue.faces.cli.config import changed_screen
 from segue.faces.cli.frame import Frame, answers
 from segue.faces.cli.home import home
 from segue.faces.cli.init import init
-from segue.faces.cli.to import asking, handed_screen, mode_of
+from segue.faces.cli.to import asking, doubting, handed_screen, mode_of
 from segue.faces.screens import handoffs as screens
 from segue.model import Handoff, Preserve, Tier
 from segue.ops import config as ops
@@ -102,15 +102,30 @@ def _held(handoff: Handoff) -> str:
 @click.option("--open/--headless", "is_open", help="On this terminal, or to its end (the default).")
 @click.option("--prove", is_flag=True, help="Ask a throw-away copy what it knows first; costs tokens.")
 @click.option("--yes", "-y", is_flag=True, help="Let the context go to the vendor without asking.")
+@click.option("--anyway", is_flag=True, help="Hand over even at the target's limit, or if --prove fails.")
 @answers(executed_screen)
 def execute(
-    frame: Frame, id: str | None, target: str | None, reason: str, is_open: bool, prove: bool, yes: bool
+    frame: Frame,
+    id: str | None,
+    target: str | None,
+    reason: str,
+    is_open: bool,
+    prove: bool,
+    yes: bool,
+    anyway: bool,
 ) -> Handed:
     """Start the target with what was prepared: the one with this ID, the last one, or a new one with --to."""
     mode = mode_of(frame, headless=not is_open, command="segue handoff execute")
-    order = Order(to=target or "", mode=mode, reason=reason, prove=prove)
+    order = Order(to=target or "", mode=mode, reason=reason, prove=prove, anyway=anyway)
     return ops_handoffs.execute_named(
-        frame.desk, id, order if target else None, mode, may=asking(frame, yes), tell=frame.say, prove=prove
+        frame.desk,
+        id,
+        order if target else None,
+        mode,
+        may=asking(frame, yes),
+        tell=frame.say,
+        prove=prove,
+        doubt=doubting(anyway),
     )
 
 

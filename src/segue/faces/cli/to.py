@@ -18,6 +18,7 @@ from segue.model import Ending, Fate, Handoff, Preserve
 from segue.ops import handoffs, planning
 from segue.ops.handoffs import Handed
 from segue.ops.planning import Order, Plan
+from segue.ops.proving import Proof
 
 WAYS = {
     Way.RESUME: "its own conversation goes on",
@@ -196,6 +197,19 @@ def asking(frame: Frame, yes: bool) -> handoffs.May:
     return may
 
 
+def doubting(anyway: bool) -> handoffs.Doubt:
+    """How the person is asked whether to start a target whose copy failed the questions."""
+
+    def doubt(proof: Proof) -> bool:
+        if anyway or not sys.stdin.isatty():
+            return anyway
+        report = proof.report
+        asked = f"The copy answered {report.right} of {len(report.results)} questions. Start it anyway?"
+        return click.confirm(asked, default=False, err=True)
+
+    return doubt
+
+
 def say_at_work(frame: Frame, title: str, mode: Mode | None) -> None:
     """A headless agent shows nothing of itself: a person at the terminal is told that it works, once it may."""
     if mode is Mode.HEADLESS and sys.stderr.isatty() and not frame.as_json:
@@ -218,7 +232,9 @@ def going_screen(handoff: Handoff, vendor: str) -> str:
 def _shared(function: Callable[..., Any]) -> Callable[..., Any]:
     for option in (
         click.option("--session", metavar="ID", help="Another session than this folder's."),
-        click.option("--anyway", is_flag=True, help="Also to an agent that says it is at its limit."),
+        click.option(
+            "--anyway", is_flag=True, help="Hand over even at the target's limit, or if --prove fails."
+        ),
         click.option("--yes", "-y", is_flag=True, help="Let the context go to the vendor without asking."),
         click.option("--dry-run", is_flag=True, help="Show what would go where, and do nothing."),
         click.option(
@@ -279,7 +295,12 @@ def to(
         return Shown(plan=planning.plan(frame.desk, order))
     return Shown(
         handed=handoffs.hand_over(
-            frame.desk, order, may=asking(frame, yes), tell=frame.say, show=showing(frame, order)
+            frame.desk,
+            order,
+            may=asking(frame, yes),
+            tell=frame.say,
+            show=showing(frame, order),
+            doubt=doubting(anyway),
         )
     )
 
