@@ -28,6 +28,7 @@ TITLES = {
     "constraint": "What the person insists on, word for word",
     "instruction": "What the person asked for, in order",
     "plan": "The plan that the agent works to",
+    "stay": "Who had the work since you left, in order, and what each of them did",
     "state": "How things stand",
     "file": "Files, as they now stand",
     "content": "What is in them",
@@ -109,7 +110,7 @@ def line(fact: Fact, budget: int = 8000, *, room: Room = Room.AMPLE) -> str:
         return _wordy(fact, budget, room)
     with_note = f" ({fact.note})" if fact.note else ""
     match fact.kind:
-        case "content":
+        case "content" | "stay":
             return f"{fact.subject}:\n{fact.value}"
         case "next step":
             return fact.value + (f" (done since: {fact.note})" if fact.note else "")

@@ -52,6 +52,7 @@ class Kind(Struct, frozen=True):
 KINDS = {
     "constraint": Kind(300, 0.999, Shape.CONSTRAINT),
     "correction": Kind(200, 0.99, Shape.CONSTRAINT),
+    "stay": Kind(PINNED, 1, Shape.ITEM),
     "question": Kind(90, 1, Shape.SUMMARY),
     "next step": Kind(80, 1, Shape.SUMMARY),
     "instruction": Kind(60, 0.985, Shape.QUOTE),

@@ -137,7 +137,7 @@ def test_back_from_several_agents_the_first_is_told_what_each_of_them_did(
     legs = ran.data["run"]["legs"]
     assert [leg["target"] for leg in legs] == ["claude", "codex", "opencode", "claude"], ran.report
     told = server.main_requests[-1].messages[-1].text
-    assert "Back from Codex and OpenCode" in told and "canary-last" in told
+    assert "Back from Codex, then OpenCode: " in told and "canary-last" in told
     assert "two.txt" in told and "echo three" in told, "what both did"
     assert household.segue("back", "--headless", cwd=project).exit_code == 5, (
         "there is nowhere left to come back from"

@@ -11,6 +11,7 @@ from segue import agents, prompt
 from segue.agents import scanning
 from segue.conversation import Conversation
 from segue.errors import AgentError
+from segue.facts import handed
 from segue.model import Ending, Entry, EntryKind, Origin, Source
 
 MOST_OF = 0.9
@@ -143,12 +144,14 @@ def _plain(text: str) -> str:
 
 
 def since(source: Source, handoff: str) -> Iterator[Entry]:
-    """What happened in a transcript after a handoff was read: all of it where it never was."""
-    mark = prompt.marker(handoff)
+    """What happened in a transcript from the moment a handoff was read until another one was; from the beginning
+    where it never was."""
     entries = list(agents.reader(source.agent).read(source))
-    starts = [
-        number
+    marks = [
+        (number, id)
         for number, entry in enumerate(entries)
-        if entry.kind is EntryKind.PROMPT and entry.text.lstrip().startswith(mark)
+        if entry.kind is EntryKind.PROMPT and (id := handed.id_in(entry.text))
     ]
-    yield from entries[starts[0] + 1 :] if starts else entries
+    start = next((number + 1 for number, id in marks if id == handoff), 0)
+    end = next((number for number, id in marks if start and number >= start and id != handoff), None)
+    yield from entries[start:end]

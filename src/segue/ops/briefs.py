@@ -157,6 +157,7 @@ FLEETING = (
     "content",
     "delegation",
     "findings",
+    "stay",
 )
 """What holds at a moment only: of these, what was known before says nothing any more."""
 

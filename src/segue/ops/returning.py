@@ -1,13 +1,14 @@
-"""Coming back: the agent that the work came from goes on with its own transcript, and is told what happened meanwhile.
+"""Coming back: the agent that the work came from continues its own transcript, with a report of what happened since.
 
-It is told no more than that: what it knew when it left, it still knows. What the agent in between says it did is
-checked first; what nothing bears out is listed as such, with the evidence.
+The report holds nothing else: what the agent knew when it left, it still knows. Where several agents had the work, or
+one had it twice, each stay is reported by itself, in order. The claims of every stay are checked first; those that
+could not be confirmed are listed with the evidence.
 """
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import msgspec
@@ -18,7 +19,7 @@ from segue.conversation import Conversation
 from segue.delivery import Mode, Way
 from segue.errors import AgentError, NotFound, Refused
 from segue.facts.tracker import Tracker
-from segue.model import Agent, Ending, Entry, Fact, Handoff, SessionStatus, Source, Tier, Transcript
+from segue.model import Agent, Ending, Entry, Fact, Handoff, Origin, SessionStatus, Source, Tier, Transcript
 from segue.ops import (
     arrival,
     found,
@@ -28,6 +29,7 @@ from segue.ops import (
     records,
     redaction,
     refresh,
+    stays,
     transcripts,
     verifying,
 )
@@ -39,9 +41,14 @@ from segue.ops.handoffs import UNFINISHED, Handed, alone, execute, prepare
 from segue.ops.planning import Order, Plan
 from segue.ops.refresh import Pass
 from segue.ops.trips import May, Tell
+from segue.ops.verifying import Verification
 from segue.ops.warm import Meaning
 
 BUDGET = 4000
+MOST_FILES, MOST_COMMANDS, LONGEST_WORDS = 20, 10, 1200
+"""How much of one stay is told where there were several; the newest state stands in the rest of the brief."""
+TOLD_BY_STAY = ("reply",)
+"""Kinds that are told stay by stay where there were several."""
 
 
 def come_back(desk: Desk, order: Order, *, may: May, tell: Tell) -> Handed:
@@ -55,7 +62,7 @@ def come_back(desk: Desk, order: Order, *, may: May, tell: Tell) -> Handed:
 
 
 def prepared(desk: Desk, order: Order, out: Handoff | None = None) -> Handoff:
-    """The return, and beside the handoff that it ends how much of what was asserted there nothing bears out."""
+    """The return. The claims that could not be confirmed are also counted in the event of the handoff it ends."""
     planned = plan(desk, order, out)
     handoff = prepare(desk, planned)
     unsupported = sum(line.fact.kind == "assertion" for line in planned.made.receipt.lines)
@@ -107,96 +114,125 @@ def away(desk: Desk, work: Work) -> Handoff:
 
 
 def _away(desk: Desk, work: Work) -> Handoff | None:
-    handoffs = _handoffs(desk, work)
-    returned = _returned(handoffs)
-    for handoff in sorted(handoffs, key=lambda one: one.created_at, reverse=True):
-        if found.is_taken(handoff) and not handoff.returns and handoff.id not in returned:
-            return handoff
-    return None
+    trips = stays.open_trips(_handoffs(desk, work))
+    return trips[-1].out if trips else None
 
 
-def _returned(handoffs: Sequence[Handoff]) -> set[str]:
-    """The handoffs that the work has come back from: all from the one that was returned from to the return."""
-    known = {handoff.id: handoff for handoff in handoffs}
-    spans = [
-        (known[one.returns].created_at, one.created_at)
-        for one in handoffs
-        if one.returns in known and found.is_taken(one)
-    ]
-    return {one.id for one in handoffs for start, end in spans if start <= one.created_at <= end}
-
-
-def _hops(desk: Desk, work: Work, out: Handoff) -> list[Handoff]:
-    """The handoffs that took the work on from a handoff to where it is now, that one first."""
-    handoffs = _handoffs(desk, work)
-    later = [one for one in handoffs if one.created_at > out.created_at]
-    taken = [one for one in later if found.is_taken(one) and not one.returns]
-    return [out, *sorted(taken, key=lambda one: one.created_at)]
-
-
-def refuse_busy(desk: Desk, out: Handoff, where: Transcript | None) -> None:
+def refuse_busy(desk: Desk, last: Handoff, where: Transcript | None) -> None:
     """Two must not work in one folder: some agents go on after they were left in the middle of a turn."""
-    is_open = out.delivery is not None and out.delivery.mode is Mode.OPEN
+    is_open = last.delivery is not None and last.delivery.mode is Mode.OPEN
     if where is None or where.ending is not Ending.OPEN or not where.updated_at or not is_open:
         return  # what Segue ran to its end is over
     age = clock.parse(desk.clock()) - clock.parse(where.updated_at)
     if age.total_seconds() < transcripts.LIVE_SECONDS:
-        title = agents.get(records.agent_of(out.target)).title
+        title = agents.get(records.agent_of(last.target)).title
         raise Refused(
             what=f"{title} seems to be at work still: its last turn has not ended.",
             next="segue back, once it has ended or you have stopped it; --anyway comes back all the same",
         )
 
 
+class Stay(Struct, frozen=True):
+    """What one agent did and said from the handoff that brought it the work until the work left, and what was checked
+    of that."""
+
+    name: str
+    entries: tuple[Entry, ...]
+    reads: Meaning
+    folder: str = ""
+    verified: Verification | None = None
+
+
 class Since(Struct, frozen=True):
-    """What came about where the work was handed to, and the secrets that were seen there, with their kinds."""
+    """What came about where the work has been, and the secrets that were seen there, with their kinds."""
 
     facts: tuple[Fact, ...] = ()
     secrets: dict[str, str] = {}
 
 
-def facts_since(desk: Desk, out: Handoff) -> Since:
-    """What was done and said where the work was handed to; nothing where that is gone, and only the folder tells."""
-    if out.delivery is None:
-        return Since()
-    source = Source(agent=records.keeper_of(desk, out), path=out.delivery.path, part=out.delivery.part)
+def _read_stay(desk: Desk, handoff: Handoff, name: str, *, is_last: bool) -> Stay:
+    """Nothing, where the transcript is gone and only the folder shows what was done. Tests are run once, if at all."""
+    keeper, delivery = records.keeper_of(desk, handoff), handoff.delivery
+    if delivery is None or not delivery.path:
+        return Stay(name, (), Meaning(keeper))
     entries: list[Entry] = []
     with contextlib.suppress(AgentError):
-        entries = list(arrival.since(source, out.id))
-    tracker, reads = Tracker(), Meaning(source.agent)
-    for entry in entries:
-        tracker.add(entry, reads)
-    facts = tracker.all(reads)  # which finds the secrets
-    return Since(facts, tracker.heat.secrets)
+        source = Source(agent=keeper, path=delivery.path, part=delivery.part)
+        entries = list(arrival.since(source, handoff.id))
+    verified = verifying.verify(desk, since=handoff.id, run_tests=None if is_last else False)
+    return Stay(name, tuple(entries), Meaning(keeper), delivery.project, verified)
 
 
-def _unsupported_since(desk: Desk, out: Handoff, is_last: bool) -> tuple[Fact, ...]:
-    """What was asserted there and the world contradicts, each with its evidence. Tests are run once, if at all."""
-    if out.delivery is None or not out.delivery.path:
-        return ()
-    verified = verifying.verify(desk, since=out.id, run_tests=None if is_last else False)
-    return verifying.facts_for_brief(verified)
+def read_stays(desk: Desk, handoffs: Sequence[Handoff]) -> tuple[Stay, ...]:
+    names = stays.names(handoffs)
+    return tuple(
+        _read_stay(desk, one, name, is_last=one is handoffs[-1])
+        for one, name in zip(handoffs, names, strict=True)
+    )
 
 
-def _facts_of(desk: Desk, hops: Sequence[Handoff]) -> Since:
-    """What was done and said wherever the work has been, and what of that nothing bears out."""
-    facts: tuple[Fact, ...] = ()
-    secrets: dict[str, str] = {}
-    for hop in hops:
-        unsupported = _unsupported_since(desk, hop, hop is hops[-1])
-        since = facts_since(desk, hop)
-        facts = making.joined(facts, (*since.facts, *unsupported))
-        secrets |= since.secrets
-    return Since(facts, secrets)
+def facts_since(all_stays: Sequence[Stay]) -> Since:
+    """What holds after all stays, so that a later one settles what an earlier one left open; and each by itself."""
+    tracker = Tracker()
+    for stay in all_stays:
+        tracker.waiting.clear()  # calls that an agent left open are nothing that the next one could answer
+        for entry in stay.entries:
+            tracker.add(entry, stay.reads)
+    facts = tracker.all(all_stays[-1].reads)  # which finds the secrets
+    if len(all_stays) == 1:
+        return Since((*facts, *_unconfirmed(all_stays[0])), tracker.heat.secrets)
+    now = (fact for fact in facts if fact.kind not in TOLD_BY_STAY)
+    told = (fact for n, stay in enumerate(all_stays, 1) for fact in _facts_of(stay, n))
+    return Since((*told, *now), tracker.heat.secrets)
+
+
+def _unconfirmed(stay: Stay) -> tuple[Fact, ...]:
+    return verifying.facts_for_brief(stay.verified) if stay.verified else ()
+
+
+def _facts_of(stay: Stay, number: int) -> Iterator[Fact]:
+    """One stay of several in a few lines, then its claims that could not be confirmed, each with who made it."""
+    unconfirmed = _unconfirmed(stay)
+    tracker = Tracker(folder=stay.folder)
+    for entry in stay.entries:
+        tracker.add(entry, stay.reads)
+    value = "\n".join(_lines_of(stay, tracker.all(stay.reads), unconfirmed))
+    yield Fact(
+        kind="stay",
+        subject=f"{number}. {stay.name}",
+        value=value,
+        entry="",
+        origin=Origin.ASSISTANT,
+        n=number,
+    )
+    for fact in unconfirmed:
+        who = {"subject": f"{number}. {fact.subject}", "value": f"{stay.name}: {fact.value}"}
+        yield msgspec.structs.replace(fact, **who)
+
+
+def _lines_of(stay: Stay, facts: Sequence[Fact], unconfirmed: Sequence[Fact]) -> Iterator[str]:
+    if not stay.entries:
+        yield "Its transcript shows nothing of this time."
+    for label, kind, most in (("Changed", "file", MOST_FILES), ("Ran", "command", MOST_COMMANDS)):
+        own = [briefs.line(fact) for fact in facts if fact.kind == kind]
+        more = f"; and {len(own) - most} more before" if len(own) > most else ""
+        if own:
+            yield f"{label}: {'; '.join(own[-most:])}{more}"
+    for label, kind in (("Said", "reply"), ("Named as its next step then", "next step")):
+        words = [briefs.shortened(fact.value, LONGEST_WORDS) for fact in facts if fact.kind == kind]
+        if words:
+            yield f"{label}: " + "\n".join(words)
+    if unconfirmed and stay.verified:
+        yield f"{verifying.count_in_words(stay.verified)}: {'; '.join(fact.subject for fact in unconfirmed)}"
 
 
 def _brief_since(
-    desk: Desk, work: Work, hops: Sequence[Handoff], since: Since, agent: Agent, window: int
+    desk: Desk, work: Work, went: Sequence[Handoff], since: Since, agent: Agent, window: int
 ) -> Made:
-    """What whoever is returned to is told: as short as it can be without losing what the person insists on."""
+    """The report to the agent that is returned to: as short as it can be without losing what must not be lost."""
     secrets = Secrets(redaction.key(desk), desk.settings.redact_allow)
-    title = " and ".join(dict.fromkeys(agents.get(records.agent_of(hop.target)).title for hop in hops))
-    about = briefs.About(title=work.session.title, source=f"Back from {title}: what happened since you left.")
+    names = ", then ".join(stays.names(went))
+    about = briefs.About(title=work.session.title, source=f"Back from {names}: what happened since you left.")
     wish = Wish(Tier.SELECTIVE, None, agent.name, in_haste=True)
     return making.long_enough(
         (BUDGET, window // 8, window // 2),
@@ -207,11 +243,11 @@ def _brief_since(
 
 
 def plan(desk: Desk, order: Order, out: Handoff | None = None) -> Plan:
-    """What coming back would be: from where the work is now, or from all that came after a handoff."""
+    """What coming back would be: from the handoff that is open, or from another one and all that came after it."""
     refresh.refresh(desk, [Pass.ENTRIES])
     work = work_away(desk, order.session)
     out = out or away(desk, work)
-    hops = _hops(desk, work, out)
+    went = stays.stays_since(_handoffs(desk, work), out)
     if out.delivery is None:
         raise NotFound(noun="delivery of handoff", name=out.id, next="segue handoff list")
     home = transcripts.find(desk, out.transcript).transcript
@@ -221,14 +257,15 @@ def plan(desk: Desk, order: Order, out: Handoff | None = None) -> Plan:
     address, agent, program = planning.target_of(desk, out.source if order.to == planning.BACK else order.to)
     where = None
     with contextlib.suppress(NotFound):
-        last = hops[-1].delivery or out.delivery
+        last = went[-1].delivery or out.delivery
         where = transcripts.find(desk, last.transcript).transcript
     told = limits.of_agents(desk)
     if not order.anyway:
-        refuse_busy(desk, out, where)
+        refuse_busy(desk, went[-1], where)
         planning.refuse_at_limit(told, agent, home.model)
-    since = _facts_of(desk, hops)
-    made = _brief_since(desk, work, hops, since, agent, planning.window_of(desk, agent, home.model))
+    checked = read_stays(desk, went)
+    since = facts_since(checked)
+    made = _brief_since(desk, work, went, since, agent, planning.window_of(desk, agent, home.model))
     count = made.brief.tokens + (home.context_tokens or 0)
     return Plan(
         order=order,

@@ -12,7 +12,7 @@ from segue.budget import Thresholds
 from segue.clock import Moment
 from segue.forecast import Forecast
 from segue.model import Handoff, HandoffState, Scope, Tokens, Transcript, Trigger, TriggerType, Usage
-from segue.ops import found, limits, refresh
+from segue.ops import found, limits, refresh, stays
 from segue.ops.desk import Desk
 from segue.ops.found import Work
 from segue.ops.limits import AgentLimits
@@ -221,10 +221,14 @@ def _after(handoffs: list[Handoff], known: list[AgentLimits], models: Mapping[st
     if last is None or last.delivery is None:
         return ""
     there = _once_free(known, last.target)
+    if last.returns and (step := _after_return(last, there)):
+        return step
+    trips = stays.open_trips(one for one in handoffs if one.session == last.session)
+    out = trips[-1].out if trips else last
+    name = agents.get(out.source.partition(":")[0]).title
+    home = _once_free(known, out.source, models.get(out.transcript, ""))
     if last.returns:
-        return _after_return(last, there)
-    name = agents.get(last.source.partition(":")[0]).title
-    home = _once_free(known, last.source, models.get(last.transcript, ""))
+        return f"segue back returns to {name}{home}" if trips else ""
     match last.state:
         case HandoffState.PREPARED:
             return f"segue handoff execute {last.id} starts what is prepared · segue handoff cancel {last.id}"

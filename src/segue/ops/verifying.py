@@ -22,7 +22,7 @@ from segue.assertions import Checked, Rait, TestRun, Verdict
 from segue.clock import Moment
 from segue.errors import AgentError, BadInput, NotFound
 from segue.model import Entry, Fact, Handoff, Origin, Source
-from segue.ops import arrival, found, planning, records, redaction, testruns, transcripts
+from segue.ops import arrival, found, planning, records, redaction, stays, testruns, transcripts
 from segue.ops.desk import Desk
 from segue.ops.found import Work
 from segue.ops.warm import Meaning
@@ -64,6 +64,11 @@ class Verification(Struct, frozen=True):
     @property
     def unsupported(self) -> tuple[Checked, ...]:
         return tuple(one for one in self.checked if one.verdict is Verdict.UNSUPPORTED)
+
+    @property
+    def told(self) -> int:
+        """How many claims could be checked."""
+        return sum(one.verdict is not Verdict.UNKNOWN for one in self.checked)
 
     @property
     def exit_code(self) -> int:
@@ -134,10 +139,18 @@ def _next(desk: Desk, made: Verification, command: testruns.Command) -> Iterator
 
 
 def _is_away(desk: Desk, id: str) -> bool:
-    """Whether the work is still where a handoff took it."""
-    handoff = records.get(desk, id)
-    last = next((one for one in desk.shared.handoffs_of(handoff.session) if found.is_taken(one)), None)
-    return last is not None and last.id == id and not last.returns
+    """Whether the work is still where a handoff took it, and can come back from there."""
+    trips = stays.open_trips(desk.shared.handoffs_of(records.get(desk, id).session))
+    return bool(trips) and trips[-1].stays[-1].id == id
+
+
+def count_in_words(verification: Verification) -> str:
+    """How many claims could not be confirmed, of those that could be checked."""
+    return in_words(len(verification.unsupported), verification.told)
+
+
+def in_words(unconfirmed: int, claims: int) -> str:
+    return f"{unconfirmed} of {claims} claim{'' if claims == 1 else 's'} could not be confirmed"
 
 
 def lines_for_brief(verification: Verification) -> tuple[str, ...]:
