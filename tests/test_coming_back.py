@@ -9,8 +9,11 @@ from typing import Any
 
 import pytest
 
+from segue.delivery import Delivery, Mode, Way
 from segue.faces.cli import to
 from segue.faces.cli.frame import Frame
+from segue.model import Handoff, HandoffState, Package, Tier
+from segue.ops import stays
 from segue.ops.trips import _last_line
 from segue.stop import Output
 from tests.conftest import CommandLine
@@ -133,6 +136,140 @@ def test_a_password_that_was_seen_where_the_work_was_does_not_come_back(
     shown = away("show", back["id"], "--json").out
     assert "into the form is [secret:" in shown and "Garden-Xylo" not in shown
     assert json.loads(shown)["receipt"]["redacted"] == 1
+
+
+# Over several agents
+
+
+def test_two_returns_report_every_stay_in_order(cli: CommandLine, agents: Agents) -> None:
+    talk = Conversation(cli.folder, cli.cwd, FIRST)
+    talk.prompt("Our invoices are a cent off. Find out why.")
+    talk.reply("I will look at it.")
+    agents.do("done I created `sum.py`. Next I will write the tests.", "done Next I will round each line.")
+    assert cli("to", "claude:haiku", "--headless", "--way", "prompt").code == 0
+    (other,) = [path for path in talk.path.parent.glob("*.jsonl") if path.stem != FIRST]
+    assert cli(*TO).code == 0
+    first = cli(*BACK, "--json")
+    assert first.code == 0 and json.loads(first.out)["handoff"]["delivery"]["transcript"] == other.stem, first
+    assert next_of(cli).startswith("segue back returns to Claude Code")
+    assert cli("back", "--dry-run").out.splitlines()[1].endswith(f"transcript {other.stem}")
+
+    agents.do("done I know.")
+    shown = cli(*BACK)
+    assert (
+        shown.code == 0
+        and "1 of 1 claim could not be confirmed; Claude Code (Opus 4.5) knows which:" in shown.out
+    )
+    assert "file created: sum.py" in shown.out and "segue back returns" not in shown.out, shown
+    last = returns(cli)[0]
+    assert (last["source"], last["target"].partition(":")[0], last["delivery"]["transcript"]) == (
+        "claude",
+        "claude",
+        FIRST,
+    )
+    sections = json.loads(cli("show", last["id"], "--json").out)["brief"]["sections"]
+    told = {section["title"]: section["lines"] for section in sections}
+    one, two, three = told["Who had the work since you left, in order, and what each of them did"]
+    assert one.startswith("1. Claude Code:") and "Said: I created `sum.py`" in one
+    assert "next step then: Next I will write the tests." in one and "round each line" not in one
+    assert one.endswith("1 of 1 claim could not be confirmed: file created: sum.py")
+    assert two.startswith("2. Demonstration agent:") and "sum.py" not in two
+    assert three.startswith("3. Claude Code again:") and "Next I will round each line." in three
+    assert "sum.py" not in three and told["Next step"] == ["Next I will round each line."]
+    assert cli(*BACK).code == 5, "the work is at home"
+
+
+def handoff(id: str, source: str, target: str, *, returns: str = "", is_taken: bool = True) -> Handoff:
+    return Handoff(
+        id=id,
+        session="s-1",
+        source=source,
+        target=target,
+        tier=Tier.SELECTIVE,
+        state=HandoffState.COMPLETED,
+        reason="",
+        package=Package(context=None, size=0, stored=0, brief="0"),
+        receipt="0",
+        created_at=f"2026-11-16T09:0{id[-1]}:00.000000Z",
+        updated_at="2026-11-16T10:00:00.000000Z",
+        transcript=f"of {source}",
+        returns=returns,
+        delivery=Delivery(
+            way=Way.RESUME if returns else Way.PROMPT,
+            mode=Mode.HEADLESS,
+            transcript=f"of {target}",
+            has_arrived=is_taken,
+        ),
+    )
+
+
+TRIPS = {
+    "out": ([("h1", "claude", "codex", "")], ["h1: h1"]),
+    "out and back": ([("h1", "claude", "codex", ""), ("h2", "codex", "claude", "h1")], []),
+    "two out, one back": (
+        [("h1", "claude", "codex", ""), ("h2", "codex", "gemini", ""), ("h3", "gemini", "codex", "h2")],
+        ["h1: h1 h2 h3"],
+    ),
+    "and on to another": (
+        [
+            ("h1", "claude", "codex", ""),
+            ("h2", "codex", "gemini", ""),
+            ("h3", "gemini", "codex", "h2"),
+            ("h4", "codex", "opencode", ""),
+        ],
+        ["h1: h1 h2 h3", "h4: h4"],
+    ),
+    "two out, back from the first": (
+        [("h1", "claude", "codex", ""), ("h2", "codex", "gemini", ""), ("h3", "gemini", "claude", "h1")],
+        [],
+    ),
+    "twice from the same, one back": (
+        [("h1", "claude", "codex", ""), ("h2", "claude", "gemini", ""), ("h3", "gemini", "claude", "h2")],
+        ["h1: h1"],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", TRIPS)
+def test_a_return_closes_its_trip_and_the_one_before_keeps_the_stays(name: str) -> None:
+    moves, expected = TRIPS[name]
+    handoffs = [handoff(id, source, target, returns=returns) for id, source, target, returns in moves]
+    never_taken = handoff("h9", "claude", "pi", is_taken=False)
+    trips = stays.open_trips([never_taken, *reversed(handoffs)])
+    assert [f"{trip.out.id}: {' '.join(one.id for one in trip.stays)}" for trip in trips] == expected
+
+
+def test_claims_that_all_hold_are_not_mentioned(away: CommandLine, agents: Agents) -> None:
+    agents.do("done I know.")
+    shown = away(*BACK)
+    assert shown.code == 0 and "confirmed" not in shown.out and "segue verify" not in shown.out, shown
+
+
+WROTE_NOTES: list[dict[str, Any]] = [
+    {"id": "7", "kind": "call", "origin": "assistant", "text": "echo '# Notes' > notes.md", "tool": "shell"},
+    {"id": "8", "kind": "result", "origin": "tool", "text": "", "status": 0, "parent": "7"},
+    {
+        "id": "9",
+        "kind": "reply",
+        "origin": "assistant",
+        "text": "I created `notes.md`. I also created `sum.py`.",
+    },
+]
+
+
+def test_claims_that_could_not_be_confirmed_are_counted_and_named(away: CommandLine, agents: Agents) -> None:
+    (path,) = away.cwd.glob("received*.demo.jsonl")
+    (away.cwd / "notes.md").write_text("# Notes\n")
+    with path.open("a") as file:
+        for entry in WROTE_NOTES:
+            file.write(json.dumps({"at": "2026-11-16T11:00:00.000000Z", **entry}) + "\n")
+    assert "1 of 2 claims could not be confirmed" in away("back", "--dry-run").out
+    agents.do("done I know.")
+    back = json.loads(away(*BACK, "--json").out)
+    assert back["claims"]["unconfirmed"] == 1 and back["claims"]["checked"] == 2
+    assert back["claims"]["since"] == [back["handoff"]["returns"]]
+    (named,) = back["unconfirmed"]
+    assert "file created: sum.py" in named and "there is no such file" in named
 
 
 # Broken off

@@ -28,6 +28,20 @@ class Mode(StrEnum):
     """To the end, with nobody there."""
 
 
+class Claims(Struct, frozen=True, kw_only=True):
+    """The claims of the agents that had the work, as they were checked before a return."""
+
+    checked: int
+    """How many could be checked."""
+    unconfirmed: int
+    since: tuple[str, ...] = ()
+    """The handoffs after which those were made that could not be confirmed."""
+
+    def __str__(self) -> str:
+        noun = "claim" if self.checked == 1 else "claims"
+        return f"{self.unconfirmed} of {self.checked} {noun} could not be confirmed"
+
+
 class Delivery(Struct, frozen=True, kw_only=True):
     """One delivery, as it was settled before the target was started, and as it was found afterwards."""
 
@@ -64,5 +78,7 @@ class Delivery(Struct, frozen=True, kw_only=True):
     """The hash of what was said to the target, once it was."""
     attempts: int = 0
     """How often the target was started."""
+    claims: Claims | None = None
+    """Of a return: what was checked before it."""
     has_arrived: bool = False
     """Whether the target's own records showed that it has the handoff."""

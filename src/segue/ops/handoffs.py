@@ -65,6 +65,10 @@ class Handed(Struct, frozen=True):
     proof: proving.Proof | None = None
     is_old: bool = False
     """Whether it had been begun before."""
+    unconfirmed: tuple[str, ...] = ()
+    """Of a return: the claims that could not be confirmed, each with its evidence."""
+    home: str = ""
+    """Of a return: the agent that the next return leads to, as people call it; empty where the work is at home."""
 
 
 def hand_over(
@@ -216,6 +220,7 @@ def prepare(desk: Desk, plan: Plan, tell: Tell = lambda _text: None) -> Handoff:
             redacted=plan.redacted,
             arguments=plan.order.arguments,
             keeper=records.keeper_for(desk, plan.agent.name),
+            claims=plan.claims,
             reason=redaction.redact(desk, plan.order.reason).text if plan.order.reason else "",
         ),
     )

@@ -13,7 +13,7 @@ from msgspec import Struct
 from segue import agents, budget, carry, drift, places, prices, prompt, redact, tokens
 from segue.agents import belongings
 from segue.conversation import Conversation
-from segue.delivery import Mode, Way
+from segue.delivery import Claims, Mode, Way
 from segue.errors import AtLimit, NotFound, NotInstalled, Refused
 from segue.model import (
     Agent,
@@ -115,6 +115,8 @@ class Plan(Struct, frozen=True, kw_only=True, dict=True):
     """The transcript of the target's own that is gone on with."""
     returns: str = ""
     """The handoff that this one comes back from."""
+    claims: Claims | None = None
+    """Of a return: what was checked before it."""
     find_drift: Callable[[], tuple[str, ...]]
 
     @functools.cached_property

@@ -19,7 +19,18 @@ from segue.conversation import Conversation
 from segue.delivery import Mode, Way
 from segue.errors import AgentError, NotFound, Refused
 from segue.facts.tracker import Tracker
-from segue.model import Agent, Ending, Entry, Fact, Handoff, Origin, SessionStatus, Source, Tier, Transcript
+from segue.model import (
+    Agent,
+    Ending,
+    Entry,
+    Fact,
+    Handoff,
+    Origin,
+    SessionStatus,
+    Source,
+    Tier,
+    Transcript,
+)
 from segue.ops import (
     arrival,
     found,
@@ -58,15 +69,20 @@ def come_back(desk: Desk, order: Order, *, may: May, tell: Tell) -> Handed:
     with alone(desk, work.session.id, "where it came from"):
         begun = _unfinished(desk, work)
         handoff = begun or prepared(desk, order)
-        return execute(desk, handoff, may=may, tell=tell, mode=order.mode)
+        handed = execute(desk, handoff, may=may, tell=tell, mode=order.mode)
+    trips = stays.open_trips(_handoffs(desk, work))
+    return msgspec.structs.replace(
+        handed,
+        unconfirmed=records.unconfirmed_in(records.receipt_of(desk, handed.handoff)),
+        home=records.title_of(trips[-1].out.source) if trips else "",
+    )
 
 
 def prepared(desk: Desk, order: Order, out: Handoff | None = None) -> Handoff:
     """The return. The claims that could not be confirmed are also counted in the event of the handoff it ends."""
     planned = plan(desk, order, out)
     handoff = prepare(desk, planned)
-    unsupported = sum(line.fact.kind == "assertion" for line in planned.made.receipt.lines)
-    verifying.remember(desk, planned.returns, unsupported)
+    verifying.remember(desk, planned.returns, planned.claims.unconfirmed if planned.claims else 0)
     return handoff
 
 
@@ -223,7 +239,8 @@ def _lines_of(stay: Stay, facts: Sequence[Fact], unconfirmed: Sequence[Fact]) ->
         if words:
             yield f"{label}: " + "\n".join(words)
     if unconfirmed and stay.verified:
-        yield f"{verifying.count_in_words(stay.verified)}: {'; '.join(fact.subject for fact in unconfirmed)}"
+        count = verifying.claims_of([stay.verified])
+        yield f"{count}: {'; '.join(fact.subject for fact in unconfirmed)}"
 
 
 def _brief_since(
@@ -255,10 +272,11 @@ def plan(desk: Desk, order: Order, out: Handoff | None = None) -> Plan:
         raise NotFound(noun="transcript", name=out.transcript, next="segue transcripts")
     # Whoever names where to go back to may name the model as well.
     address, agent, program = planning.target_of(desk, out.source if order.to == planning.BACK else order.to)
-    where = None
+    where, last = None, went[-1].delivery or out.delivery
     with contextlib.suppress(NotFound):
-        last = went[-1].delivery or out.delivery
         where = transcripts.find(desk, last.transcript).transcript
+    # Where its transcript is gone, the work comes from there all the same.
+    gone = Transcript(id=last.transcript, agent=records.agent_of(went[-1].target), path=last.path)
     told = limits.of_agents(desk)
     if not order.anyway:
         refuse_busy(desk, went[-1], where)
@@ -270,7 +288,7 @@ def plan(desk: Desk, order: Order, out: Handoff | None = None) -> Plan:
     return Plan(
         order=order,
         work=work,
-        source=where or home,
+        source=where or gone,
         target=address,
         agent=agent,
         program=program,
@@ -293,4 +311,5 @@ def plan(desk: Desk, order: Order, out: Handoff | None = None) -> Plan:
         folder=planning.folder_of(desk, home),
         resumes=out.transcript,
         returns=out.id,
+        claims=verifying.claims_of([stay.verified for stay in checked if stay.verified]),
     )

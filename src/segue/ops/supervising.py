@@ -212,9 +212,8 @@ class Supervisor:
             return handoffs.prepare(self.desk, planning.plan(self.desk, self.order(leg, work), work))
         self.tell(f"Back to {self.title(leg.target)}: looking at what was done meanwhile.")
         handoff = returning.prepared(self.desk, self.order(leg, work), out)
-        for line in records.receipt_of(self.desk, handoff).lines:
-            if line.fact.kind == "assertion":
-                self.tell(f"Nothing bears out: {line.fact.value}")
+        for claim in records.unconfirmed_in(records.receipt_of(self.desk, handoff)):
+            self.tell(f"Not confirmed: {claim}")
         return handoff
 
     def way_home(self) -> Handoff | None:

@@ -20,6 +20,7 @@ from segue import assertions, fence
 from segue.agents import llm
 from segue.assertions import Checked, Rait, TestRun, Verdict
 from segue.clock import Moment
+from segue.delivery import Claims
 from segue.errors import AgentError, BadInput, NotFound
 from segue.model import Entry, Fact, Handoff, Origin, Source
 from segue.ops import arrival, found, planning, records, redaction, stays, testruns, transcripts
@@ -64,11 +65,6 @@ class Verification(Struct, frozen=True):
     @property
     def unsupported(self) -> tuple[Checked, ...]:
         return tuple(one for one in self.checked if one.verdict is Verdict.UNSUPPORTED)
-
-    @property
-    def told(self) -> int:
-        """How many claims could be checked."""
-        return sum(one.verdict is not Verdict.UNKNOWN for one in self.checked)
 
     @property
     def exit_code(self) -> int:
@@ -144,13 +140,13 @@ def _is_away(desk: Desk, id: str) -> bool:
     return bool(trips) and trips[-1].stays[-1].id == id
 
 
-def count_in_words(verification: Verification) -> str:
+def claims_of(verified: Sequence[Verification]) -> Claims:
     """How many claims could not be confirmed, of those that could be checked."""
-    return in_words(len(verification.unsupported), verification.told)
-
-
-def in_words(unconfirmed: int, claims: int) -> str:
-    return f"{unconfirmed} of {claims} claim{'' if claims == 1 else 's'} could not be confirmed"
+    return Claims(
+        checked=sum(one.verdict is not Verdict.UNKNOWN for made in verified for one in made.checked),
+        unconfirmed=sum(len(made.unsupported) for made in verified),
+        since=tuple(made.handoff for made in verified if made.unsupported),
+    )
 
 
 def lines_for_brief(verification: Verification) -> tuple[str, ...]:

@@ -15,7 +15,7 @@ from segue.errors import BadInput, Declined
 from segue.faces import render
 from segue.faces.cli.frame import Frame, answers
 from segue.model import Ending, Fate, Handoff, Preserve
-from segue.ops import handoffs, planning
+from segue.ops import handoffs, planning, records
 from segue.ops.handoffs import Handed
 from segue.ops.planning import Order, Plan
 from segue.ops.proving import Proof
@@ -56,6 +56,9 @@ def plan_screen(plan: Plan) -> str:
         rows.append(("Asking", "a copy reads all of that once more, with the questions"))
     if plan.instructions:
         rows.append(("Along", ", ".join(name for name, _ in plan.instructions)))
+    if plan.claims and plan.claims.unconfirmed:
+        rows.append(("Claims", str(plan.claims)))
+        rows += [("", claim) for claim in records.unconfirmed_in(plan.made.receipt)[:FEW]]
     rows += [("Not passed" if not n else "", item) for n, item in enumerate(plan.not_passed[:FEW])]
     rows += [("Changed" if not n else "", item) for n, item in enumerate(plan.drift[:FEW])]
     return render.table(rows)
@@ -93,15 +96,29 @@ def handed_screen(handed: Handed) -> str:
         if handed.proof.missing:
             lines.append("  What it did not know was said to it once more.")
     if handoff.returns:
-        out = handoffs.title_of(handoff.source)
-        lines.append(f"  It was told what {out} says it did meanwhile, and what of that nothing bears out.")
-        lines.append(f"  segue verify --since {handoff.returns} shows what was checked, and how.")
+        lines += _return_lines(handed)
     else:
         lines.append(
             f"  segue show {handoff.id} tells what was passed · segue back returns to "
             f"{handoffs.title_of(handoff.source)}"
         )
     return "\n".join(lines)
+
+
+def _return_lines(handed: Handed) -> list[str]:
+    """Which claims could not be confirmed, if any, and where the work can still return to."""
+    delivery = handed.handoff.delivery
+    claims = delivery.claims if delivery else None
+    lines = []
+    if claims and claims.unconfirmed:
+        lines.append(
+            f"{render.mark('problem')} {claims}; {handoffs.title_of(handed.handoff.target)} knows which:"
+        )
+        lines += [f"    {render.clean(render.short(claim, 240))}" for claim in handed.unconfirmed]
+        lines += [f"  segue verify --since {id} shows how they were checked." for id in claims.since]
+    if handed.home:
+        lines.append(f"  segue back returns to {handed.home}")
+    return lines
 
 
 def _screen(shown: Shown) -> str:
@@ -151,10 +168,17 @@ def _data(shown: Shown) -> Any:
             "not_passed": plan.not_passed,
             "drift": plan.drift,
             "needs_consent": not plan.is_allowed,
+            "claims": plan.claims,
             "brief": plan.made.brief,
         }
     handed = shown.handed
-    return {"handoff": handed.handoff, "arrival": handed.arrival, "proof": handed.proof} if handed else None
+    if handed is None:
+        return None
+    data: dict[str, Any] = {"handoff": handed.handoff, "arrival": handed.arrival, "proof": handed.proof}
+    if handed.handoff.returns:
+        delivery = handed.handoff.delivery
+        data |= {"claims": delivery.claims if delivery else None, "unconfirmed": handed.unconfirmed}
+    return data
 
 
 def mode_of(frame: Frame, headless: bool, command: str = "segue to AGENT") -> Mode:
