@@ -78,9 +78,11 @@ if step.startswith("fill "):
         except OSError:
             pass
     step = "done"
-if step.startswith("done"):
-    reply(step[5:] or "It is done.")
-    print(json.dumps(dict(type="result", subtype="success", is_error=False, result="It is done.")))
+if step.startswith(("done", "refused")):
+    reply(step.partition(" ")[2] or "It is done.")
+    denials = [dict(tool_name="Write", tool_use_id="t1", tool_input={{}})] if step.startswith("refused") else []
+    print(json.dumps(dict(type="result", subtype="success", is_error=False, result="It is done.",
+                          permission_denials=denials)))
 elif step == "overloaded":
     reply("API Error: 529 Overloaded", isApiErrorMessage=True, error="server_error")
     print(json.dumps(dict(type="result", subtype="success", is_error=True, api_error_status=529,
@@ -162,6 +164,28 @@ The run is done.
 """)
     shown = cli("run", "status")
     assert shown.code == 0 and shown.out == result.out
+
+
+@pytest.mark.parametrize(
+    ("step", "ended"),
+    [
+        ("done I created `sum.py`.", "done, 1 claim not confirmed"),
+        ("refused I could not write it.", "done, 1 call refused"),
+        ("refused I created `a.py` and `b.py`.", "done, 2 claims not confirmed, 1 call refused"),
+    ],
+)
+def test_a_run_with_a_false_claim_or_a_refused_call_is_not_plainly_done(
+    cli: CommandLine, agents: Agents, step: str, ended: str
+) -> None:
+    agents.do(step)
+    result = cli(*RUN)
+    assert result.code == 11, result
+    assert result.out.startswith(f"✗ Run r-000000000001: {ended}\n"), result.out
+    assert f"The run is {ended}.\n" in result.err
+    assert cli("run", "status").out == result.out
+    agents.do("done I know.")
+    assert cli("run", "Another task", "--chain", "claude").code == 0
+    assert f"r-000000000001  {ended}  " in cli("run", "status").out, "in the list of older ones as well"
 
 
 def test_a_crash_is_tried_again_and_then_told(cli: CommandLine, agents: Agents) -> None:

@@ -90,6 +90,8 @@ class Leg(Value, frozen=True):
     ended_at: Moment | None = None
     reply: str = ""
     """What the agent said last."""
+    refused: int = 0
+    """How many of its calls were refused because nobody was there to be asked."""
 
     @property
     def is_done(self) -> bool:
@@ -122,6 +124,21 @@ class Run(Value, frozen=True):
     spent: Spent = Spent()
     taken_up_at: Moment | None = None
     """When a person last let it go on: what kept agents out before is tried again."""
+    unconfirmed: int = 0
+    """How many claims of the last agent could not be confirmed."""
+    verdict: int = 0
+    """The exit code of `segue verify` for the last agent's claims."""
+
+    @property
+    def refused(self) -> int:
+        return sum(leg.refused for leg in self.legs)
+
+    @property
+    def doubts(self) -> str:
+        """What speaks against taking a run that is done for done, in words; empty where nothing does."""
+        counts = ((self.unconfirmed, "claim", "not confirmed"), (self.refused, "call", "refused"))
+        told = [f"{n} {noun}{'' if n == 1 else 's'} {how}" for n, noun, how in counts if n]
+        return ", ".join(told) if self.state is RunState.DONE else ""
 
     @property
     def home(self) -> str:

@@ -361,8 +361,9 @@ def test_an_agent_that_may_not_write_is_told_of_with_what_would_let_it(household
         cwd=project,
         script=Script([claude.write_file(project / "poem.txt", "one\n"), Reply("I was refused.")]),
     )
-    assert ran.exit_code == 0 and not (project / "poem.txt").exists(), ran.report
+    assert ran.exit_code == 11 and not (project / "poem.txt").exists(), ran.report
     assert "was refused 1 call (Write)" in ran.stderr, ran.report
+    assert "done, 1 call refused" in ran.stdout and "The run is done, 1 call refused." in ran.stderr
     assert "--pass claude=--permission-mode=acceptEdits" in ran.stderr
     allowed = household.segue(
         *("run", TASK, "--chain", "claude", "--pass", "claude=--permission-mode=acceptEdits"),

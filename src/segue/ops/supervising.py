@@ -113,7 +113,8 @@ class Supervisor:
         self.keep(state=state, why=move.why, until=None, spent=self.spent())
         if state is RunState.DONE:
             self.verify()
-        self.tell(f"The run is {state.value}" + (f": {move.why}." if move.why else "."))
+        doubts = f", {self.run.doubts}" if self.run.doubts else ""
+        self.tell(f"The run is {state.value}{doubts}" + (f": {move.why}." if move.why else "."))
         running.forget_stop(self.desk, self.run.id)
         return self.run
 
@@ -128,7 +129,8 @@ class Supervisor:
             self.tell(f"note: what {self.title(leg.target)} asserts could not be checked: {error}")
             return
         for line in verifying.lines_for_brief(verified):
-            self.tell(f"Nothing bears out: {line}")
+            self.tell(f"Not confirmed: {line}")
+        self.keep(unconfirmed=len(verified.unsupported), verdict=verified.exit_code)
 
     # One leg
 
@@ -396,6 +398,7 @@ class Supervisor:
         name = records.agent_of(leg.target)
         denied = agents.offers(name, "denied_in")
         if denied and (tools := denied(stdout)):
+            self.change_leg(refused=leg.refused + len(tools))
             times = f"{len(tools)} call{'s' if len(tools) > 1 else ''} ({', '.join(sorted(set(tools)))})"
             permit = agents.offers(name, "PERMITTING")
             hint = f"; --pass {name}={permit} lets it edit" if permit else ""

@@ -18,6 +18,7 @@ from segue.faces.cli.frame import Frame, answers
 from segue.ops import running
 from segue.ops import runs as ops
 from segue.ops.runs import Shown, Wish
+from segue.ops.verifying import FOUND_UNSUPPORTED
 from segue.runs import UNFINISHED, Caps, Run, RunState
 
 UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
@@ -116,7 +117,7 @@ def screen(shown: Shown | list[Shown]) -> str:
         if not shown:
             return 'No runs. segue run "TASK" --chain AGENT,AGENT begins one.'
         older = [
-            (one.run.id, one.run.state.value, _local(one.run.created_at), render.short(one.run.task, 50))
+            (one.run.id, _ended(one.run), _local(one.run.created_at), render.short(one.run.task, 50))
             for one in shown[1:]
         ]
         lines = [one_screen(shown[0])]
@@ -128,7 +129,8 @@ def screen(shown: Shown | list[Shown]) -> str:
 
 def one_screen(shown: Shown) -> str:
     run = shown.run
-    head = f"{render.mark(MARKS.get(run.state, 'note'))} Run {run.id}: {state_in_words(shown)}"
+    mark = "problem" if run.doubts else MARKS.get(run.state, "note")
+    head = f"{render.mark(mark)} Run {run.id}: {state_in_words(shown)}"
     rows = [
         ("Task", render.short(" ".join(run.task.split()), 90)),
         ("Chain", " > ".join(run.chain) + (", then back" if run.returns else "")),
@@ -157,7 +159,11 @@ def state_in_words(shown: Shown) -> str:
         return f"left, nobody supervises it{at_work}{why}"
     if run.state is RunState.WAITING and run.until:
         return f"waiting until {_local(run.until)}{why}"
-    return f"{run.state.value}{why}"
+    return f"{_ended(run)}{why}"
+
+
+def _ended(run: Run) -> str:
+    return ", ".join(filter(None, (run.state.value, run.doubts)))
 
 
 def used(run: Run) -> str:
@@ -186,6 +192,8 @@ def _local(moment: str) -> str:
 def exit_code(shown: Shown | list[Shown]) -> int:
     if isinstance(shown, list):
         return exit_code(shown[0]) if len(shown) == 1 else 0
+    if shown.run.doubts:
+        return shown.run.verdict or FOUND_UNSUPPORTED
     return EXIT_CODES.get(shown.run.state, 0)
 
 
@@ -241,7 +249,8 @@ def start(
     """Work on a task unattended. Whoever of the chain has it is supervised; at a limit, an overload, a full context, a
     crash or a hang the next one goes on in the same folder.
 
-    What an agent may do without being asked is what you set in its own settings, or say with --pass."""
+    What an agent may do without being asked is what you set in its own settings, or say with --pass. Exit code 11 where
+    the work is done, but a claim of the last agent could not be confirmed or a call was refused."""
     settings = frame.desk.settings
     named = tuple(part.strip() for part in chain.split(",") if part.strip()) if chain is not None else None
     wish = Wish(
