@@ -24,7 +24,7 @@ from segue.errors import Bug, SegueError
 from segue.faces import cli
 from segue.faces.cli import report
 from segue.model import EntryKind, Limit, Source
-from segue.ops import redaction, status
+from segue.ops import redaction, status, verifying
 from segue.settings import SETTINGS, environment_names
 from tests.conftest import CommandLine
 from tests.machine import furnish
@@ -77,6 +77,10 @@ def exit_codes() -> list[tuple[int, str]]:
     return [
         *found,
         (status.DUE, "a handoff is due (`segue check`)"),
+        (
+            verifying.FOUND_UNSUPPORTED,
+            "a claim could not be confirmed (`segue verify`, `segue run`), or a call of a run was refused",
+        ),
         (Bug.exit_code, "a bug in Segue"),
         (report.INTERRUPTED, "interrupted"),
     ]
