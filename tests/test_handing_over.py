@@ -412,7 +412,7 @@ def test_what_a_copy_could_not_answer_is_not_proved(
     assert json.loads(worked("handoff", "list", "--json").out)[0]["state"] == HandoffState.CANCELLED
     asked: list[str] = []
     monkeypatch.setattr("sys.stdin.isatty", lambda: True)
-    monkeypatch.setattr(click, "confirm", lambda text, **_how: bool(asked.append(text)))
+    monkeypatch.setattr(click, "confirm", lambda text, **_how: asked.append(text))
     assert worked(*DEMO, "--prove").code == 5 and "Start it anyway?" in asked[-1]
     done = worked(*DEMO, "--prove", "--anyway", "--json")
     assert done.code == 0, done
