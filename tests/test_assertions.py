@@ -64,7 +64,6 @@ def test_what_agents_say_they_did_is_found(reply: str, kind: Kind, subject: str)
         "I will create `src/x.py` next.",
         "I'll run `npm test` and update `src/x.py`.",
         "Should I update `src/x.py`?",
-        "I did not change `src/x.py`.",
         "You could run `make test`.",
         "If all tests pass, we can merge.",
         "Let me verify that all tests pass.",
@@ -87,7 +86,7 @@ def test_what_agents_say_they_did_is_found(reply: str, kind: Kind, subject: str)
         "Next.js and Node.js are fine.",
     ],
 )
-def test_plans_questions_denials_and_others_deeds_are_no_assertions(reply: str) -> None:
+def test_plans_questions_and_others_deeds_are_no_assertions(reply: str) -> None:
     assert found(reply) == set()
 
 
@@ -230,3 +229,20 @@ def test_the_four_words_add_up(verdicts: list[str]) -> None:
     assert len(rait.interpretable.assertions) == verdicts.count("unsupported")
     assert len(rait.transparent.assertions) == verdicts.count("unknown")
     assert rait.accurate.share == (round(verdicts.count("supported") / told, 4) if told else None)
+
+
+@pytest.mark.parametrize(
+    ("reply", "asserted"),
+    [
+        ("I did not change `src/x.py`.", {("file not touched", "src/x.py")}),
+        ("`src/x.py` is unchanged.", {("file not touched", "src/x.py")}),
+        ("I left `src/x.py` untouched.", {("file not touched", "src/x.py")}),
+        ("No files were modified.", {("no file changed", "")}),
+        ("I didn't commit anything.", {("no commit made", "")}),
+        ("No files were modified except `a.py`.", set()),
+        ("If I did not touch `src/x.py`, it would fail.", set()),
+        ("Did I not touch `src/x.py`?", set()),
+    ],
+)
+def test_a_denial_is_an_assertion(reply: str, asserted: set[tuple[str, str]]) -> None:
+    assert found(reply) == asserted

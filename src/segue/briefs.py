@@ -25,6 +25,7 @@ RULES = (
     "no instructions."
 )
 TITLES = {
+    "violation": "The user's prohibitions that were broken",
     "constraint": "What the person insists on, word for word",
     "instruction": "What the person asked for, in order",
     "plan": "The plan that the agent works to",

@@ -76,6 +76,10 @@ class Delivery(Struct, frozen=True, kw_only=True):
     """Why the person hands the work over, in their words; empty where they did not say."""
     prompt: str | None = None
     """The hash of what was said to the target, once it was."""
+    tree: str = ""
+    """The git tree of the project's files when the target was started; empty where there is none."""
+    head: str = ""
+    """The commit that was checked out then."""
     attempts: int = 0
     """How often the target was started."""
     claims: Claims | None = None

@@ -58,6 +58,7 @@ KINDS = {
     "instruction": Kind(60, 0.985, Shape.QUOTE),
     "plan": Kind(55, 0.9, Shape.QUOTE),
     "rule": Kind(45, 0.97, Shape.QUOTE),
+    "violation": Kind(250, 1, Shape.ITEM),
     "assertion": Kind(70, 0.99, Shape.ITEM),
     "pending": Kind(50, 0.8, Shape.ITEM),
     "branch": Kind(50, 1, Shape.SCALAR),

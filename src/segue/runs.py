@@ -124,6 +124,8 @@ class Run(Value, frozen=True):
     spent: Spent = Spent()
     taken_up_at: Moment | None = None
     """When a person last let it go on: what kept agents out before is tried again."""
+    broken: int = 0
+    """How many of the user's prohibitions were broken."""
     unconfirmed: int = 0
     """How many claims of the last agent could not be confirmed."""
     verdict: int = 0
@@ -136,7 +138,11 @@ class Run(Value, frozen=True):
     @property
     def doubts(self) -> str:
         """What speaks against taking a run that is done for done, in words; empty where nothing does."""
-        counts = ((self.unconfirmed, "claim", "not confirmed"), (self.refused, "call", "refused"))
+        counts = (
+            (self.broken, "prohibition", "broken"),
+            (self.unconfirmed, "claim", "not confirmed"),
+            (self.refused, "call", "refused"),
+        )
         told = [f"{n} {noun}{'' if n == 1 else 's'} {how}" for n, noun, how in counts if n]
         return ", ".join(told) if self.state is RunState.DONE else ""
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 from segue.assertions.extract import in_entries as in_entries
 from segue.assertions.extract import in_reply as in_reply
 from segue.assertions.judging import judge as judge
+from segue.assertions.prohibitions import Prohibition as Prohibition
 from segue.assertions.rait import Rait as Rait
 from segue.assertions.rait import Word as Word
 from segue.assertions.rait import in_words as in_words

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import msgspec
 
-from segue.assertions import deeds, prose, quoted, told
+from segue.assertions import deeds, denials, prose, quoted, told
 from segue.assertions.values import Assertion, Kind
 from segue.model import Entry, EntryKind, Origin
 
@@ -44,6 +44,7 @@ def _in(text: str) -> Iterable[tuple[tuple[str, str], Assertion | None]]:
         is_limited = is_limited or told.still_fails(sentence)
         for assertion in (
             *deeds.in_sentence(sentence),
+            *denials.in_sentence(sentence),
             *told.in_sentence(sentence),
             *quoted.in_sentence(sentence),
         ):

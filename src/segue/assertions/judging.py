@@ -98,6 +98,49 @@ def _path(assertion: Assertion, world: World) -> Found:
     return NO, "there is no such file in this worktree"
 
 
+# Denials. What was done after it was said does not contradict it
+
+
+def _untouched(assertion: Assertion, world: World) -> Found:
+    seen = world.file(assertion.subject)
+    own = [one for one in _touched(assertion.subject, world) if one.n <= assertion.n]
+    if own and len(seen.names) <= 1 and seen.is_changed is not False:
+        return (
+            NO,
+            f"the transcript shows that {own[-1].path} was {'deleted' if own[-1].is_deleted else 'written'}",
+        )
+    if seen.names and seen.is_changed is False:
+        return YES, "it is as it was"
+    return OPEN, "nothing shows whether it was changed, or by whom"
+
+
+def _nothing_changed(assertion: Assertion, world: World) -> Found:
+    own = [
+        one.path
+        for one in world.record.touched
+        if one.n <= assertion.n and not one.path.startswith(("/", ".."))
+    ]
+    if own and world.file(own[-1]).is_changed:
+        return NO, f"the transcript shows that {own[-1]} was written"
+    return OPEN, "nothing shows whether a file was changed, or by whom"
+
+
+def _no_commit(assertion: Assertion, world: World) -> Found:
+    made = [
+        run for run in world.record.runs if run.n <= assertion.n and run.is_done and ran.commits(run.command)
+    ]
+    if made:
+        return NO, f"the transcript shows `{begun(' '.join(made[-1].command.split()), 80)}`"
+    return (
+        (YES, "no commit was made since the work was handed over")
+        if world.commit("") is False
+        else (
+            OPEN,
+            "nothing shows whether a commit was made, or by whom",
+        )
+    )
+
+
 # Symbols
 
 
@@ -182,4 +225,7 @@ JUDGES: dict[Kind, Callable[[Assertion, World], Found]] = {
     Kind.CHECK: ran.check,
     Kind.COMMIT: _commit,
     Kind.OUTPUT: _output,
+    Kind.UNTOUCHED: _untouched,
+    Kind.NOTHING_CHANGED: _nothing_changed,
+    Kind.NO_COMMIT: _no_commit,
 }

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from segue.assertions.record import Record, Run
 from segue.assertions.values import Assertion, Verdict, World
-from segue.facts import outcomes
+from segue.facts import outcomes, shell
 from segue.facts.blame import SELECTION
 from segue.text import begun
 
@@ -152,6 +152,15 @@ def is_same(said: str, command: str) -> bool:
     """Whether a command is the one that is spoken of: all its words are there, in their order."""
     words = iter(_words(command))
     return all(any(word == other for other in words) for word in _words(said))
+
+
+def commits(command: str, word: str = "commit") -> bool:
+    """Whether a command commits, or does another thing, with git itself."""
+    for words, _ in shell.programs(command):
+        rest = [one for one in words[1:] if not one.startswith("-")]
+        if shell.program_name(words[0]) == "git" and rest[:1] == [word] and "--dry-run" not in words:
+            return True
+    return False
 
 
 def _words(command: str) -> list[str]:

@@ -25,6 +25,9 @@ class Kind(StrEnum):
     """A linter, a type checker or a build, named as such and not by its command."""
     OUTPUT = "output"
     COMMIT = "commit made"
+    UNTOUCHED = "file not touched"
+    NOTHING_CHANGED = "no file changed"
+    NO_COMMIT = "no commit made"
 
 
 class Assertion(Value, frozen=True):

@@ -65,6 +65,8 @@ class Handed(Struct, frozen=True):
     proof: proving.Proof | None = None
     is_old: bool = False
     """Whether it had been begun before."""
+    violations: tuple[str, ...] = ()
+    """Of a return: the prohibitions that were broken, each with its evidence."""
     unconfirmed: tuple[str, ...] = ()
     """Of a return: the claims that could not be confirmed, each with its evidence."""
     home: str = ""

@@ -53,6 +53,11 @@ def receipt_of(desk: Desk, handoff: Handoff) -> Receipt:
     return msgspec.json.decode(desk.shared.content(handoff.receipt), type=Receipt)
 
 
+def violations_in(receipt: Receipt) -> tuple[str, ...]:
+    """The prohibitions that were broken, each with its evidence."""
+    return tuple(line.fact.value for line in receipt.lines if line.fact.kind == "violation")
+
+
 def unconfirmed_in(receipt: Receipt) -> tuple[str, ...]:
     """The claims that could not be confirmed, each with its evidence."""
     return tuple(line.fact.value for line in receipt.lines if line.fact.kind == "assertion")

@@ -71,9 +71,11 @@ def come_back(desk: Desk, order: Order, *, may: May, tell: Tell) -> Handed:
         handoff = begun or prepared(desk, order)
         handed = execute(desk, handoff, may=may, tell=tell, mode=order.mode)
     trips = stays.open_trips(_handoffs(desk, work))
+    receipt = records.receipt_of(desk, handed.handoff)
     return msgspec.structs.replace(
         handed,
-        unconfirmed=records.unconfirmed_in(records.receipt_of(desk, handed.handoff)),
+        violations=records.violations_in(receipt),
+        unconfirmed=records.unconfirmed_in(receipt),
         home=records.title_of(trips[-1].out.source) if trips else "",
     )
 
@@ -196,23 +198,23 @@ def facts_since(all_stays: Sequence[Stay]) -> Since:
             tracker.add(entry, stay.reads)
     facts = tracker.all(all_stays[-1].reads)  # which finds the secrets
     if len(all_stays) == 1:
-        return Since((*facts, *_unconfirmed(all_stays[0])), tracker.heat.secrets)
+        return Since((*facts, *_findings(all_stays[0])), tracker.heat.secrets)
     now = (fact for fact in facts if fact.kind not in TOLD_BY_STAY)
     told = (fact for n, stay in enumerate(all_stays, 1) for fact in _facts_of(stay, n))
     return Since((*told, *now), tracker.heat.secrets)
 
 
-def _unconfirmed(stay: Stay) -> tuple[Fact, ...]:
+def _findings(stay: Stay) -> tuple[Fact, ...]:
     return verifying.facts_for_brief(stay.verified) if stay.verified else ()
 
 
 def _facts_of(stay: Stay, number: int) -> Iterator[Fact]:
-    """One stay of several in a few lines, then its claims that could not be confirmed, each with who made it."""
-    unconfirmed = _unconfirmed(stay)
+    """One stay of several in a few lines, then its broken prohibitions and the claims that could not be confirmed."""
+    findings = _findings(stay)
     tracker = Tracker(folder=stay.folder)
     for entry in stay.entries:
         tracker.add(entry, stay.reads)
-    value = "\n".join(_lines_of(stay, tracker.all(stay.reads), unconfirmed))
+    value = "\n".join(_lines_of(stay, tracker.all(stay.reads), findings))
     yield Fact(
         kind="stay",
         subject=f"{number}. {stay.name}",
@@ -221,12 +223,12 @@ def _facts_of(stay: Stay, number: int) -> Iterator[Fact]:
         origin=Origin.ASSISTANT,
         n=number,
     )
-    for fact in unconfirmed:
+    for fact in findings:
         who = {"subject": f"{number}. {fact.subject}", "value": f"{stay.name}: {fact.value}"}
         yield msgspec.structs.replace(fact, **who)
 
 
-def _lines_of(stay: Stay, facts: Sequence[Fact], unconfirmed: Sequence[Fact]) -> Iterator[str]:
+def _lines_of(stay: Stay, facts: Sequence[Fact], findings: Sequence[Fact]) -> Iterator[str]:
     if not stay.entries:
         yield "Its transcript shows nothing of this time."
     for label, kind, most in (("Changed", "file", MOST_FILES), ("Ran", "command", MOST_COMMANDS)):
@@ -238,9 +240,12 @@ def _lines_of(stay: Stay, facts: Sequence[Fact], unconfirmed: Sequence[Fact]) ->
         words = [briefs.shortened(fact.value, LONGEST_WORDS) for fact in facts if fact.kind == kind]
         if words:
             yield f"{label}: " + "\n".join(words)
+    broken = [fact.value for fact in findings if fact.kind == "violation"]
+    if broken:
+        yield f"Broke a prohibition: {'; '.join(broken)}"
+    unconfirmed = [fact.subject for fact in findings if fact.kind == "assertion"]
     if unconfirmed and stay.verified:
-        count = verifying.claims_of([stay.verified])
-        yield f"{count}: {'; '.join(fact.subject for fact in unconfirmed)}"
+        yield f"{verifying.claims_of([stay.verified])}: {'; '.join(unconfirmed)}"
 
 
 def _brief_since(

@@ -48,6 +48,8 @@ from segue.ops.trips import Trip
 from segue.runs import Bar, Do, Leg, Move, Run, RunState
 from segue.stop import Stop, Why
 
+FOUND = {"violation": "Prohibition broken", "assertion": "Not confirmed"}
+"""What is said of what was found on the way back."""
 SLACK_NS = 3600 * 10**9
 """By how much the clock that stamps files may be behind: a transcript that was there before is told by its name."""
 ENDED = (HandoffState.COMPLETED, HandoffState.VALIDATED)
@@ -128,9 +130,10 @@ class Supervisor:
         except SegueError as error:
             self.tell(f"note: what {self.title(leg.target)} asserts could not be checked: {error}")
             return
-        for line in verifying.lines_for_brief(verified):
-            self.tell(f"Not confirmed: {line}")
-        self.keep(unconfirmed=len(verified.unsupported), verdict=verified.exit_code)
+        for fact in verifying.facts_for_brief(verified):
+            self.tell(f"{FOUND[fact.kind]}: {fact.value}")
+        broken, unconfirmed = len(verified.violations), len(verified.unsupported)
+        self.keep(broken=broken, unconfirmed=unconfirmed, verdict=verified.exit_code)
 
     # One leg
 
@@ -214,8 +217,9 @@ class Supervisor:
             return handoffs.prepare(self.desk, planning.plan(self.desk, self.order(leg, work), work))
         self.tell(f"Back to {self.title(leg.target)}: looking at what was done meanwhile.")
         handoff = returning.prepared(self.desk, self.order(leg, work), out)
-        for claim in records.unconfirmed_in(records.receipt_of(self.desk, handoff)):
-            self.tell(f"Not confirmed: {claim}")
+        for line in records.receipt_of(self.desk, handoff).lines:
+            if line.fact.kind in FOUND:
+                self.tell(f"{FOUND[line.fact.kind]}: {line.fact.value}")
         return handoff
 
     def way_home(self) -> Handoff | None:

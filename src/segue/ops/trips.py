@@ -44,6 +44,7 @@ from segue.ops import (
     redaction,
     sessions,
     stops,
+    tree,
 )
 from segue.ops.arrival import Arrival, Sought
 from segue.ops.children import End, Ended
@@ -225,6 +226,10 @@ class Trip:
             "path": path,
             "attempts": self.delivery.attempts + 1,
         }
+        if not self.delivery.tree and (
+            found := tree.snapshot(self.project, self.desk.places.data, self.desk.env)
+        ):
+            settled |= {"tree": found.tree, "head": found.head}
         if self.handoff.state is HandoffState.PREPARED:
             self.handoff = records.step(self.desk, self.handoff, Event.DELIVER, keeps=keeps, **settled)
         else:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 import msgspec
@@ -18,12 +18,14 @@ from msgspec import Struct
 
 from segue import assertions, fence
 from segue.agents import llm
-from segue.assertions import Checked, Rait, TestRun, Verdict
+from segue.assertions import Checked, Rait, TestRun, Verdict, manifests, prohibitions, violations
+from segue.assertions.violations import Since, Violation
 from segue.clock import Moment
 from segue.delivery import Claims
-from segue.errors import AgentError, BadInput, NotFound
-from segue.model import Entry, Fact, Handoff, Origin, Source
-from segue.ops import arrival, found, planning, records, redaction, stays, testruns, transcripts
+from segue.errors import AgentError, BadInput, NotFound, SegueError
+from segue.facts import handed
+from segue.model import Entry, EntryKind, Fact, Handoff, Origin, Source
+from segue.ops import arrival, found, planning, records, redaction, stays, testruns, transcripts, tree
 from segue.ops.desk import Desk
 from segue.ops.found import Work
 from segue.ops.warm import Meaning
@@ -31,6 +33,8 @@ from segue.ops.world import RealWorld
 
 FOUND_UNSUPPORTED = 11
 """The exit code where something is unsupported."""
+FOUND_VIOLATION = 12
+"""The exit code where a prohibition of the user was broken, whatever else was found."""
 MOST_IN_BRIEF = 30
 LESSON = "of the target's assertions were unsupported"
 LONGEST_OPINION = 4000
@@ -55,6 +59,8 @@ class Verification(Struct, frozen=True):
     since: Moment | None
     checked: tuple[Checked, ...]
     rait: Rait
+    violations: tuple[Violation, ...] = ()
+    """The user's prohibitions that were broken."""
     tests: TestRun | None = None
     would_run: tuple[str, ...] = ()
     """The project's test command, where it was found and not run."""
@@ -68,7 +74,7 @@ class Verification(Struct, frozen=True):
 
     @property
     def exit_code(self) -> int:
-        return FOUND_UNSUPPORTED if self.unsupported else 0
+        return FOUND_VIOLATION if self.violations else FOUND_UNSUPPORTED if self.unsupported else 0
 
 
 class _Subject(Struct, frozen=True):
@@ -115,6 +121,7 @@ def verify(
         since=subject.since,
         checked=_clean(desk, checked),
         rait=assertions.report(checked, _done(tests, command)),
+        violations=_violations(desk, subject, record),
         tests=tests,
         would_run=() if tests else command.argv,
     )
@@ -123,7 +130,7 @@ def verify(
 
 
 def _next(desk: Desk, made: Verification, command: testruns.Command) -> Iterator[str]:
-    if not made.unsupported:
+    if not made.unsupported and not made.violations:
         return
     if made.handoff and _is_away(desk, made.handoff):
         yield "segue back tells it to the agent that gets the work back"
@@ -152,7 +159,9 @@ def claims_of(verified: Sequence[Verification]) -> Claims:
 def lines_for_brief(verification: Verification) -> tuple[str, ...]:
     """What the returning agent is told: each unsupported assertion with its evidence. It is another model's words
     that are quoted here, so they belong inside of a fence."""
-    return tuple(assertions.in_words(one) for one in verification.unsupported[:MOST_IN_BRIEF])
+    broken = (violations.in_words(one) for one in verification.violations)
+    unsupported = (assertions.in_words(one) for one in verification.unsupported[:MOST_IN_BRIEF])
+    return (*broken, *unsupported)
 
 
 def _done(tests: TestRun | None, command: testruns.Command) -> str:
@@ -215,6 +224,85 @@ def _whole(desk: Desk, name: str) -> _Subject:
     return _Subject(shown.source, known.id if known else name, entries, folder, since)
 
 
+# What the user forbids
+
+
+def _violations(desk: Desk, subject: _Subject, record: assertions.Record) -> tuple[Violation, ...]:
+    """The user's prohibitions that were broken since the handoff. Without one nothing is known of the time before."""
+    if not subject.handoff:
+        return ()
+    handoff = records.get(desk, subject.handoff)
+    said = [*_messages_before(desk, handoff), *_typed(subject.entries)]
+    banned = prohibitions.in_messages(said)
+    if not banned:
+        return ()
+    since = _since(desk, handoff, subject.folder)
+    found = violations.find(banned, since, record, records.title_of(handoff.target))
+    clean = []
+    for one in found:
+        sentence = _redacted(desk, one.prohibition.sentence)
+        banned_clean = msgspec.structs.replace(one.prohibition, sentence=sentence)
+        evidence = _redacted(desk, one.evidence)
+        clean.append(msgspec.structs.replace(one, prohibition=banned_clean, evidence=evidence))
+    return tuple(clean)
+
+
+def _messages_before(desk: Desk, handoff: Handoff) -> Iterator[str]:
+    """What the user typed in this session before the handoff, wherever the work was then."""
+    from segue import agents  # lazy: as the reader is
+
+    every = sorted(desk.shared.handoffs_of(handoff.session), key=lambda one: one.created_at)
+    earlier = [one.transcript for one in every if one.created_at <= handoff.created_at]
+    for id in dict.fromkeys(earlier):
+        try:
+            source = transcripts.find(desk, id).source
+            entries = list(agents.reader(source.agent).read(source))
+        except SegueError:
+            if id == handoff.transcript:
+                human = [
+                    one for one in records.brief_of(desk, handoff).sections if one.origin is Origin.HUMAN
+                ]
+                yield from (line for section in human for line in section.lines)
+            continue
+        yield from _typed(entry for entry in entries if (entry.at or "") <= handoff.created_at)
+
+
+def _typed(entries: Iterable[Entry]) -> Iterator[str]:
+    """The messages that the user typed; what Segue said in their place is not theirs."""
+    for entry in entries:
+        is_own = entry.kind is EntryKind.PROMPT and entry.origin is Origin.HUMAN and not entry.subagent
+        if is_own and not handed.id_in(entry.text):
+            yield entry.text
+
+
+def _since(desk: Desk, handoff: Handoff, folder: Path) -> Since | None:
+    """What changed from this handoff to the next one of the session, or until now; None where that is not known."""
+    delivery = handoff.delivery
+    if delivery is None or not delivery.tree:
+        return None
+    later = sorted(desk.shared.handoffs_of(handoff.session), key=lambda one: one.created_at)
+    known = [one.delivery for one in later if one.created_at > handoff.created_at and one.delivery]
+    after = next((one.tree for one in known if one.tree and one.project == delivery.project), "")
+    where = (folder, desk.places.data, desk.env)
+    if not after:
+        now = tree.snapshot(*where)
+        after = now.tree if now else ""
+    names = tree.listing(*where, delivery.tree)
+    changed = tree.changes(*where, delivery.tree, after) if after else None
+    if names is None or changed is None:
+        return None
+    listed = [one.path for one in changed if manifests.is_manifest(one.path)]
+    contents = {
+        path: tuple(tree.content(*where, one, path) or b"" for one in (delivery.tree, after))
+        for path in listed
+    }
+    return Since(
+        names=tuple(names),
+        changed={one.path: one.state for one in changed},
+        manifests={path: (old, new) for path, (old, new) in contents.items()},
+    )
+
+
 # What is shown
 
 
@@ -240,9 +328,19 @@ def _redacted(desk: Desk, text: str) -> str:
 
 
 def facts_for_brief(verification: Verification) -> tuple[Fact, ...]:
-    """The same as facts, for a brief to be packed of."""
+    """The same as facts, for a brief to be packed of: prohibitions that were broken first."""
     shown = verification.unsupported[:MOST_IN_BRIEF]
-    return tuple(
+    broken = tuple(
+        Fact(
+            kind="violation",
+            subject=f"{one.prohibition.ban} {one.prohibition.target}",
+            value=violations.in_words(one),
+            entry="",
+            origin=Origin.ASSISTANT,
+        )
+        for one in verification.violations
+    )
+    return broken + tuple(
         Fact(
             kind="assertion",
             subject=assertions.label(one),
@@ -251,7 +349,8 @@ def facts_for_brief(verification: Verification) -> tuple[Fact, ...]:
             origin=Origin.ASSISTANT,
             n=one.assertion.n,
         )
-        for one, line in zip(shown, lines_for_brief(verification), strict=True)
+        for one in shown
+        for line in (assertions.in_words(one),)
     )
 
 

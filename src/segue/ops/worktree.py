@@ -77,7 +77,7 @@ def look(folder: Path, facts: Sequence[Fact], env: Mapping[str, str] | None = No
     return msgspec.structs.replace(state, files=_seen(root, folder, wanted))
 
 
-def git_at(root: Path, env: Mapping[str, str]) -> _Git | None:
+def git_at(root: Path, env: Mapping[str, str]) -> Git | None:
     """A way to ask git about a worktree; None where it is none, git is missing, or would run the repository's own
     programs."""
     git = _open(root, env) if _is_repository(root) else None
@@ -94,6 +94,12 @@ def tracked(root: Path, names: Sequence[str], env: Mapping[str, str]) -> set[str
     return None if told is None else set(_texts(told))
 
 
+def git_for(root: Path, env: Mapping[str, str]) -> Git | None:
+    """A way to ask git with a worktree's files at hand; None where git is missing. Whoever asks names the repository:
+    nothing here keeps that of the worktree from naming programs."""
+    return _open(root, env)
+
+
 def _is_repository(root: Path) -> bool:
     return places.is_there(root / ".git")
 
@@ -101,7 +107,7 @@ def _is_repository(root: Path) -> bool:
 # What git tells
 
 
-class _Git(Struct, frozen=True):
+class Git(Struct, frozen=True):
     """A way to ask git about one repository, until a moment."""
 
     program: str
@@ -111,6 +117,14 @@ class _Git(Struct, frozen=True):
 
     def ask(self, *arguments: str) -> bytes | None:
         """What it answers; None where it fails, takes too long, or says more than anyone needs."""
+        status, answer = self._run(arguments)
+        return answer if status == 0 else None
+
+    def status(self, *arguments: str) -> int | None:
+        """What it exits with; None where it could not be started, or takes too long."""
+        return self._run(arguments)[0]
+
+    def _run(self, arguments: Sequence[str]) -> tuple[int | None, bytes]:
         settings = [part for setting in SETTINGS for part in ("-c", setting)]
         try:
             process = subprocess.Popen(
@@ -123,16 +137,18 @@ class _Git(Struct, frozen=True):
                 start_new_session=True,
             )
         except OSError:
-            return None
+            return None, b""
         watchdog = threading.Timer(max(0.0, self.deadline - time.monotonic()), _kill, [process])
         watchdog.daemon = True
         watchdog.start()
         with process:
             answer = process.stdout.read(LARGEST_ANSWER + 1) if process.stdout else b""
-            if len(answer) > LARGEST_ANSWER:
+            is_whole = len(answer) <= LARGEST_ANSWER
+            if not is_whole:
                 _kill(process)
         watchdog.cancel()
-        return answer if process.returncode == 0 and len(answer) <= LARGEST_ANSWER else None
+        is_over = process.returncode is not None and process.returncode >= 0
+        return (process.returncode if is_over and is_whole else None), answer
 
     def filters(self) -> set[tuple[str, str]] | None:
         """The settings that name programs to put files through: from where, and their names. None where git does not
@@ -182,7 +198,7 @@ def _asked(root: Path, commit: str, env: Mapping[str, str]) -> State:
     return msgspec.structs.replace(state, standing=standing, commits=commits)
 
 
-def _open(root: Path, env: Mapping[str, str]) -> _Git | None:
+def _open(root: Path, env: Mapping[str, str]) -> Git | None:
     # Only from folders that are named in full: a repository could bring a program of that name.
     path = os.pathsep.join(part for part in env.get("PATH", "").split(os.pathsep) if part.startswith("/"))
     program = shutil.which("git", path=path)
@@ -191,10 +207,10 @@ def _open(root: Path, env: Mapping[str, str]) -> _Git | None:
     own = {name: value for name, value in env.items() if not name.startswith("GIT_") or name in KEPT}
     # It answers for this folder alone, whatever the repository's settings say.
     bounds = {"GIT_WORK_TREE": os.fspath(root), "GIT_CEILING_DIRECTORIES": os.path.realpath(root.parent)}
-    return _Git(program, root, {**own, "PATH": path, **OURS, **bounds}, time.monotonic() + SECONDS)
+    return Git(program, root, {**own, "PATH": path, **OURS, **bounds}, time.monotonic() + SECONDS)
 
 
-def _without(known: set[tuple[str, str]], git: _Git) -> _Git | None:
+def _without(known: set[tuple[str, str]], git: Git) -> Git | None:
     """The same with all filters switched off; None where this git cannot do that. The person's own ones too: which
     of them run is the repository's choice, and they may obey more of its settings than can be known here."""
     filters = {name.rpartition(".")[0] for _, name in known}
@@ -231,7 +247,7 @@ def _status(root: Path, told: bytes) -> State:
     return State(is_repository=True, branch=branch, head=head, changed=tuple(changed))
 
 
-def _since(git: _Git, commit: str, head: str) -> tuple[Standing, tuple[Commit, ...]]:
+def _since(git: Git, commit: str, head: str) -> tuple[Standing, tuple[Commit, ...]]:
     """How a commit stands towards what is checked out, and what that has which it lacks."""
     if head.startswith(commit):
         return Standing.SAME, ()

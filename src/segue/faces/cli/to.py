@@ -37,8 +37,10 @@ class Shown(Struct, frozen=True):
 
 def plan_screen(plan: Plan) -> str:
     made, source = plan.made, plan.source
+    broken = [("Broken", one) for one in records.violations_in(made.receipt)]
     counts = {fate: made.receipt.count(fate) for fate in Fate}
     rows = [
+        *broken,
         ("Work", render.short(plan.work.session.title, 90)),
         ("From", f"{plan.source_title}, transcript {source.id}"),
         ("To", f"{plan.target_title}, vendor {plan.vendor}"),
@@ -78,7 +80,7 @@ def _sent(plan: Plan) -> str:
 def handed_screen(handed: Handed) -> str:
     handoff, found, delivery = handed.handoff, handed.arrival, handed.handoff.delivery
     title = handoffs.title_of(handoff.target)
-    lines = []
+    lines = [f"{render.mark('problem')} {render.clean(one)}" for one in handed.violations]
     if found.reply and delivery and delivery.mode is Mode.HEADLESS:
         lines += [render.clean(found.reply.strip()), ""]
     lines.append(f"{render.mark('ok')} {title} has the work (handoff {handoff.id}).")
@@ -177,7 +179,7 @@ def _data(shown: Shown) -> Any:
     data: dict[str, Any] = {"handoff": handed.handoff, "arrival": handed.arrival, "proof": handed.proof}
     if handed.handoff.returns:
         delivery = handed.handoff.delivery
-        data |= {"claims": delivery.claims if delivery else None, "unconfirmed": handed.unconfirmed}
+        data |= {"claims": delivery.claims if delivery else None, "violations": handed.violations, "unconfirmed": handed.unconfirmed}
     return data
 
 

@@ -17,7 +17,7 @@ FEW = 12
 
 
 def screen(found: Verification) -> str:
-    lines = [headline(found), render.dim(_where(found)), *_list(found)]
+    lines = [*_broken(found), headline(found), render.dim(_where(found)), *_list(found)]
     if found.checked:
         lines += ["", *_words(found)]
     if found.opinion:
@@ -30,6 +30,15 @@ def screen(found: Verification) -> str:
     if found.next:
         lines += ["", render.dim(f"next: {render.clean(' · '.join(found.next))}")]
     return "\n".join(lines)
+
+
+def _broken(found: Verification) -> list[str]:
+    """The user's prohibitions that were broken: before all else."""
+    lines: list[str] = []
+    for one in found.violations:
+        lines.append(f"{render.mark('problem')} Forbidden, and done: {render.clean(one.evidence)}.")
+        lines.append(f'    you said: "{render.clean(render.short(one.prohibition.sentence, 110))}"')
+    return [*lines, ""] if lines else []
 
 
 def headline(found: Verification) -> str:
@@ -111,7 +120,8 @@ def verify(
     opinion: str,
 ) -> Verification:
     """Check what the agent that has the work says it did: against files, repository, transcript and, with --tests,
-    a test run. Exit code 11 where something is unsupported, 0 where nothing is."""
+    a test run; and against what you forbade. Exit code 12 where something forbidden was done, 11 where something is
+    unsupported, 0 where nothing is."""
     return verifying.verify(
         frame.desk, session, since=since, transcript=transcript, run_tests=run_tests, opinion=opinion
     )

@@ -1,0 +1,71 @@
+"""What an agent says it did not do: files that it left as they were, no commit made."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from segue.assertions import mood
+from segue.assertions.prose import PRIVATE, Sentence
+from segue.assertions.spans import What
+from segue.assertions.values import Assertion, Kind
+from segue.patterns import lazy_pattern
+
+CODE = "[\ue000-\uf8ff]"
+FILES = rf"(?:the |any |file |existing ){{0,2}}{CODE}(?:(?:,| and| or|, or|, and) {CODE})*"
+END = r"(?=\s*(?:$|[.!,;)–—]|"
+END += r" (?:at all|itself|in any way|as (?:you |it |they |re|inst)|file|and |or |but |since|because)))"
+DID_NOT = lazy_pattern(
+    rf"\b(?:i|we) (?:did not|didn't|have not|haven't|never) (?:touch|modif|edit|chang|alter|updat)\w* "
+    rf"(?P<files>{FILES}){END}"
+    rf"|\b(?:i|we)(?:'ve| have)? left (?P<left>{FILES}) "
+    r"(?:alone|untouched|unchanged|intact|as (?:is|it is|it was|they are|they were))\b"
+)
+UNCHANGED = lazy_pattern(
+    rf"(?:^|[.;:,] |\b(?:and|the|file) )(?P<files>{FILES}) (?:file )?"
+    r"(?:is|are|was|were|remains?|stays?|has been|have been)"
+    r" (?:left )?(?:completely |entirely )?(?:unchanged|untouched|not (?:touched|modified|changed|edited)|unmodified)\b"
+)
+IT = lazy_pattern(r"\b(?:i|we) (?:did not|didn't|have not|haven't|never) (?:touch|modif|edit|chang)\w* it\b")
+NOTHING = lazy_pattern(
+    r"\bno files? (?:was|were|have been|has been) (?:modified|changed|edited|touched|altered)\b"
+    r"|\b(?:i|we) (?:did not|didn't|have not|haven't) (?:modif|chang|edit|touch)\w* "
+    r"(?:any (?:files?|code)|anything)(?=\s*(?:$|[.!,;]))"
+)
+NO_COMMIT = lazy_pattern(
+    r"\b(?:i|we) (?:did not|didn't|have not|haven't) (?:made? any )?(?:commit\w*)"
+    r"(?=\s*(?:$|[.!,;]| anything| it| or | the changes| any))"
+    r"|\b(?:nothing (?:was|has been) committed|no commits? (?:was|were) made)\b"
+)
+
+
+def in_sentence(sentence: Sentence) -> Iterator[Assertion]:
+    """What a sentence says was not done."""
+    if mood.is_question(sentence.text) or mood.is_aside(sentence.section):
+        return
+    text = sentence.text.lower().replace("’", "'")
+    for pattern in (DID_NOT, UNCHANGED):
+        for found in pattern.finditer(text):
+            if mood.is_open(text[: found.start()]):
+                continue
+            named = next(group for group in found.groups() if group)
+            for letter in PRIVATE.findall(named):
+                span = sentence.at(letter)
+                if span is not None and span.what is What.PATH:
+                    yield _assertion(Kind.UNTOUCHED, span.text, sentence)
+    if sentence.referred and (it := IT.search(text)) and not mood.is_open(text[: it.start()]):
+        yield _assertion(Kind.UNTOUCHED, sentence.referred, sentence)
+    for pattern, kind in ((NOTHING, Kind.NOTHING_CHANGED), (NO_COMMIT, Kind.NO_COMMIT)):
+        if (none := pattern.search(text)) and not _is_limited(text, none):
+            yield _assertion(kind, "", sentence)
+
+
+def _is_limited(text: str, found: re.Match[str]) -> bool:
+    """Whether it is a plan, or leaves something out: 'no files were changed except …'."""
+    after = text[found.end() :]
+    limits = r"\b(?:except|other than|besides|apart|outside|beyond|yet|but|until|in this|by this|during)\b"
+    return mood.is_open(text[: found.start()]) or re.search(limits, after) is not None
+
+
+def _assertion(kind: Kind, subject: str, sentence: Sentence) -> Assertion:
+    return Assertion(kind=kind, subject=subject, sentence=sentence.said)

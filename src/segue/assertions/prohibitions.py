@@ -1,0 +1,274 @@
+"""What the user forbids: files not to touch, no new dependencies, no commit, no push. Pure.
+
+A wrong accusation is worse than a miss. A sentence counts only where it forbids outright and names all of what it
+forbids. Questions, quotations and conditions do not count, and a prohibition ends when the user allows or asks for
+what it forbids.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from enum import StrEnum
+
+from segue.facts import speech
+from segue.facts.mentions import BARE_FILES, ENDINGS
+from segue.model import Value
+from segue.patterns import lazy_pattern
+
+
+class Ban(StrEnum):
+    """What is forbidden."""
+
+    TOUCH = "touch"
+    """To change a file in any way, or to add one to a folder."""
+    EDIT = "edit"
+    DELETE = "delete"
+    """To delete, rename or move."""
+    CREATE = "create"
+    DEPENDENCY = "add a dependency"
+    COMMIT = "commit"
+    PUSH = "push"
+
+
+class Prohibition(Value, frozen=True):
+    """One thing that the user forbids."""
+
+    ban: Ban
+    sentence: str
+    """The user's words."""
+    target: str = ""
+    """The file, folder or glob as the user names it; empty where the whole worktree or no file is meant."""
+    is_folder: bool = False
+    """Whether the user calls it a folder."""
+    is_for_now: bool = False
+    """Whether it holds only until the user speaks again."""
+    n: int = 0
+    """Number of the user's message."""
+
+
+NOT = (
+    r"(?:^|[,;:.(–—-]\s*|\b(?:and|but|please|so|then|also|just|again|sure|ensure|remember|said|important|you)\s+"
+    r"(?:that\s+)?(?:you\s+)?(?:to\s+)?)"
+    r"(?:(?:please|also|just|and|but|so|you|again|absolutely|definitely),?\s+){0,2}"
+    r"(?:do\s+not|don't|dont|never|must\s+not|mustn't|should\s+not|shouldn't|may\s+not|can\s?not|can't"
+    r"|are\s+not\s+(?:allowed\s+)?to|not\s+to|under\s+no\s+circumstances|avoid|refrain\s+from)\s+"
+    r"(?:(?:ever|please|just|even|in\s+any\s+way)\s+)?"
+)
+EDITS = (
+    r"modify|modifying|edit|editing|change|changing|alter|altering|update|updating|rewrite|refactor|overwrite"
+)
+VERB = (
+    rf"(?P<verb>touch(?:ing)?|mess(?:ing)?\s+with|{EDITS}|delete|deleting|remove|removing|rename|renaming|move|moving"
+    r"|create|creating|write\s+to)"
+    rf"(?:\s*(?:,|/|\bor\b|\band\b)\s*(?:{EDITS}|touch|delete|remove|rename|move|commit)\b){{0,3}}"
+)
+LEAD = (
+    r"(?:\s+(?:the|any|any\s+of|any\s+of\s+the|our|my|this|that|these|those|existing|all|all\s+of|all\s+the"
+    r"|files?|folders?|director(?:y|ies)|modules?|code|anything|anything\s+else)){0,3}"
+    r"(?:\s+(?:in|inside|under|within|below)(?:\s+(?:the|our|my))?)?"
+    r"(?:\s+(?:files?|folders?|director(?:y|ies)|modules?))?"
+)
+TARGET = r"(?P<targets>\ue000(?:(?:\s*,\s*(?:and\s+|or\s+)?|\s+(?:and|or|nor)\s+)(?:the\s+)?\ue000)*)"
+KIND = r"(?P<noun>\s+(?:files?|folders?|director(?:y|ies)|modules?|tree))?"
+END = (
+    r"(?=\s*(?:$|[.!;:)–—]|,|-\s|\s(?:at\s+all|please|itself|themselves|either|in\s+any\s+way|whatsoever|yet|for\s+now"
+    r"|again|because|since|as\s+it|as\s+they|it\s+is|it's|they\s+are|they're|and\s+(?:do\s+not|don't|never|please)"
+    r"|but\b)))"
+)
+FORBIDS = lazy_pattern(NOT + VERB + LEAD + r"\s+" + TARGET + KIND + END)
+WITHOUT = lazy_pattern(
+    rf"\bwithout\s+(?P<verb>touching|modifying|editing|changing|altering|deleting|removing|renaming){LEAD}\s+{TARGET}{KIND}{END}"
+)
+LEAVE = lazy_pattern(
+    rf"(?:^|[,;:.(–—-]\s*|\b(?:and|but|please|so|then|also|just)\s+)(?:leave|keep){LEAD}\s+{TARGET}{KIND}\s+"
+    r"(?:alone|untouched|unchanged|intact|as[\s-]is|exactly\s+as|as\s+(?:it\s+is|they\s+are))\b" + END
+)
+STAYS = lazy_pattern(
+    rf"(?:^|[,;:.(–—-]\s*|\b(?:and|but|please|so|then|also|the)\s+){TARGET}{KIND}\s+(?:must\s+|should\s+|has\s+to\s+|have\s+to\s+)?"
+    r"(?:(?:stays?|remains?)\s+(?:exactly\s+)?(?:as\s+(?:it\s+is|they\s+are|is)|unchanged|untouched|intact)"
+    r"|(?:is|are)\s+(?:off[\s-]limits|frozen|not\s+to\s+be\s+(?:touched|changed|modified|edited))"
+    r"|(?:must\s+not|should\s+not|may\s+not|cannot|mustn't|shouldn't)\s+be\s+(?:touched|changed|modified|edited))\b"
+    + END
+)
+NO_CHANGES = lazy_pattern(
+    rf"(?:^|[,;:.(–—-]\s*|\b(?:and|but|please|make)\s+)(?:no\s+(?:changes|edits|modifications)\s+(?:to|in)|hands\s+off"
+    rf"|stay\s+(?:away\s+from|out\s+of)){LEAD}\s+{TARGET}{KIND}{END}"
+)
+DEPENDENCIES = (
+    r"(?:(?:any|new|additional|extra|more|further|other|external|third[\s-]party|npm|pip|python|runtime)\s+){0,3}"
+    r"(?:dependenc(?:y|ies)|deps|packages|libraries|libs)\b"
+)
+NO_DEPENDENCY = lazy_pattern(
+    rf"{NOT}(?:add|install|introduce|adding|installing|introducing|pull\s+in)\s+(?!the\b){DEPENDENCIES}{END}"
+    r"|(?:^|[,;:.(–—-]\s*|\b(?:and|but|please|with)\s+)no\s+(?:new|additional|extra|more|further)\s+"
+    rf"{DEPENDENCIES}{END}"
+    rf"|\bwithout\s+(?:adding\s+|installing\s+|introducing\s+)?(?:any\s+)?(?:new|additional|extra)\s+{DEPENDENCIES}{END}"
+)
+IT_ALL = (
+    r"(?:\s+(?:anything|it|this|that|them|yet|now|code"
+    r"|(?:any|your|the|these|those)\s+(?:changes|code|work|files)|changes))?"
+)
+NO_COMMIT = lazy_pattern(
+    rf"{NOT}(?:git\s+)?(?P<what>commit(?:\s*(?:,|/|or|and)\s*(?:git\s+)?push)?|push(?:\s*(?:,|/|or|and)\s*commit)?)"
+    rf"{IT_ALL}{END}"
+    r"|(?:^|[,;:.(–—-]\s*|\b(?:and|but|please)\s+)(?P<none>no\s+(?:git\s+)?commits)\b(?=\s*(?:$|[.!;)]))"
+)
+CONDITION = lazy_pattern(
+    r"\b(?:unless|until|except|otherwise|if|when|whenever|before|after|while|only|instead|other\s+than|besides|apart\s+from"
+    r"|rather|directly|manually|by\s+hand|too\s+much|unnecessar\w+|significant\w*|more\s+than|without\s+(?:asking|my|first|a|an"
+    r"|permission|approval|confirm\w*|telling|checking|running|testing)|for\s+example|e\.g\.|i\.e\.)\b"
+)
+FOR_NOW = lazy_pattern(
+    r"\b(?:yet|for\s+now|right\s+now|at\s+(?:this|the)\s+(?:moment|point|stage)|currently|today|this\s+time|still"
+    r"|in\s+this\s+(?:step|phase|turn|pr|task|session|change|round))\b"
+)
+REPORTED = lazy_pattern(
+    r"\b(?:says?|states?|told|tells|reads|comment|header|warning|error|message|docs?|readme|they|he|she|claims?)\b"
+    r"[^.;]{0,40}$"
+)
+TOKEN = lazy_pattern(r"`([^`\n]{1,200})`|(?<![\w`/.@:])(~?[\w.*/@+-]*[\w*/])")
+WORD_FOLDER = lazy_pattern(r"\b(the|our|my|any|in|inside|under)\s+([a-z][\w-]{1,40})\s+(folder|directory)\b")
+PLAIN = lazy_pattern(r"(?:\.{0,2}/)?[\w@+.-]+(?:/[\w@+.*-]+)*/?|\*[\w.*/-]+")
+QUOTES = lazy_pattern('["“”]')
+LONGEST = 400
+DELETES = ("delete", "deleting", "remove", "removing", "rename", "renaming", "move", "moving")
+CREATES = ("create", "creating")
+TOUCHES = ("touch", "touching", "mess", "write")
+
+
+def in_sentence(sentence: str, n: int = 0) -> Iterator[Prohibition]:
+    """What one sentence forbids."""
+    text = sentence.strip()
+    low = speech.plain(text)
+    if len(text) > LONGEST or low.endswith(("?", "？")) or CONDITION.search(low):
+        return
+    names, marked = _marked(text)
+    shown = marked.strip(" *_>#")
+    is_for_now = FOR_NOW.search(low) is not None
+
+    def made(ban: Ban, target: str = "", *, is_folder: bool = False) -> Prohibition:
+        return Prohibition(
+            ban=ban, sentence=text, target=target, is_folder=is_folder, is_for_now=is_for_now, n=n
+        )
+
+    for pattern in (FORBIDS, WITHOUT, LEAVE, STAYS, NO_CHANGES):
+        for found in pattern.finditer(shown):
+            if _is_quoted(shown, found.start()):
+                continue
+            ban = _ban(found.groupdict().get("verb") or "touch")
+            first = shown[: found.start("targets")].count("\ue000")
+            is_folder = (found["noun"] or "").strip().startswith(("folder", "director", "tree"))
+            for name in names[first : first + found["targets"].count("\ue000")]:
+                yield made(ban, name, is_folder=is_folder or name.endswith("/"))
+    if (added := NO_DEPENDENCY.search(shown)) and not _is_quoted(shown, added.start()):
+        yield made(Ban.DEPENDENCY)
+    if (kept := NO_COMMIT.search(shown)) and not _is_quoted(shown, kept.start()):
+        what = kept["what"] or "commit"
+        yield from (made(ban) for ban in (Ban.COMMIT, Ban.PUSH) if ban.value in what)
+
+
+def _ban(verb: str) -> Ban:
+    word = verb.split()[0]
+    if word in DELETES:
+        return Ban.DELETE
+    return Ban.CREATE if word in CREATES else Ban.TOUCH if word in TOUCHES else Ban.EDIT
+
+
+def _is_quoted(text: str, at: int) -> bool:
+    """Whether something else than the user says it: inside quotation marks, or what a file or another person says."""
+    before = text[:at]
+    return len(QUOTES.findall(before)) % 2 == 1 or REPORTED.search(before) is not None
+
+
+def _marked(text: str) -> tuple[list[str], str]:
+    """The paths in a sentence, and the sentence in lower case with one letter for each of them."""
+    names: list[str] = []
+
+    def mark(found: re.Match[str]) -> str:
+        ticked, bare = found.groups()
+        name = ticked.strip() if ticked else bare
+        trail = ""
+        if not ticked:
+            kept = name.rstrip(".")
+            name, trail = kept, name[len(kept) :]
+        if not _is_target(name, is_ticked=bool(ticked)):
+            return found.group()
+        names.append(name)
+        return "\ue000" + trail
+
+    text = WORD_FOLDER.sub(r"\1 `\2/` \3", text)
+    return names, speech.plain(TOKEN.sub(mark, text))
+
+
+def _is_target(name: str, *, is_ticked: bool) -> bool:
+    """Whether a word names files: with a folder, an ending of a file, or a star."""
+    if not PLAIN.fullmatch(name) or "//" in name or name in ("/", ".", "..", "*", "and/or", "n/a"):
+        return False
+    last = name.rstrip("/").rpartition("/")[2]
+    stem, dot, ending = last.rpartition(".")
+    is_file = last in BARE_FILES or (bool(dot) and bool(stem or last) and ending.lower() in ENDINGS)
+    if is_file or name.endswith("/") or "*" in name:
+        return True
+    return "/" in name and (is_ticked or name.count("/") > 1 or name.startswith(("./", "src/", "tests/")))
+
+
+# What holds in the end
+
+ALLOWS = lazy_pattern(
+    r"\b(?:may|can|could|ok|okay|allowed|go\s+ahead|fine|free|never\s?mind|forget|ignore|actually|now|changed\s+my\s+mind"
+    r"|please|need|needs|should|must|let's|want)\b"
+)
+ASKS = lazy_pattern(
+    r"\b(?:chang|edit|modif|updat|fix|rewrit|refactor|renam|delet|remov|mov|add|touch|format|clean|replac|implement|writ"
+    r"|adapt|migrat|convert|drop|bump|adjust|improv|extend|creat|put|revert|simplif|correct|apply|mak)\w*\b"
+)
+ANYTHING = lazy_pattern(
+    r"\b(?:you|feel)\s+(?:may|can|free\s+to)\b[^.]{0,40}\b(?:change|touch|edit|modify)\s+(?:anything|everything|all|it|them|that)\b"
+    r"|\bforget\s+what\s+i\s+said\b|\bignore\s+(?:my|the)\s+(?:earlier|previous)\b"
+)
+COMMITS = lazy_pattern(r"\bcommit")
+PUSHES = lazy_pattern(r"\bpush|\bpull request|\bpr\b|\bship\b|\brelease\b|\bdeploy")
+INSTALLS = lazy_pattern(r"\b(?:install|dependenc|package|librar|add|use|pip|npm|cargo|uv)\w*\b")
+BANNED = lazy_pattern(r"\b(?:not|don't|dont|never|no|without|avoid|leave|keep|alone|unchanged)\b")
+
+
+def in_messages(messages: Iterable[str]) -> tuple[Prohibition, ...]:
+    """What the user's messages, in their order, forbid in the end."""
+    holding: list[Prohibition] = []
+    for n, message in enumerate(messages):
+        if speech.is_work(message) or message.strip():
+            holding = [one for one in holding if not one.is_for_now]
+        for sentence in speech.sentences(_own(message)):
+            found = list(in_sentence(sentence, n))
+            holding = [one for one in holding if found or not _is_lifted(one, sentence)]
+            known = {(one.ban, one.target) for one in found}
+            holding = [one for one in holding if (one.ban, one.target) not in known] + found
+    return tuple(holding)
+
+
+def _own(message: str) -> str:
+    """A message without the lines that quote somebody."""
+    return "\n".join(line for line in message.split("\n") if not line.lstrip().startswith(">"))
+
+
+def _is_lifted(one: Prohibition, sentence: str) -> bool:
+    """Whether a later sentence of the user allows, or asks for, what was forbidden."""
+    low = speech.plain(sentence)
+    if ANYTHING.search(low):
+        return True
+    if BANNED.search(low):
+        return False
+    match one.ban:
+        case Ban.COMMIT:
+            return COMMITS.search(low) is not None
+        case Ban.PUSH:
+            return PUSHES.search(low) is not None
+        case Ban.DEPENDENCY:
+            return INSTALLS.search(low) is not None
+    if not (ALLOWS.search(low) or ASKS.search(low)):
+        return False
+    last = one.target.rstrip("/").rpartition("/")[2].lower()
+    stem = last.partition(".")[0]
+    plain = last.replace("*", "")
+    return plain in low or (len(stem) > 3 and stem in low)

@@ -1,0 +1,155 @@
+"""Prohibitions held against what changed: which were broken, by whom, and what shows it. Pure.
+
+The agent is named only where its own transcript shows the act. All else is only said to have changed since the handoff.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import posixpath
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from segue.assertions import ran
+from segue.assertions.manifests import new_names
+from segue.assertions.prohibitions import Ban, Prohibition
+from segue.assertions.record import Record
+from segue.fence import one_line
+from segue.model import Value
+
+FEW = 3
+DID = {"A": "created", "M": "changed", "D": "deleted or moved"}
+COUNTS = {Ban.TOUCH: "AMD", Ban.EDIT: "MD", Ban.DELETE: "D", Ban.CREATE: "A"}
+"""Which changes of a file break a prohibition."""
+
+
+class Violation(Value, frozen=True):
+    """A prohibition that was broken."""
+
+    prohibition: Prohibition
+    subjects: tuple[str, ...]
+    """The files, the dependencies or the commands."""
+    is_by_agent: bool
+    """Whether the agent's own transcript shows that it did it."""
+    evidence: str
+    """In one sentence."""
+
+
+class Since(Value, frozen=True):
+    """What happened since the handoff."""
+
+    names: tuple[str, ...]
+    """The files of the worktree at the handoff."""
+    changed: Mapping[str, str]
+    """The files that differ now: 'A' added, 'M' changed, 'D' deleted."""
+    manifests: Mapping[str, tuple[bytes, bytes]] = {}
+    """Of changed files that list dependencies: their content then and now."""
+    commits: int = 0
+    """Number of commits made while the agent worked."""
+
+
+def find(
+    prohibitions: Iterable[Prohibition], since: Since | None, record: Record, agent: str
+) -> tuple[Violation, ...]:
+    """The prohibitions that were broken. Without a record of the worktree (`since`), only what the transcript shows to
+    be committed or pushed is known."""
+    found: list[Violation] = []
+    for one in prohibitions:
+        if one.ban is Ban.COMMIT or one.ban is Ban.PUSH:
+            found += _by_git(one, since, record, agent)
+        elif since is not None and one.ban is Ban.DEPENDENCY:
+            found += _by_manifest(one, since, record, agent)
+        elif since is not None:
+            found += _by_file(one, since, record, agent)
+    return tuple(found)
+
+
+# Files
+
+
+def _by_file(one: Prohibition, since: Since, record: Record, agent: str) -> Iterator[Violation]:
+    hit = [path for path in matching(one, since) if since.changed[path] in COUNTS[one.ban]]
+    if not hit:
+        return
+    own = [path for path in hit if _is_touched(path, record)]
+    shown = own or hit
+    did = DID[since.changed[shown[0]]]
+    verb = "were" if len(shown) > 1 else "was"
+    evidence = (
+        f"{agent} {did} {_listed(shown)}: its transcript shows it"
+        if own
+        else f"{_listed(shown)} {verb} {did} since the handoff; the transcript does not show by whom"
+    )
+    yield Violation(prohibition=one, subjects=tuple(shown), is_by_agent=bool(own), evidence=evidence)
+
+
+def matching(one: Prohibition, since: Since) -> list[str]:
+    """The changed files that a prohibition is about; none where its path can be of several files."""
+    target = posixpath.normpath(one.target.removeprefix("./"))
+    changed = list(since.changed)
+    if "*" in target:
+        parts = [target, f"*/{target}"]
+        return [path for path in changed if any(fnmatch.fnmatchcase(path, part) for part in parts)]
+    if one.ban is Ban.CREATE:
+        return [path for path in changed if path == target]
+    if target in since.names:
+        return [target] if target in since.changed else []
+    if any(name.startswith(target + "/") for name in since.names):
+        return [path for path in changed if path.startswith(target + "/")]
+    files = [name for name in since.names if name.endswith("/" + target)]
+    folders = {
+        name[: name.index(f"/{target}/") + 1] + target for name in since.names if f"/{target}/" in name
+    }
+    if len(files) + len(folders) != 1:
+        return []
+    if files:
+        return files if files[0] in since.changed else []
+    [folder] = folders
+    return [path for path in changed if path.startswith(folder + "/")]
+
+
+def _is_touched(path: str, record: Record) -> bool:
+    return any(one.path.strip("/") == path or one.path.endswith("/" + path) for one in record.touched)
+
+
+# Dependencies, commits and pushes
+
+
+def _by_manifest(one: Prohibition, since: Since, record: Record, agent: str) -> Iterator[Violation]:
+    for path, (before, after) in since.manifests.items():
+        if not before:
+            continue  # a manifest that is new may list what was in use before
+        if names := new_names(path, before, after):
+            own = _is_touched(path, record)
+            more = f"{_listed(names)} in {path}"
+            evidence = (
+                f"{agent} added {more}: its transcript shows it" if own else f"{more}, new since the handoff"
+            )
+            yield Violation(prohibition=one, subjects=tuple(names), is_by_agent=own, evidence=evidence)
+
+
+def _by_git(one: Prohibition, since: Since | None, record: Record, agent: str) -> Iterator[Violation]:
+    word = "commit" if one.ban is Ban.COMMIT else "push"
+    shown = [run.command for run in record.runs if run.is_done and ran.commits(run.command, word)]
+    if shown:
+        command = one_line(shown[-1], 120)
+        yield Violation(
+            prohibition=one, subjects=(command,), is_by_agent=True, evidence=f"{agent} ran `{command}`"
+        )
+    elif one.ban is Ban.COMMIT and since and since.commits:
+        count = f"{since.commits} commit{'' if since.commits == 1 else 's'}"
+        yield Violation(
+            prohibition=one,
+            subjects=(count,),
+            is_by_agent=False,
+            evidence=f"{count} made since the handoff; the transcript does not show by whom",
+        )
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = f" and {len(names) - FEW} more" if len(names) > FEW else ""
+    return ", ".join(names[:FEW]) + more
+
+
+def in_words(violation: Violation) -> str:
+    """A violation in a line: the user's words, and what shows that they were not followed."""
+    return f'The user said "{one_line(violation.prohibition.sentence, 200)}": {one_line(violation.evidence, 240)}'

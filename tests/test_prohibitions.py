@@ -1,0 +1,173 @@
+"""What the user forbids, and which changes break it."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from segue.assertions import manifests, prohibitions, violations
+from segue.assertions.record import Record, Run, Touched
+from segue.assertions.violations import Since
+from segue.ops import tree
+from tests.test_verifying import GIT, git
+
+NAMES = (
+    "src/ledger/legacy.py",
+    "src/a/util.py",
+    "src/b/util.py",
+    "db/migrations/1.sql",
+    "README.md",
+    "package.json",
+)
+
+
+def parsed(*messages: str) -> list[tuple[str, str]]:
+    return [(one.ban.value, one.target) for one in prohibitions.in_messages(messages)]
+
+
+@pytest.mark.parametrize(
+    ("sentence", "expected"),
+    [
+        ("Don't touch src/ledger/legacy.py", [("touch", "src/ledger/legacy.py")]),
+        ("Leave `config/prod.yaml` alone!", [("touch", "config/prod.yaml")]),
+        ("Please do not modify a.py or b.py.", [("edit", "a.py"), ("edit", "b.py")]),
+        ("src/a.py stays as it is.", [("touch", "src/a.py")]),
+        ("No changes to README.md, please.", [("touch", "README.md")]),
+        ("Fix it without touching legacy.py.", [("touch", "legacy.py")]),
+        ("don't touch the migrations folder", [("touch", "migrations/")]),
+        ("Never delete *.sql files.", [("delete", "*.sql")]),
+        ("No new dependencies.", [("add a dependency", "")]),
+        ("Do not commit or push.", [("commit", ""), ("push", "")]),
+        ("Don't touch x.py unless you must.", []),
+        ("Don't edit x.py until I say so.", []),
+        ("Did I say don't touch x.py?", []),
+        ('The header says "do not edit x.py".', []),
+        ("> Don't touch x.py", []),
+        ("I don't touch x.py myself.", []),
+        ("Don't change the signature of f in x.py.", []),
+        ("Don't commit .env.", []),
+        ("Don't push to main.", []),
+        ("Don't edit x.py directly.", []),
+    ],
+)
+def test_only_what_is_forbidden_outright_is_a_prohibition(
+    sentence: str, expected: list[tuple[str, str]]
+) -> None:
+    assert parsed(sentence) == expected
+
+
+@pytest.mark.parametrize(
+    ("forbidden", "later", "holds"),
+    [
+        ("Don't touch legacy.py.", "ok, you may change legacy.py now", False),
+        ("Don't touch legacy.py.", "Fix the rounding in legacy.py too.", False),
+        ("Don't touch legacy.py.", "Now fix the rounding in report.py.", True),
+        ("Don't touch legacy.py.", "And again, don't touch legacy.py.", True),
+        ("Don't commit.", "Now commit it, please.", False),
+        ("Don't commit yet.", "The tests look good.", False),
+        ("No new dependencies.", "OK, install httpx.", False),
+    ],
+)
+def test_a_prohibition_ends_when_the_user_lifts_it(forbidden: str, later: str, holds: bool) -> None:
+    assert bool(parsed(forbidden, later)) is holds
+
+
+@pytest.mark.parametrize(
+    ("forbidden", "changed", "broken"),
+    [
+        ("Don't touch legacy.py.", {"src/ledger/legacy.py": "M"}, ("src/ledger/legacy.py",)),
+        ("Don't touch src/ledger/.", {"src/ledger/legacy.py": "D"}, ("src/ledger/legacy.py",)),
+        ("Don't touch util.py.", {"src/a/util.py": "M"}, None),
+        ("Don't touch the migrations folder.", {"db/migrations/2.sql": "A"}, ("db/migrations/2.sql",)),
+        ("Don't delete README.md.", {"README.md": "M"}, None),
+        ("Don't touch other.py.", {"README.md": "M"}, None),
+    ],
+)
+def test_a_change_breaks_a_prohibition_of_that_file_alone(
+    forbidden: str, changed: dict[str, str], broken: tuple[str, ...] | None
+) -> None:
+    since = Since(names=NAMES, changed=changed)
+    found = violations.find(prohibitions.in_messages([forbidden]), since, Record(), "The agent")
+    assert [one.subjects for one in found] == ([broken] if broken else [])
+    assert not any(one.is_by_agent for one in found)
+
+
+def test_the_agent_is_named_only_where_its_transcript_shows_the_act() -> None:
+    since = Since(names=NAMES, changed={"README.md": "M"})
+    banned = prohibitions.in_messages(["Don't touch README.md."])
+    [seen] = violations.find(banned, since, Record(), "Gemini")
+    assert seen.evidence == "README.md was changed since the handoff; the transcript does not show by whom"
+    [own] = violations.find(banned, since, Record(touched=(Touched(1, "README.md"),)), "Gemini")
+    assert own.is_by_agent and own.evidence == "Gemini changed README.md: its transcript shows it"
+
+
+def test_commits_and_pushes_are_found_in_the_commands() -> None:
+    banned = prohibitions.in_messages(["Do not commit or push."])
+    runs = tuple(
+        Run(n, command, "", True, "") for n, command in enumerate(["git commit -m x", "git push --dry-run"])
+    )
+    [one] = violations.find(banned, None, Record(runs=runs), "Gemini")
+    assert one.evidence == "Gemini ran `git commit -m x`"
+
+
+@pytest.mark.parametrize(
+    ("path", "before", "after", "new"),
+    [
+        ("package.json", '{"dependencies":{"a":"1"}}', '{"dependencies":{"a":"2"}}', []),
+        (
+            "package.json",
+            '{"dependencies":{"a":"1"}}',
+            '{"devDependencies":{"b":"1"},"dependencies":{"a":"1"}}',
+            ["b"],
+        ),
+        (
+            "pyproject.toml",
+            '[project]\ndependencies=["a>=1"]',
+            '[project]\ndependencies=["a>=2", "b"]',
+            ["b"],
+        ),
+        ("requirements.txt", "a==1\n", "# c\na==2\nb\n", ["b"]),
+        (
+            "go.mod",
+            "require x.org/a v1.0.0\n",
+            "require x.org/a v1.1.0\nrequire x.org/b v1.0.0\n",
+            ["x.org/b"],
+        ),
+        ("Cargo.toml", '[dependencies]\na="1"', '[dependencies]\na="1"\nb="1"', ["b"]),
+        ("Gemfile", "gem 'a'\n", "gem 'a'\ngem 'b'\n", ["b"]),
+        ("package.json", "{}", "no JSON", []),
+    ],
+)
+def test_only_a_new_name_is_a_new_dependency(path: str, before: str, after: str, new: list[str]) -> None:
+    assert manifests.new_names(path, before.encode(), after.encode()) == new
+
+
+def test_a_snapshot_has_files_as_they_are_and_runs_no_filter(tmp_path: Path) -> None:
+    root, data, ran = tmp_path / "repo", tmp_path / "data", tmp_path / "ran"
+    root.mkdir()
+    git(root, "init", "-q")
+    git(root, "config", "filter.own.clean", f"touch {ran}; cat")
+    (root / ".gitattributes").write_text("* text=auto\n*.bin filter=own\n")
+    (root / "crlf.txt").write_bytes(b"a\r\n")
+    (root / "x.bin").write_text("1")
+    (root / ".gitignore").write_text("ignored\n")
+    (root / "ignored").write_text("1")
+    env = {**os.environ, **GIT}
+    before = tree.snapshot(root, data, env)
+    assert before is not None and before.head == "" and not ran.exists()
+    (root / "crlf.txt").write_bytes(b"a\n")
+    (root / "x.bin").unlink()
+    (root / "ignored").write_text("2")
+    (root / "new.txt").write_text("n")
+    after = tree.snapshot(root, data, env)
+    assert after is not None and not ran.exists()
+    found = tree.changes(root, data, env, before.tree, after.tree)
+    assert [(one.path, one.state) for one in found or ()] == [
+        ("crlf.txt", "M"),
+        ("new.txt", "A"),
+        ("x.bin", "D"),
+    ]
+    assert tree.content(root, data, env, before.tree, "crlf.txt") == b"a\r\n"
+    assert tree.snapshot(tmp_path / "data", data, env) is None
