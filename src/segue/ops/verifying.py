@@ -156,14 +156,6 @@ def claims_of(verified: Sequence[Verification]) -> Claims:
     )
 
 
-def lines_for_brief(verification: Verification) -> tuple[str, ...]:
-    """What the returning agent is told: each unsupported assertion with its evidence. It is another model's words
-    that are quoted here, so they belong inside of a fence."""
-    broken = (violations.in_words(one) for one in verification.violations)
-    unsupported = (assertions.in_words(one) for one in verification.unsupported[:MOST_IN_BRIEF])
-    return (*broken, *unsupported)
-
-
 def _done(tests: TestRun | None, command: testruns.Command) -> str:
     looked = "looked at the transcript, the files and the repository"
     if tests is not None:
