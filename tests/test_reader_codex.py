@@ -250,15 +250,94 @@ def test_the_person_stops_a_turn(tmp_path: Path) -> None:
 # What was done
 
 
-def test_code_mode_shows_the_commands_and_changes_that_were_made() -> None:
+def test_code_mode_shows_each_command_and_change_once() -> None:
     found = entries("code-mode")
-    calls = {entry.call: entry for entry in of(EntryKind.CALL, found) if entry.tool != "exec"}
-    results = [entry for entry in of(EntryKind.RESULT, found) if entry.tool != "exec"]
+    calls = {entry.call: entry for entry in of(EntryKind.CALL, found)}
+    results = of(EntryKind.RESULT, found)
     assert [entry.tool for entry in calls.values()] == ["apply_patch", "exec_command", "exec_command"]
     assert [(entry.status, entry.is_error) for entry in results] == [(None, False), (1, True), (0, False)]
     assert results[2].text == "hi\n"
     assert all(result.parent == calls[result.call].id for result in results)
     assert json.loads(calls[results[1].call].text)["command"] == ["/bin/bash", "-lc", "ls -la; false"]
+
+
+def script(text: str, *outputs: str) -> tuple[dict[str, Any], ...]:
+    """A script of code mode and its output, in a history that records no command."""
+    called = item("custom_tool_call", name="exec", call_id="s1", input=text)
+    shown = ["Script completed\nWall time 0.1 seconds\nOutput:\n", *outputs]
+    texts = [{"type": "input_text", "text": one} for one in shown]
+    return called, item("custom_tool_call_output", call_id="s1", output=texts)
+
+
+def ran(status: int, output: str) -> dict[str, Any]:
+    return {"chunk_id": "1", "wall_time_seconds": 0.1, "exit_code": status, "output": output}
+
+
+def told(found: list[Entry]) -> list[tuple[str | None, str, int | None]]:
+    return [
+        (one.tool, one.text, one.status) for one in found if one.kind in (EntryKind.CALL, EntryKind.RESULT)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("written", "command"),
+    [
+        ('text(await tools.exec_command({"cmd": "pytest -q \\"a\\""}))', 'pytest -q "a"'),
+        ("const r = await tools.exec_command({workdir, cmd: 'ls\\n\\u00fc', tty: false});\ntext(r)", "ls\nü"),
+        ("text(await tools.exec_command({cmd: `a\nb`}))", "a\nb"),
+    ],
+)
+def test_a_command_of_a_script_is_read_where_only_its_result_is_recorded(
+    tmp_path: Path, written: str, command: str
+) -> None:
+    found = read(tmp_path, meta(), *script(written, json.dumps(ran(0, "2 passed\n"))))
+    [asked, result] = told(found)
+    assert (asked[0], json.loads(asked[1])) == ("exec_command", {"command": command})
+    assert result == ("exec_command", "2 passed\n", 0)
+
+
+def test_the_commands_of_a_script_are_read_with_their_own_results(tmp_path: Path) -> None:
+    written = (
+        "const a = await tools.exec_command({cmd: 'a'});\nconst b = await tools.exec_command({cmd: 'b'});"
+    )
+    found = read(tmp_path, meta(), *script(written, json.dumps([ran(1, "x"), ran(0, "y")])))
+    assert told(found) == [
+        ("exec_command", '{"command":"a"}', None),
+        ("exec_command", "x", 1),
+        ("exec_command", '{"command":"b"}', None),
+        ("exec_command", "y", 0),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("written", "output"),
+    [
+        ("text(await tools.exec_command({cmd: 'a' + b}))", json.dumps(ran(0, "2 passed"))),
+        ("text(await tools.exec_command({cmd: `a ${b}`}))", json.dumps(ran(0, "2 passed"))),
+        ("for (const cmd of all) text(await tools.exec_command({cmd}))", json.dumps(ran(0, "2 passed"))),
+        (
+            "if (x) tools.exec_command({cmd: 'a'}); else tools.exec_command({cmd: 'b'})",
+            json.dumps(ran(0, "y")),
+        ),
+        ("text((await tools.exec_command({cmd: 'a'})).output)", "2 passed"),
+        ("text(1 + 1)", "2"),
+    ],
+)
+def test_a_script_that_is_not_certain_stays_one_call(tmp_path: Path, written: str, output: str) -> None:
+    found = read(tmp_path, meta(), *script(written, output))
+    assert [(tool, status) for tool, _, status in told(found)] == [("exec", None), ("exec", None)]
+    assert told(found)[0][1] == written
+
+
+def test_a_script_that_still_runs_is_under_way(tmp_path: Path) -> None:
+    path = tmp_path / "rollout-1.jsonl"
+    records = [
+        meta(),
+        item("message", role="assistant", content=[{"type": "output_text", "text": "I look."}]),
+    ]
+    records.append(script("text(await tools.exec_command({cmd: 'a'}))")[0])
+    path.write_text("".join(json.dumps(record) + "\n" for record in records))
+    assert scan(codex.read(Source(agent="codex", path=str(path)))).transcript.ending is Ending.OPEN
 
 
 def test_a_command_that_a_result_tells_of_is_not_told_again() -> None:

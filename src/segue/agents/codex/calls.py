@@ -101,9 +101,8 @@ def _tool_of(item: dict[str, Any]) -> str:
 
 def _asked(kind: str, item: dict[str, Any]) -> str:
     if kind == "CommandExecution":
-        return compact(
-            {"command": item.get("command"), "cwd": text_of(item.get("cwd")).removeprefix("file://")}
-        )
+        cwd = text_of(item.get("cwd")).removeprefix("file://")
+        return compact({"command": item.get("command"), **({"cwd": cwd} if cwd else {})})
     return compact(item.get("changes") if kind == "FileChange" else item.get("arguments"))
 
 

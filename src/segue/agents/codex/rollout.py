@@ -11,6 +11,7 @@ from typing import Any
 
 from segue.agents.arguments import offered_in
 from segue.agents.codex import parts as codex_parts
+from segue.agents.codex import scripts
 from segue.agents.codex.calls import done_parts, ended, item_call, item_result
 from segue.agents.codex.meter import Meter
 from segue.agents.codex.records import (
@@ -37,6 +38,7 @@ _ASKING = "request_user_input"
 _KNOWN_QUESTIONS = 8
 _KNOWN_CALLS = 128
 """How many of the last calls are kept in mind at least."""
+_KNOWN_SCRIPTS = 8
 _NEAR = 8
 """How many records apart the two tellings of the same words are at most."""
 _BATCH_S = 1.0
@@ -224,6 +226,8 @@ class Rollout:
             return [
                 part(EntryKind.THOUGHT, Origin.ASSISTANT, "\n".join(thought), model=self.state.get("model"))
             ]
+        if scripts.is_script(kind, payload):
+            return [self._script(payload)]
         if kind in CALLS:
             found = item_call(kind, payload, self.state.get("model"))
             self._know(found[0], f"{self.number}#1" if found[1:] else str(self.number))
@@ -242,12 +246,38 @@ class Rollout:
 
     def _result(self, kind: str, payload: dict[str, Any]) -> list[Part]:
         call = text_of(payload.get("call_id"))
+        if script := self.state.get("scripts", {}).pop(call, None):
+            return self._script_result(call, script, payload)
         parent, tool = self.state.get("calls", {}).get(call, (None, None))
         images, result = item_result(kind, payload, tool)
         answers = self._answers(call, result["text"]) if tool == _ASKING else []
         parts = [*image_parts(images, Origin.TOOL), result, *answers]
         parts[0]["parent"] = parent
         return parts
+
+    def _script(self, payload: dict[str, Any]) -> Part:
+        """JavaScript of code mode. What it does is a call each; only if it does nothing is it one itself."""
+        text = text_of(payload.get("input"))
+        script = {"text": text, "is_told": False}
+        remember(
+            self.state.setdefault("scripts", {}), text_of(payload.get("call_id")), script, _KNOWN_SCRIPTS
+        )
+        return part(
+            EntryKind.THOUGHT, Origin.ASSISTANT, text, tool=scripts.TOOL, model=self.state.get("model")
+        )
+
+    def _script_result(self, call: str, script: dict[str, Any], payload: dict[str, Any]) -> list[Part]:
+        output, model = payload.get("output"), self.state.get("model")
+        images, result = item_result("custom_tool_call_output", payload, scripts.TOOL)
+        shown = image_parts(images, Origin.TOOL)
+        done = [] if self.state.get("paged") else scripts.commands(script["text"], output)
+        if done:
+            items = ({**item, "id": f"{call}-{number}"} for number, item in enumerate(done, 1))
+            return shown + [one for item in items for one in done_parts("CommandExecution", item, model)]
+        if script["is_told"] or (self.state.get("paged") and scripts.is_running(output)):
+            return [*shown, note(scripts.TOOL, result["text"], origin=Origin.TOOL)]
+        asked = {"name": scripts.TOOL, "call_id": call, "input": script["text"]}
+        return [*item_call("custom_tool_call", asked, model), *shown, result]
 
     def _answers(self, call: str, output: str) -> list[Part]:
         """What the person said to a question. What was only chosen says nothing without it."""
@@ -332,4 +362,6 @@ class Rollout:
         call = text_of(item.get("id"))
         if call in self.state.get("calls", {}):
             return [note(native, call=call, status=status_of(item.get("exit_code")))]
+        for script in self.state.get("scripts", {}).values():
+            script["is_told"] |= "tools." in script["text"]
         return done_parts(kind, item, self.state.get("model"))
