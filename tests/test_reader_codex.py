@@ -14,6 +14,7 @@ from segue.agents import codex
 from segue.agents.codex.parts import output_of
 from segue.agents.reading import INTERRUPT, Reading
 from segue.agents.scanning import scan
+from segue.carry.tail import Tail
 from segue.facts.tracker import derive
 from segue.model import Ending, Entry, EntryKind, Limit, Origin, Relation, Scope, Source, Tokens, Transcript
 from segue.ops.warm import Meaning
@@ -259,6 +260,15 @@ def test_code_mode_shows_each_command_and_change_once() -> None:
     assert results[2].text == "hi\n"
     assert all(result.parent == calls[result.call].id for result in results)
     assert json.loads(calls[results[1].call].text)["command"] == ["/bin/bash", "-lc", "ls -la; false"]
+
+
+def test_each_call_of_code_mode_is_carried_once() -> None:
+    tail = Tail()
+    for entry in entries("code-mode"):
+        tail.add(entry)
+    uses = [use for turn in tail.turns() for use in turn.uses]
+    assert [use.tool for use in uses] == ["apply_patch", "exec_command", "exec_command"]
+    assert [use.is_error for use in uses] == [False, True, False]
 
 
 def script(text: str, *outputs: str) -> tuple[dict[str, Any], ...]:
