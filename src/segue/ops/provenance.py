@@ -8,7 +8,7 @@ and never while git tracks it. Totals are told with this: it loads nothing that 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from segue import agents
 
@@ -26,8 +26,8 @@ Doubt = tuple[str, str]
 
 def doubts(desk: Desk, found: Iterable[tuple[str, str]]) -> dict[str, Doubt]:
     """The transcripts, given by agent and path, that are not to be used, by path."""
-    folders = _Folders(desk)
-    inside = {path: (agent, project) for agent, path in found if (project := folders.project_of(path))}
+    folders = _folders(desk)
+    inside = folders.inside(found)
     if not inside:
         return {}
     git = _Tracked(desk, folders)
@@ -44,27 +44,40 @@ def doubts(desk: Desk, found: Iterable[tuple[str, str]]) -> dict[str, Doubt]:
     return result
 
 
+def may_be_doubted(env: Mapping[str, str], projects: Iterable[str], found: Iterable[tuple[str, str]]) -> bool:
+    """Whether any of these is inside a project: a look at folders tells, and neither git nor a store is asked."""
+    return bool(_Folders(env, projects).inside(found))
+
+
+def _folders(desk: Desk) -> _Folders:
+    projects = {*(desk.index.projects() if desk.has_index else ()), str(desk.project)}
+    return _Folders(desk.env, projects, str(desk.places.data))
+
+
 def is_confirmed(desk: Desk, project: str, agent: str) -> bool:
     return desk.has_local and desk.local.confirms(project, agent)
 
 
 def project_of(desk: Desk, path: str) -> str:
     """The project folder that a file is in; empty where it is in none."""
-    return _Folders(desk).project_of(path)
+    return _folders(desk).project_of(path)
 
 
 class _Folders:
     """Which project folder a path is in."""
 
-    def __init__(self, desk: Desk) -> None:
-        home = desk.env.get("HOME", "")
+    def __init__(self, env: Mapping[str, str], projects: Iterable[str], *defaults: str) -> None:
+        home = env.get("HOME", "")
         usual = [place for places in agents.PLACES.values() for place in places]
-        below_home = [f"{home}/{place}/" for place in usual if home and not place.startswith(("$", "./"))]
-        self.defaults = (*below_home, f"{desk.places.data}/")
-        known = {*(desk.index.projects() if desk.has_index else ()), str(desk.project)}
+        below_home = [f"{home}/{place}" for place in usual if home and not place.startswith(("$", "./"))]
+        self.defaults = tuple(f"{place}/" for place in (*below_home, *defaults))
         # Whoever works in the home folder, or above it, has all agents' own places below that.
-        self.projects = {folder for folder in known if not f"{home}/".startswith(folder.rstrip("/") + "/")}
+        self.projects = {one for one in projects if not f"{home}/".startswith(one.rstrip("/") + "/")}
         self.roots: dict[str, str] = {}
+
+    def inside(self, found: Iterable[tuple[str, str]]) -> dict[str, tuple[str, str]]:
+        """Those that are inside a project: by path, the agent and the project folder."""
+        return {path: (agent, project) for agent, path in found if (project := self.project_of(path))}
 
     def is_default(self, path: str) -> bool:
         """Whether it is where an agent keeps its transcripts unless it is told otherwise."""

@@ -19,6 +19,7 @@ from msgspec import Struct
 
 from segue import agents, clock
 from segue.agents.reading import Spends, found_from
+from segue.clock import Moment
 from segue.errors import AgentError, IndexRenewed
 from segue.ledger import Ledger, ledger_of
 from segue.model import Entry, EntryKind, Limit, Mark, Source, Transcript
@@ -219,21 +220,25 @@ def _scanned(job: Job, scan: Scan) -> Done:
     return Done(job, scan.mark, scan.is_anew, ledger, scan.reports, scan.transcript)
 
 
-def _dated(transcript: Transcript, source: Source) -> Transcript:
-    """The same with no date later than the file's last change, or than now: a file can claim any date."""
+def _latest(source: Source) -> Moment:
+    """No date in a transcript is later than its file's last change, or than now: a file can claim any date."""
     last = min(source.stamp or sys.maxsize, time.time_ns())
-    latest = clock.moment(datetime.fromtimestamp(last / 1e9, UTC))
-    limits = tuple(
-        msgspec.structs.replace(limit, at=min(limit.at, latest)) if limit.at else limit
-        for limit in transcript.limits
-    )
+    return clock.moment(datetime.fromtimestamp(last / 1e9, UTC))
+
+
+def _dated(transcript: Transcript, latest: Moment) -> Transcript:
+    """The same with no date later than that."""
     return msgspec.structs.replace(
         transcript,
         started_at=transcript.started_at and min(transcript.started_at, latest),
         updated_at=transcript.updated_at and min(transcript.updated_at, latest),
         contexts=tuple((min(at, latest), tokens) for at, tokens in transcript.contexts),
-        limits=limits,
+        limits=_told_by(transcript.limits, latest),
     )
+
+
+def _told_by(limits: Iterable[Limit], latest: Moment) -> tuple[Limit, ...]:
+    return tuple(msgspec.structs.replace(one, at=one.at and min(one.at, latest)) for one in limits)
 
 
 def passage_of(entry: Entry) -> str:
@@ -255,6 +260,8 @@ def _keep(index: Index, batch: list[Done]) -> None:
             mark = msgspec.json.encode(done.mark).decode()
             spent.append((id, source.size, source.stamp, mark, done.ledger, done.is_anew))
         if done.transcript:
-            index.put_transcript(id, source, done.mark, _dated(done.transcript, source))
-            index.put_reports(id, source.agent, done.reports, is_anew=done.is_anew)
+            latest = _latest(source)
+            index.put_transcript(id, source, done.mark, _dated(done.transcript, latest))
+            reports = _told_by(done.reports, latest)
+            index.put_reports(id, source.agent, reports, is_anew=done.is_anew)
     index.put_spent(spent)

@@ -114,10 +114,16 @@ def overview(desk: Desk, progress: refresh.Progress = refresh.in_silence) -> Ove
         others=max(0, len(here) - 1),
         last_handoff=max(handoffs, key=lambda handoff: handoff.updated_at, default=None),
         next=_in_run(run) or _after(handoffs, known, models) or _next(desk, standing),
-        problems=refreshed.problems,
+        problems=(*refreshed.problems, *_unused_here(desk, refreshed)),
         run=run,
         set_up=_set_up(desk, known),
     )
+
+
+def _unused_here(desk: Desk, refreshed: refresh.Refreshed) -> list[str]:
+    """This folder's transcripts that wait to be confirmed."""
+    here = [one for one in refreshed.unused if one.project == str(desk.project) and one.next]
+    return [f"{one.path}: {one.why}. If it is: {one.next}" for one in here]
 
 
 def _run_here(desk: Desk) -> RunHere | None:
