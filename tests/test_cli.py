@@ -51,6 +51,7 @@ ARGUMENTS = {
     ("session", "use"): ["s-000000000001"],
     ("session", "link"): ["s-000000000001", "aaaa"],
     ("transcripts", "show"): ["aaaa"],
+    ("transcripts", "confirm"): ["chat.md"],
     ("pack",): ["aaaa"],
     ("diff",): ["aaaa", "aaaa"],
     ("redact",): [".segue.toml"],
@@ -102,6 +103,7 @@ def test_every_command_speaks_json(cli: CommandLine, command: tuple[str, ...]) -
     cli("backup", "make")
     (cli.cwd / ".segue.toml").write_text("")
     (cli.cwd / "handoff.yaml").write_text(MINIMAL)
+    (cli.cwd / "chat.md").write_text("# aider chat started at 2026-02-27 18:25:54\n")
     arguments = [*command, *ARGUMENTS.get(command, []), "--json"]
     result = cli(*arguments, EDITOR="/bin/true")
     assert result.code == NOTHING_THERE.get(command, 0), result

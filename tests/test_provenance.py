@@ -120,6 +120,14 @@ def test_a_home_of_an_agent_inside_the_repository_needs_confirmation(clone: Comm
     assert clone("pack", **env).code != 0
 
 
+def test_a_home_folder_inside_the_repository_brings_no_tracked_transcript(clone: CommandLine) -> None:
+    talk = Conversation(clone.cwd / "home", clone.cwd, "11111111-3d0e-4b7f-9a55-0d5a9f3f9b10")
+    talk.prompt(HOSTILE)
+    assert HOSTILE in clone("pack", HOME=str(clone.cwd / "home")).out
+    commit(clone)
+    assert clone("pack", HOME=str(clone.cwd / "home")).code != 0
+
+
 def test_a_history_in_a_folder_without_git_needs_confirmation(cli: CommandLine) -> None:
     (cli.cwd / NAME).write_text(HISTORY)
     assert cli("pack").code != 0
