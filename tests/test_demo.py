@@ -82,13 +82,17 @@ def prepared(desk: Desk, folder: Path) -> Handoff:
     ("program", "error", "says"),
     [
         ("import sys; sys.exit('no memory')", NotArrived, "no memory"),
-        ("print('I have it, trust me')", NotArrived, "exit code 0: I have it"),
-        ("open('x.demo.jsonl', 'w').write('{\"kind\": \"nonsense\"}')", NotArrived, "nothing shows"),
+        ("print('I have it, trust me')", NotArrived, "without taking the handoff: I have it"),
+        (
+            "open('x.demo.jsonl', 'w').write('{\"kind\": \"nonsense\"}')",
+            NotArrived,
+            "without taking the handoff",
+        ),
         (
             "import json, sys; text = sys.stdin.read()[:40]; json.dump({'id': '1', 'kind': 'prompt', "
             "'origin': 'human', 'text': text}, open('x.demo.jsonl', 'w'))",
             NotArrived,
-            "nothing shows",
+            "without taking the handoff",
         ),
         (
             "import json, sys; json.dump({'id': '1', 'kind': 'prompt', 'origin': 'human', "
