@@ -142,6 +142,23 @@ def test_a_failed_handoff_leaves_no_transcript_and_undo_takes_it_back(worked: Co
     assert states(worked) == ["rolled back"]
 
 
+WAITING = """
+import json, sys, time
+if 'exec' in sys.argv:
+    for _ in range(12):
+        print(json.dumps({'type': 'error', 'message': 'Reconnecting... waiting for network'}), flush=True)
+    time.sleep(90)
+"""
+
+
+def test_a_target_that_waits_for_a_network_is_ended(worked: CommandLine) -> None:
+    program(worked, "codex", WAITING)
+    failed = worked(*TO_CODEX)
+    assert failed.code == 6 and "was ended without taking the handoff" in failed.err, failed
+    assert "its vendor cannot be reached or is overloaded (Reconnecting... waiting for network" in failed.err
+    assert states(worked) == ["failed"] and rollouts(worked) == []
+
+
 USING = """
 import glob, json, os
 (path,) = glob.glob(os.environ['HOME'] + '/.codex/sessions/**/*.jsonl', recursive=True)

@@ -12,14 +12,14 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from segue.ops import records
+from segue.ops import children, records
 from segue.ops.desk import open_desk
 
 from . import matrix
 from .claude import SUBSCRIPTION, refusal
 from .household import KINDS, Household, git, saying
 from .matrix import CONSTRAINTS, SECRET
-from .model_server import Reply, Request, Script
+from .model_server import Fault, Reply, Request, Script
 
 CELLS = [
     (source, target, way)
@@ -278,12 +278,81 @@ def test_a_target_that_dies_before_it_has_the_handoff_is_told_of(household: Hous
     broken.write_text("#!/bin/sh\necho cannot start >&2\nexit 0\n")
     broken.chmod(0o755)
     ran = household.segue("to", "codex", "--headless", "--yes", cwd=project)
-    assert ran.exit_code == 6 and "nothing shows" in ran.stderr and "cannot start" in ran.stderr, ran.report
+    assert ran.exit_code == 6 and "cannot start" in ran.stderr, ran.report
+    assert "Codex exited (code 0) without taking the handoff" in ran.stderr
+    assert rollouts(household) == [], "what was written for it is removed"
     (one,) = household.segue("handoff", "list", "--json", cwd=project).data
     assert one["state"] == "failed" and not one["delivery"]["has_arrived"]
     broken.unlink()
     broken.symlink_to(household.programs["codex"].executable)
     again = household.segue("to", "codex", "--headless", "--yes", cwd=project, script=saying("Taken."))
+    assert again.exit_code == 0, again.report
+
+
+def rollouts(household: Household) -> list[Path]:
+    return list(household.home.glob(".codex/sessions/**/*.jsonl"))
+
+
+def configure_codex(household: Household, old: str, new: str) -> None:
+    config = household.home / ".codex" / "config.toml"
+    config.write_text(config.read_text().replace(old, new))
+
+
+def assert_nothing_is_left(household: Household, project: Path) -> None:
+    """The handoff failed, Codex's history is as it was, and undo takes back the handoff and nothing else."""
+    (one,) = household.segue("handoff", "list", "--json", cwd=project).data
+    assert one["state"] == "failed" and rollouts(household) == []
+    undone = household.segue("undo", cwd=project)
+    assert undone.exit_code == 0 and f"Took back handoff {one['id']}" in undone.stdout, undone.report
+    (one,) = household.segue("handoff", "list", "--json", cwd=project).data
+    assert one["state"] == "rolled back"
+
+
+def test_a_target_without_a_login_leaves_nothing_and_says_what_to_do(household: Household) -> None:
+    project = household.project("p")
+    matrix.begin(household, "claude", project)
+    configure_codex(household, 'env_key = "LOCAL_KEY"', 'env_key = "MISSING_KEY"')
+    ran = household.segue("to", "codex", "--headless", "--yes", cwd=project)
+    assert ran.exit_code == 6, ran.report
+    assert "Codex exited (code 1) without taking the handoff: it is not signed in" in ran.stderr, ran.report
+    assert "codex login" in ran.stderr and "MISSING_KEY" in ran.stderr
+    assert_nothing_is_left(household, project)
+
+
+def test_a_target_whose_server_is_down_leaves_nothing(household: Household) -> None:
+    project = household.project("p")
+    matrix.begin(household, "claude", project)
+    down = Script(then=Fault(503, {"error": {"message": "Service unavailable"}}))
+    ran = household.segue("to", "codex", "--headless", "--yes", cwd=project, script=down)
+    assert ran.exit_code == 6, ran.report
+    assert "without taking the handoff: its vendor cannot be reached" in ran.stderr, ran.report
+    assert_nothing_is_left(household, project)
+
+
+def test_a_signal_ends_the_target_and_the_handoff_can_be_continued(household: Household) -> None:
+    project = household.project("p")
+    matrix.begin(household, "claude", project)
+    codex = household.programs["codex"]
+    process, server = household.start(
+        *("to", "codex", "--headless", "--yes"),
+        cwd=project,
+        script=[codex.shell("echo $PPID > started; sleep 60"), Reply("Done.")],
+    )
+    with server:
+        deadline = time.monotonic() + 60
+        while not (project / "started").exists():
+            assert time.monotonic() < deadline, process.stderr
+            time.sleep(0.05)
+        (signed,) = household.home.glob("**/runs/h-*/pid")
+        folder = signed.parent
+        assert children.is_running(folder)
+        process.signal(signal.SIGTERM)
+        assert process.wait() == 128 + signal.SIGTERM, process.stderr
+    assert not children.is_running(folder)
+    assert "segue to codex continues it" in process.stderr
+    (one,) = household.segue("handoff", "list", "--json", cwd=project).data
+    assert one["state"] == "acknowledged"
+    again = household.segue("to", "codex", "--headless", cwd=project, script=saying("Taken."))
     assert again.exit_code == 0, again.report
 
 
