@@ -71,7 +71,7 @@ def test_what_would_go_where(worked: CommandLine) -> None:
     assert shown.code == 0, shown
     assert steady(shown.out) == snapshot("""\
 Work     Our invoices are a cent off. Find out why. Don't touch src/ledger/legacy.py.
-From     Claude Code, transcript 6f0c1a52-0000-4000-8000-000000000001
+From     Claude Code, transcript 6f0c1a52-0000-4000-8000-000000000001, last written 2026-11-16 08:02
 To       Codex, vendor openai
 How      native: the conversation in its own format, opened by its own resume
 Sent     N tokens (brief N, 2 turns of the conversation; estimate of o200k + 8 % (openai)), price not known
@@ -514,3 +514,15 @@ def test_a_conversation_in_which_a_secret_is_left_is_not_written(worked: Command
         delivering.write(desk, handoff, said, "00000000-0000-4000-8000-000000000000", worked.folder / "logs")
     assert not list(worked.folder.glob(".codex/**/*.jsonl"))
     desk.close()
+
+
+def test_the_work_that_is_taken_is_the_one_that_the_status_shows_and_is_named(worked: CommandLine) -> None:
+    assert worked("session", "create", "--title", "Nothing done yet").code == 0
+    shown = json.loads(worked("--json").out)["standing"]["work"]["session"]["id"]
+    planned = json.loads(worked("to", "demo", "--dry-run", "--json").out)
+    assert planned["session"] == shown
+    named = "Work of Claude Code, last written 20"
+    prepared = worked("handoff", "prepare", "--to", "demo")
+    assert named in prepared.err and "Our invoices are a cent off." in prepared.err
+    assert worked("handoff", "cancel", "h-000000000001").code == 0
+    assert named in worked(*DEMO).err

@@ -167,7 +167,8 @@ def _session(desk: Desk, id: str, first: Transcript, family: list[Transcript]) -
 
 
 def of_folder(desk: Desk, all_works: list[Work]) -> list[Work]:
-    """The open ones of this folder, the chosen one first, then the last active."""
+    """The open ones of this folder: the chosen one first, then the last active that an agent has worked on, then those
+    without a transcript. The first is the one that every command shows and takes."""
     here = work_folder(places.as_text(desk.project))
     chosen = desk.local.chosen(here) if desk.has_local else None
     own = [
@@ -176,7 +177,7 @@ def of_folder(desk: Desk, all_works: list[Work]) -> list[Work]:
         if work.session.status is SessionStatus.OPEN
         and (work.session.id == chosen or work_folder(work.session.project) == here)
     ]
-    own.sort(key=lambda work: work.session.id != chosen)
+    own.sort(key=lambda work: (work.session.id != chosen, not work.transcripts))
     return own
 
 

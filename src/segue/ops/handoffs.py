@@ -255,9 +255,16 @@ def _source(plan: Plan) -> str:
     return f"{plan.source.agent}:{plan.source.model}" if is_same else plan.source.agent
 
 
-def prepare_whole(desk: Desk, order: Order, tell: Tell = lambda _text: None) -> Handoff:
+def prepare_whole(
+    desk: Desk,
+    order: Order,
+    tell: Tell = lambda _text: None,
+    show: Callable[[Plan], None] = lambda _plan: None,
+) -> Handoff:
     """The same with the lossless context beside it, for a handoff that is not urgent."""
-    return package(desk, prepare(desk, planning.plan(desk, order), tell))
+    plan = planning.plan(desk, order)
+    show(plan)
+    return package(desk, prepare(desk, plan, tell))
 
 
 # Execute

@@ -136,7 +136,7 @@ class Plan(Struct, frozen=True, kw_only=True, dict=True):
 
 def work_here(desk: Desk, id: str | None) -> Work:
     """The session that is named, or this folder's."""
-    work = sessions.get(desk, id) if id else sessions.current_work(desk)
+    work = sessions.get(desk, id) if id else sessions.current(desk)
     if work is None:
         raise NotFound(
             noun="session of this folder",

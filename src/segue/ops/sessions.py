@@ -86,13 +86,6 @@ def current(desk: Desk) -> Work | None:
     return next(iter(found.of_folder(desk, found.works(desk))), None)
 
 
-def current_work(desk: Desk) -> Work | None:
-    """This folder's session that there is work in; one without a transcript only where there is no other."""
-    refresh.refresh(desk, [Pass.ENTRIES])
-    works = found.of_folder(desk, found.works(desk))
-    return next((work for work in works if work.transcripts), next(iter(works), None))
-
-
 def get(desk: Desk, id: str) -> Work:
     """The session with this id, or with the only id that starts so."""
     refresh.refresh(desk, [Pass.ENTRIES])

@@ -334,7 +334,7 @@ def await_own_words(desk: Desk, caller: Caller) -> None:
     """Let an agent write down the conversation that it calls from: a quick model calls before that is done, and another
     conversation of this folder, or none, would be taken for it."""
     for _ in range(LOOKS if caller.agent else 0):
-        work = sessions.current_work(desk)
+        work = sessions.current(desk)
         if work is not None and any(one.agent == caller.agent for one in work.transcripts):
             return
         sleep(LOOK_SECONDS)

@@ -13,7 +13,7 @@ from segue.faces.cli.config import changed_screen
 from segue.faces.cli.frame import Frame, answers
 from segue.faces.cli.home import home
 from segue.faces.cli.init import init
-from segue.faces.cli.to import asking, doubting, handed_screen, mode_of
+from segue.faces.cli.to import asking, doubting, handed_screen, mode_of, whose
 from segue.faces.screens import handoffs as screens
 from segue.model import Handoff, Preserve, Tier
 from segue.ops import config as ops
@@ -72,7 +72,7 @@ def prepare(
         way=Way(way) if way else None,
         session=session,
     )
-    return ops_handoffs.prepare_whole(frame.desk, order, frame.say)
+    return ops_handoffs.prepare_whole(frame.desk, order, frame.say, lambda plan: frame.say(whose(plan)))
 
 
 def executed_screen(handed: Handed) -> str:

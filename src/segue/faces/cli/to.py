@@ -42,7 +42,7 @@ def plan_screen(plan: Plan) -> str:
     rows = [
         *broken,
         ("Work", render.short(plan.work.session.title, 90)),
-        ("From", f"{plan.source_title}, transcript {source.id}"),
+        ("From", f"{plan.source_title}, transcript {source.id}, {_written(plan)}"),
         ("To", f"{plan.target_title}, vendor {plan.vendor}"),
         ("How", f"{plan.way.value}: {WAYS[plan.way]}" + (f" ({plan.why})" if plan.why else "")),
         ("Sent", _sent(plan)),
@@ -64,6 +64,17 @@ def plan_screen(plan: Plan) -> str:
     rows += [("Not passed" if not n else "", item) for n, item in enumerate(plan.not_passed[:FEW])]
     rows += [("Changed" if not n else "", item) for n, item in enumerate(plan.drift[:FEW])]
     return render.table(rows)
+
+
+def _written(plan: Plan) -> str:
+    at = plan.source.updated_at
+    return f"last written {render.local(at)}" if at else "last written at an unknown time"
+
+
+def whose(plan: Plan) -> str:
+    """Whose work a handoff takes."""
+    title = render.clean(render.short(plan.work.session.title, 90))
+    return f"Work of {plan.source_title}, {_written(plan)}: {title}"
 
 
 def _sent(plan: Plan) -> str:
@@ -337,6 +348,8 @@ def showing(frame: Frame, order: Order) -> Callable[[Plan], None]:
     def show(plan: Plan) -> None:
         if order.mode is Mode.OPEN or (sys.stderr.isatty() and not frame.as_json):
             frame.say(plan_screen(plan))
+        else:
+            frame.say(whose(plan))
         if plan.is_allowed:
             say_at_work(frame, plan.target_title, order.mode)
 
