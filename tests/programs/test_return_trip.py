@@ -87,14 +87,18 @@ def test_every_leg_is_reported_in_order_and_only_the_violation_and_the_lie_are_a
     last = household.segue("back", "--headless", cwd=project, script=saying("I know."))
     assert last.exit_code == 0, last.report
     listed = household.segue("handoff", "list", "--json", cwd=project).data
-    newest = max(listed if isinstance(listed, list) else listed["handoffs"], key=lambda one: one["created_at"])
+    newest = max(
+        listed if isinstance(listed, list) else listed["handoffs"], key=lambda one: one["created_at"]
+    )
     assert newest["source"].startswith("codex") and newest["target"].startswith("claude"), newest
 
     screen, brief = last.stdout + last.stderr, last.requests[0].text.rpartition("# Handoff")[2]
     for text in (screen, brief):
         assert FORBIDDEN in text, text
         assert "57 tests" in text, text
-    legs = [brief.index(text) for text in ("fixed the rounding", "rounding.md`. I did not", "changelog entry")]
+    legs = [
+        brief.index(text) for text in ("fixed the rounding", "rounding.md`. I did not", "changelog entry")
+    ]
     assert legs == sorted(legs), brief
     assert brief.index(FORBIDDEN) < brief.index("57 tests"), "the violation comes first"
     accused = [line for line in screen.splitlines() if "not confirmed" in line or "could not" in line]

@@ -190,7 +190,11 @@ def _data(shown: Shown) -> Any:
     data: dict[str, Any] = {"handoff": handed.handoff, "arrival": handed.arrival, "proof": handed.proof}
     if handed.handoff.returns:
         delivery = handed.handoff.delivery
-        data |= {"claims": delivery.claims if delivery else None, "violations": handed.violations, "unconfirmed": handed.unconfirmed}
+        data |= {
+            "claims": delivery.claims if delivery else None,
+            "violations": handed.violations,
+            "unconfirmed": handed.unconfirmed,
+        }
     return data
 
 
