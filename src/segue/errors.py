@@ -38,6 +38,7 @@
     │   ├── SecretsLeft
     │   ├── NoConsent
     │   ├── NotTold
+    │   ├── NotProved
     │   ├── Declined
     │   ├── AtLimit
     │   ├── Underway

@@ -144,13 +144,15 @@ def test_what_arrived_is_proved_by_questions_and_the_copy_is_thrown_away(here: W
         here.chats()[0].unlink()
 
 
-def test_a_model_that_fails_is_told_of_and_the_work_can_be_fetched_back(here: WithLibrary) -> None:
+def test_a_model_that_refuses_is_named_with_its_error_and_the_next_try_starts_again(here: WithLibrary) -> None:
     refusing = Script(then=Fault(400), auxiliary=Fault(400))
     failed = here("to", f"llm:{MODEL}", "--headless", "--yes", script=refusing)
-    assert failed.exit_code == 6 and "stopped: in the middle" in failed.stderr, failed.report
-    assert "400" in failed.stderr and len(here.chats()) == 1
+    assert failed.exit_code == 6 and "without taking the handoff" in failed.stderr, failed.report
+    assert "400" in failed.stderr and here.chats() == []
     back = here("back", "--headless", "--json", script=saying("I know."))
-    assert back.exit_code == 0, back.report
+    assert back.exit_code == 5 and "nowhere to come back from" in back.stderr, back.report
+    again = here("to", f"llm:{MODEL}", "--headless", "--yes", script=saying("I have it."))
+    assert again.exit_code == 0 and len(here.chats()) == 1, again.report
 
 
 @pytest.mark.parametrize(

@@ -139,7 +139,7 @@ def test_who_says_no_keeps_everything_at_home(household: Household) -> None:
     assert closed.exit_code == 5 and closed.is_sane
     assert "vendor openai" in terminal.shown and "tokens" in terminal.shown and "1 secret" in terminal.shown
     assert server.requests == () and rollouts(household) == []
-    assert [one["state"] for one in handoffs(household, project)] == ["cancelled"]
+    assert [one["state"] for one in handoffs(household, project)] == ["prepared"]
 
 
 @pytest.mark.parametrize("target", list(KINDS))

@@ -446,6 +446,8 @@ class Trip:
     def record_interruption(self) -> None:
         """The target was ended from outside: it has the handoff and can be continued, or it never got it."""
         with self.told("the interruption was not recorded"):
+            # The signal may have arrived between a change in the store and its result here.
+            self.handoff = records.get(self.desk, self.handoff.id)
             found = self.look()
             if found.has_handoff:
                 self.acknowledge(found)
@@ -454,8 +456,8 @@ class Trip:
                 self.fail()
                 self.tell(f"Stopped before {self.title} had the handoff. {self.again} starts again.")
 
-    def fail(self) -> None:
-        self.step(Event.FAIL)
+    def fail(self, **delivery: Any) -> None:
+        self.step(Event.FAIL, **delivery)
         self.let_go()
         self.remove_leftover()
 
@@ -467,7 +469,7 @@ class Trip:
     def fail_untaken(self) -> None:
         """A target that recorded the handoff, stopped in trouble and did nothing with it has not taken it."""
         if leftovers.is_unused(self.desk, self.handoff):
-            self.fail()
+            self.fail(has_arrived=False)
             raise self.not_arrived(self.found)
 
     def not_arrived(self, found: Arrival) -> NotArrived:
