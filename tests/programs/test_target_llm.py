@@ -116,6 +116,7 @@ def test_on_a_terminal_it_is_a_conversation_that_ctrl_d_ends(here: WithLibrary) 
         terminal.wait_for("canary-taken")
         terminal.type(f"and one more thing{ENTER}")
         terminal.wait_for(lambda: terminal.shown.count("canary-taken") == 2)
+        terminal.wait_for(lambda: terminal.shown.rstrip().endswith(">"))
         terminal.type(CTRL_D)
         closed = terminal.end()
     assert (closed.exit_code, closed.is_sane, closed.left) == (0, True, []), terminal.shown
