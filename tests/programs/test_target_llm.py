@@ -145,7 +145,9 @@ def test_what_arrived_is_proved_by_questions_and_the_copy_is_thrown_away(here: W
         here.chats()[0].unlink()
 
 
-def test_a_model_that_refuses_is_named_with_its_error_and_the_next_try_starts_again(here: WithLibrary) -> None:
+def test_a_model_that_refuses_is_named_with_its_error_and_the_next_try_starts_again(
+    here: WithLibrary,
+) -> None:
     refusing = Script(then=Fault(400), auxiliary=Fault(400))
     failed = here("to", f"llm:{MODEL}", "--headless", "--yes", script=refusing)
     assert failed.exit_code == 6 and "without taking the handoff" in failed.stderr, failed.report

@@ -106,13 +106,22 @@ NO_DEPENDENCY = lazy_pattern(
     rf"|\bwithout\s+(?:adding\s+|installing\s+|introducing\s+)?(?:any\s+)?(?:new|additional|extra)\s+{DEPENDENCIES}{END}"
 )
 IT_ALL = (
-    r"(?:\s+(?:anything|it|this|that|them|yet|now|code"
-    r"|(?:any|your|the|these|those)\s+(?:changes|code|work|files)|changes))?"
+    r"(?:\s+(?:anything|yet|now|code"
+    r"|(?:any\s+|your\s+|the\s+|these\s+|those\s+)?(?:changes|code|work|files)(?:\s+to\s+git)?))?"
 )
+"""What stands behind "commit" where everything is meant. "It" and "this" may be one file."""
+LISTED = (
+    rf"{NOT}(?:{EDITS}|touch|write|stage|merge|delete|remove|install)\b[^.;:?!]{{0,60}}?"
+    r"(?:\bor\s+|,\s*(?=(?:commit|push)\b[^.;:]*\bor\b))(?:git\s+)?"
+)
+"""The start of a list of verbs that is forbidden as a whole: "do not edit files, commit, or merge"."""
+PAIR = r"commit(?:\s*(?:,|/|or|and)\s*(?:git\s+)?push)?|push(?:\s*(?:,|/|or|and)\s*commit)?"
 NO_COMMIT = lazy_pattern(
-    rf"{NOT}(?:git\s+)?(?P<what>commit(?:\s*(?:,|/|or|and)\s*(?:git\s+)?push)?|push(?:\s*(?:,|/|or|and)\s*commit)?)"
-    rf"{IT_ALL}{END}"
-    r"|(?:^|[,;:.(–—-]\s*|\b(?:and|but|please)\s+)(?P<none>no\s+(?:git\s+)?commits)\b(?=\s*(?:$|[.!;)]))"
+    rf"{NOT}(?:git\s+)?(?P<what>{PAIR}){IT_ALL}(?:{END}|(?=/))"
+    rf"|{LISTED}(?P<listed>{PAIR}){IT_ALL}{END}"
+    rf"|{NOT}(?:make|create)\s+(?:any\s+)?(?:git\s+)?(?P<made>commit)s{END}"
+    r"|(?:^|[,;:.(–—-]\s*|\b(?:and|but|please)\s+)no\s+(?:git\s+)?(?P<none>commits?(?:\s+or\s+push(?:es)?)?)\b"
+    r"(?=\s*(?:$|[.!;)–—]))"
 )
 CONDITION = lazy_pattern(
     r"\b(?:unless|until|except|otherwise|if|when|whenever|before|after|while|only|instead|other\s+than|besides|apart\s+from"
@@ -143,7 +152,7 @@ def in_sentence(sentence: str, n: int = 0) -> Iterator[Prohibition]:
     low = speech.plain(text)
     if len(text) > LONGEST or low.endswith(("?", "？")) or CONDITION.search(low):
         return
-    names, marked = _marked(text)
+    names, marked = _marked(text.replace("**", ""))
     shown = marked.strip(" *_>#")
     is_for_now = FOR_NOW.search(low) is not None
 
@@ -164,7 +173,7 @@ def in_sentence(sentence: str, n: int = 0) -> Iterator[Prohibition]:
     if (added := NO_DEPENDENCY.search(shown)) and not _is_quoted(shown, added.start()):
         yield made(Ban.DEPENDENCY)
     if (kept := NO_COMMIT.search(shown)) and not _is_quoted(shown, kept.start()):
-        what = kept["what"] or "commit"
+        what = next(filter(None, kept.groups()))
         yield from (made(ban) for ban in (Ban.COMMIT, Ban.PUSH) if ban.value in what)
 
 
