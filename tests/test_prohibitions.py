@@ -46,6 +46,13 @@ def parsed(*messages: str) -> list[tuple[str, str]]:
         ("**Never modify files in `raw/`** — sources are immutable.", [("edit", "raw/")]),
         ("Write it to notes.md and do not commit it.", []),
         ("Don't forget to run the tests, commit, and push or open a PR.", []),
+        ("Don't rename src/a.py, delete it.", []),
+        ("Keep src/a.py as is, but reformat it.", []),
+        ("Don't touch src/ but you may change src/b.py.", []),
+        ("Don't touch src/, save for src/b.py.", []),
+        ("Claude said: don't touch src/a.py.", []),
+        ("Add the following to AGENTS.md:\n- Never push.\n- Do not edit src/a.py", []),
+        ("First fix src/b.py without touching src/a.py, then refactor src/a.py.", []),
         ("Don't touch x.py unless you must.", []),
         ("Don't edit x.py until I say so.", []),
         ("Did I say don't touch x.py?", []),
@@ -177,3 +184,61 @@ def test_a_snapshot_has_files_as_they_are_and_runs_no_filter(tmp_path: Path) -> 
     ]
     assert tree.content(root, data, env, before.tree, "crlf.txt") == b"a\r\n"
     assert tree.snapshot(tmp_path / "data", data, env) is None
+
+
+@pytest.mark.parametrize(
+    ("ban", "lift"),
+    [
+        ("Don't touch src/a.py.", "No problem, you can change src/a.py now."),
+        ("Don't touch src/a.py.", "Fix src/a.py, don't touch src/b.py."),
+        ("Don't touch src/a.py.", "Edit src/a.py without changing its API."),
+        ("Don't touch src/a.py.", "Do whatever you want."),
+        ("Don't touch src/.", "OK, fix the bug in a.py."),
+        ("Don't touch src/.", "Except src/b.py."),
+        ("Don't commit.", "Commit it, but don't push."),
+        ("Don't commit.", "Ship it."),
+        ("Do not push.", "You can push, don't worry."),
+        ("No new dependencies.", "Use httpx, not requests."),
+    ],
+)
+def test_a_later_word_on_the_same_thing_lifts_a_prohibition(ban: str, lift: str) -> None:
+    [first] = parsed(ban)
+    messages = (f"{ban} {lift}",) if lift.startswith("Except") else (ban, lift)
+    assert first not in parsed(*messages)
+
+
+def test_a_prohibition_that_is_repeated_holds() -> None:
+    assert parsed("Don't touch src/a.py.", "I told you not to edit src/a.py!") == [("touch", "src/a.py")]
+    assert parsed("Don't commit.", "Still no commit, please.") == [("commit", "")]
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "git push -n",
+        "git commit --help",
+        "true || git commit -m x",
+        "cd /tmp/scratch && git init && git commit -m x",
+        "git -C ../other commit -m x",
+    ],
+)
+def test_a_command_that_may_not_have_committed_here_breaks_no_prohibition(command: str) -> None:
+    record = Record(runs=(Run(n=1, command=command, purpose="", is_done=True, output=""),))
+    banned = prohibitions.in_messages(["Do not commit or push."])
+    assert violations.find(banned, None, record, "Codex") == ()
+
+
+def test_an_agent_that_touched_another_file_of_that_name_is_not_named() -> None:
+    since = Since(names=("README.md", "docs/README.md"), changed={"README.md": "M", "docs/README.md": "M"})
+    record = Record(folder="/work", touched=(Touched(n=1, path="/work/docs/README.md"),))
+    [broken] = violations.find(
+        prohibitions.in_messages(["Don't touch ./README.md."]), since, record, "Gemini"
+    )
+    assert not broken.is_by_agent and "does not show by whom" in broken.evidence
+
+
+def test_what_was_needed_indirectly_is_no_new_dependency() -> None:
+    assert (
+        manifests.new_names("go.mod", b"require x.org/a v1.0.0 // indirect\n", b"require x.org/a v1.0.0\n")
+        == []
+    )

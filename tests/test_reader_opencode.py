@@ -311,6 +311,22 @@ def test_other_errors_are_no_limits(found: dict[str, Any]) -> None:
     assert limit_of(found, AT, "m1") is None
 
 
+@pytest.mark.parametrize(
+    "number", ["NaN", "inf", "-inf", "1e400", "-5", "9" * 400, 1e308, 10**400, True, [], None]
+)
+def test_a_number_that_makes_no_sense_is_not_used(number: object) -> None:
+    found = error(429, "slow down")
+    names = (
+        "x-codex-primary-window-minutes",
+        "retry-after",
+        "retry-after-ms",
+        "anthropic-ratelimit-unified-reset",
+    )
+    found["data"]["responseHeaders"] = dict.fromkeys(names, number)
+    limit = limit_of(found, AT, "m1")
+    assert limit is not None and (limit.window, limit.resets_at) == ("", None)
+
+
 def test_a_message_that_a_limit_ended_is_a_limit(tmp_path: Path, export: dict[str, Any]) -> None:
     export["messages"][-1]["info"]["error"] = error(402, "Out of credits")
     retry = {"id": "prt_18", "type": "retry", "attempt": 1, "error": error(429, "slow down")}

@@ -125,7 +125,10 @@ def _length(tail: str, said: datetime | None, zone: tzinfo | None) -> datetime |
     found = _LENGTH.match(tail)
     if not found:
         return None
-    return said + timedelta(seconds=sum(_seconds(*part) for part in _ONE_LENGTH.findall(found[0])))
+    try:
+        return said + timedelta(seconds=sum(_seconds(*part) for part in _ONE_LENGTH.findall(found[0])))
+    except OverflowError:
+        return None
 
 
 def _seconds(number: str, unit: str) -> float:

@@ -68,6 +68,17 @@ def list_of(value: Any) -> list[Any]:
     return value if isinstance(value, list) else []
 
 
+def number_of(value: Any) -> float | None:
+    """A number, also one written as text; None where it is not finite, or too large to mean anything."""
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        return None
+    try:
+        number = float(value)
+    except (ValueError, OverflowError):
+        return None
+    return number if -ABSURD < number < ABSURD else None
+
+
 def count_of(value: Any) -> int:
     """A number of tokens: never negative, never absurd."""
     return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < ABSURD else 0

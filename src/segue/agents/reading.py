@@ -25,6 +25,7 @@ from segue.agents.loose import count_of as count_of
 from segue.agents.loose import dict_of as dict_of
 from segue.agents.loose import list_of as list_of
 from segue.agents.loose import moment_of as moment_of
+from segue.agents.loose import number_of as number_of
 from segue.agents.loose import second_of as second_of
 from segue.agents.loose import text_of as text_of
 from segue.model import INTERRUPT as INTERRUPT

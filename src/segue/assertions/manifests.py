@@ -38,9 +38,11 @@ def new_names(path: str, before: bytes, after: bytes) -> list[str]:
     """The dependencies that a manifest lists now and did not list before; none where it cannot be read."""
     try:
         known, now = ({_plain(name) for name in _names(path, text.decode())} for text in (before, after))
+        if path.endswith("go.mod"):  # what was needed indirectly is not new
+            known |= {found[1] for found in GO.finditer(before.decode())}
     except (ValueError, AttributeError, TypeError):
         return []
-    return sorted(now - known)
+    return sorted(now - known - {"python"})
 
 
 def _plain(name: str) -> str:

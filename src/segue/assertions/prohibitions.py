@@ -126,7 +126,8 @@ NO_COMMIT = lazy_pattern(
 CONDITION = lazy_pattern(
     r"\b(?:unless|until|except|otherwise|if|when|whenever|before|after|while|only|instead|other\s+than|besides|apart\s+from"
     r"|rather|directly|manually|by\s+hand|too\s+much|unnecessar\w+|significant\w*|more\s+than|without\s+(?:asking|my|first|a|an"
-    r"|permission|approval|confirm\w*|telling|checking|running|testing)|for\s+example|e\.g\.|i\.e\.)\b"
+    r"|permission|approval|confirm\w*|telling|checking|running|testing)|for\s+example|e\.g\.|i\.e\."
+    r"|excluding|save\s+for|aside|exceptions?|though|fine|may(?!\s+not)|no\s+longer|never\s+said|used\s+to)\b"
 )
 FOR_NOW = lazy_pattern(
     r"\b(?:yet|for\s+now|right\s+now|at\s+(?:this|the)\s+(?:moment|point|stage)|currently|today|this\s+time|still"
@@ -139,6 +140,18 @@ REPORTED = lazy_pattern(
 TOKEN = lazy_pattern(r"`([^`\n]{1,200})`|(?<![\w`/.@:])(~?[\w.*/@+-]*[\w*/])")
 WORD_FOLDER = lazy_pattern(r"\b(the|our|my|any|in|inside|under)\s+([a-z][\w-]{1,40})\s+(folder|directory)\b")
 PLAIN = lazy_pattern(r"(?:\.{0,2}/)?[\w@+.-]+(?:/[\w@+.*-]+)*/?|\*[\w.*/-]+")
+SPEAKER = lazy_pattern(
+    r"(?<!important)(?<!note)(?<!rules)(?<!rule)(?<!constraint)(?<!constraints)(?<!please)(?<!also)(?<!remember)"
+    r"(?<!default)[\w`\ue000-]:\s*$"
+)
+"""Words and a colon right before a prohibition: somebody else's words, or what a program prints."""
+ANOTHER_ACT = lazy_pattern(
+    r"\s*[,;–—-]?\s*(?:(?:but|just|then|and|only)\s+)*"
+    r"(?:chang|edit|modif|updat|fix|rewrit|refactor|renam|delet|remov|mov|add|format|reformat|replac|creat)\w*\b"
+)
+"""An order right behind a prohibition: "don't rename x.py, delete it"."""
+EXCEPTS = lazy_pattern(r"(?i)\s*(?:but\s+)?(?:except|exception|excluding|other\s+than|apart\s+from)\b")
+DICTATED = lazy_pattern(r"\b(?:add|write|put|insert|append|include|paste|set|say)\b.*:\s*$")
 QUOTES = lazy_pattern('["“”]')
 LONGEST = 400
 DELETES = ("delete", "deleting", "remove", "removing", "rename", "renaming", "move", "moving")
@@ -163,12 +176,15 @@ def in_sentence(sentence: str, n: int = 0) -> Iterator[Prohibition]:
 
     for pattern in (FORBIDS, WITHOUT, LEAVE, STAYS, NO_CHANGES):
         for found in pattern.finditer(shown):
-            if _is_quoted(shown, found.start()):
+            if _is_quoted(shown, found.start()) or ANOTHER_ACT.match(shown, found.end()):
                 continue
             ban = _ban(found.groupdict().get("verb") or "touch")
             first = shown[: found.start("targets")].count("\ue000")
             is_folder = (found["noun"] or "").strip().startswith(("folder", "director", "tree"))
-            for name in names[first : first + found["targets"].count("\ue000")]:
+            last = first + found["targets"].count("\ue000")
+            for name in names[first:last]:
+                if name in names[last:]:
+                    continue  # the sentence goes on to speak of it
                 yield made(ban, name, is_folder=is_folder or name.endswith("/"))
     if (added := NO_DEPENDENCY.search(shown)) and not _is_quoted(shown, added.start()):
         yield made(Ban.DEPENDENCY)
@@ -187,6 +203,8 @@ def _ban(verb: str) -> Ban:
 def _is_quoted(text: str, at: int) -> bool:
     """Whether something else than the user says it: inside quotation marks, or what a file or another person says."""
     before = text[:at]
+    if SPEAKER.search(text[: at + 1] if text[at : at + 1] == ":" else before):
+        return True
     return len(QUOTES.findall(before)) % 2 == 1 or REPORTED.search(before) is not None
 
 
@@ -224,60 +242,79 @@ def _is_target(name: str, *, is_ticked: bool) -> bool:
 
 # What holds in the end
 
-ALLOWS = lazy_pattern(
-    r"\b(?:may|can|could|ok|okay|allowed|go\s+ahead|fine|free|never\s?mind|forget|ignore|actually|now|changed\s+my\s+mind"
-    r"|please|need|needs|should|must|let's|want)\b"
-)
 ASKS = lazy_pattern(
     r"\b(?:chang|edit|modif|updat|fix|rewrit|refactor|renam|delet|remov|mov|add|touch|format|clean|replac|implement|writ"
     r"|adapt|migrat|convert|drop|bump|adjust|improv|extend|creat|put|revert|simplif|correct|apply|mak)\w*\b"
 )
 ANYTHING = lazy_pattern(
-    r"\b(?:you|feel)\s+(?:may|can|free\s+to)\b[^.]{0,40}\b(?:change|touch|edit|modify)\s+(?:anything|everything|all|it|them|that)\b"
-    r"|\bforget\s+what\s+i\s+said\b|\bignore\s+(?:my|the)\s+(?:earlier|previous)\b"
+    r"\b(?:you|feel)\s+(?:may|can|free\s+to)\b[^.]{0,40}\b(?:change|touch|edit|modify)\s+"
+    r"(?:anything|everything|all|it|them|that|any\s+file)\b"
+    r"|\bforget\s+(?:what\s+i\s+said|that|the|about)\b|\bignore\s+(?:my|the)\s+(?:earlier|previous)\b"
+    r"|\bwhatever\s+you\s+(?:want|like|need)\b|\bfair\s+game\b|\bnever\s?mind\b|\brestrictions?\b"
 )
-COMMITS = lazy_pattern(r"\bcommit")
-PUSHES = lazy_pattern(r"\bpush|\bpull request|\bpr\b|\bship\b|\brelease\b|\bdeploy")
-INSTALLS = lazy_pattern(r"\b(?:install|dependenc|package|librar|add|use|pip|npm|cargo|uv)\w*\b")
-BANNED = lazy_pattern(r"\b(?:not|don't|dont|never|no|without|avoid|leave|keep|alone|unchanged)\b")
+REPEATED = lazy_pattern(r"\b(?:said|told|remember|still|again)\b.*\b(?:not|don't|dont|never|no)\b")
+NOT_NEAR = r"\b(?:not|don't|dont|never|no|without)\s+(?:[\w/]+\s+){0,3}"
+RELEASE = r"\bpush|\bpull request|\bpr\b|\bship\b|\brelease\b|\bdeploy|\bcheck\s+(?:it|them|this)\s+in\b"
+SPEAKS_OF = {
+    Ban.COMMIT: (
+        lazy_pattern(rf"\bcommit|{RELEASE}"),
+        lazy_pattern(rf"{NOT_NEAR}commit"),
+    ),
+    Ban.PUSH: (lazy_pattern(RELEASE), lazy_pattern(rf"{NOT_NEAR}(?:git\s+)?push")),
+    Ban.DEPENDENCY: (
+        lazy_pattern(
+            r"\b(?:install|dependenc|package|librar|add|use|pip|npm|cargo|uv)\w*\b|\bpull\s+in\b|\bis\s+fine\b"
+        ),
+        lazy_pattern(rf"{NOT_NEAR}(?:dependenc|package|librar|install)"),
+    ),
+}
+"""For what is no file: what speaks of it, and what forbids it once more."""
 
 
 def in_messages(messages: Iterable[str]) -> tuple[Prohibition, ...]:
     """What the user's messages, in their order, forbid in the end."""
     holding: list[Prohibition] = []
     for n, message in enumerate(messages):
-        if speech.is_work(message) or message.strip():
+        if message.strip():
             holding = [one for one in holding if not one.is_for_now]
         for sentence in speech.sentences(_own(message)):
             found = list(in_sentence(sentence, n))
-            holding = [one for one in holding if found or not _is_lifted(one, sentence)]
+            if not found and EXCEPTS.match(sentence):
+                holding = [one for one in holding if one.n != n]
             known = {(one.ban, one.target) for one in found}
-            holding = [one for one in holding if (one.ban, one.target) not in known] + found
+            holding = [
+                one for one in holding if (one.ban, one.target) not in known and not _is_lifted(one, sentence)
+            ] + found
     return tuple(holding)
 
 
 def _own(message: str) -> str:
-    """A message without the lines that quote somebody."""
-    return "\n".join(line for line in message.split("\n") if not line.lstrip().startswith(">"))
+    """A message without the lines that quote somebody, and without text that is to be written somewhere."""
+    own: list[str] = []
+    is_dictated = False
+    for line in message.split("\n"):
+        if not line.strip():
+            is_dictated = False
+        if not is_dictated and not line.lstrip().startswith((">", "# ", "//")):
+            own.append(line)
+        is_dictated = is_dictated or DICTATED.search(line.lower()) is not None
+    return "\n".join(own)
 
 
 def _is_lifted(one: Prohibition, sentence: str) -> bool:
-    """Whether a later sentence of the user allows, or asks for, what was forbidden."""
+    """Whether a later sentence of the user speaks of what was forbidden, and does not forbid it again. That may lift
+    more than the user meant: a miss is better than a wrong accusation."""
     low = speech.plain(sentence)
+    if REPEATED.search(low):
+        return False
     if ANYTHING.search(low):
         return True
-    if BANNED.search(low):
-        return False
-    match one.ban:
-        case Ban.COMMIT:
-            return COMMITS.search(low) is not None
-        case Ban.PUSH:
-            return PUSHES.search(low) is not None
-        case Ban.DEPENDENCY:
-            return INSTALLS.search(low) is not None
-    if not (ALLOWS.search(low) or ASKS.search(low)):
-        return False
+    if one.ban in SPEAKS_OF:
+        speaks, forbids = SPEAKS_OF[one.ban]
+        return speaks.search(low) is not None and forbids.search(low) is None
     last = one.target.rstrip("/").rpartition("/")[2].lower()
-    stem = last.partition(".")[0]
-    plain = last.replace("*", "")
-    return plain in low or (len(stem) > 3 and stem in low)
+    stem = last.partition(".")[0].replace("*", "")
+    if (last.replace("*", "") or "*") in low or (len(stem) > 3 and stem.rstrip("s") in low):
+        return True
+    is_folder = one.is_folder or "." not in last
+    return is_folder and ASKS.search(low) is not None and bool(_marked(sentence)[0])

@@ -9,10 +9,10 @@ import fnmatch
 import posixpath
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from segue.assertions import ran
 from segue.assertions.manifests import new_names
 from segue.assertions.prohibitions import Ban, Prohibition
 from segue.assertions.record import Record
+from segue.facts import shell
 from segue.fence import one_line
 from segue.model import Value
 
@@ -72,7 +72,8 @@ def _by_file(one: Prohibition, since: Since, record: Record, agent: str) -> Iter
         return
     own = [path for path in hit if _is_touched(path, record)]
     shown = own or hit
-    did = DID[since.changed[shown[0]]]
+    states = {since.changed[path] for path in shown}
+    did = DID[states.pop()] if len(states) == 1 else "changed or deleted"
     verb = "were" if len(shown) > 1 else "was"
     evidence = (
         f"{agent} {did} {_listed(shown)}: its transcript shows it"
@@ -108,7 +109,9 @@ def matching(one: Prohibition, since: Since) -> list[str]:
 
 
 def _is_touched(path: str, record: Record) -> bool:
-    return any(one.path.strip("/") == path or one.path.endswith("/" + path) for one in record.touched)
+    """Whether the transcript shows a change of exactly this file."""
+    whole = posixpath.join(record.folder, path)
+    return any(posixpath.normpath(one.path) in (path, whole) for one in record.touched)
 
 
 # Dependencies, commits and pushes
@@ -129,7 +132,7 @@ def _by_manifest(one: Prohibition, since: Since, record: Record, agent: str) -> 
 
 def _by_git(one: Prohibition, since: Since | None, record: Record, agent: str) -> Iterator[Violation]:
     word = "commit" if one.ban is Ban.COMMIT else "push"
-    shown = [run.command for run in record.runs if run.is_done and ran.commits(run.command, word)]
+    shown = [run.command for run in record.runs if run.is_done and _does(run.command, word)]
     if shown:
         command = one_line(shown[-1], 120)
         yield Violation(
@@ -143,6 +146,35 @@ def _by_git(one: Prohibition, since: Since | None, record: Record, agent: str) -
             is_by_agent=False,
             evidence=f"{count} made since the handoff; the transcript does not show by whom",
         )
+
+
+def _does(command: str, word: str) -> bool:
+    """Whether a command certainly commits to, or pushes, this repository."""
+    programs = [words for words, _ in shell.programs(command)]
+    if "||" in command or any(
+        words[0] in ("cd", "pushd") or words[:2] == ["git", "init"] for words in programs
+    ):
+        return False  # it may not have run, or have been about another repository
+    return any(_subcommand(words) == word and not _is_trial(words, word) for words in programs)
+
+
+def _is_trial(words: Sequence[str], word: str) -> bool:
+    return bool({"--dry-run", "--help", "-h"} & set(words)) or (word == "push" and "-n" in words)
+
+
+def _subcommand(words: Sequence[str]) -> str:
+    """What git is to do; empty where it is another program, or another repository is named."""
+    if shell.program_name(words[0]) != "git":
+        return ""
+    rest = iter(words[1:])
+    for one in rest:
+        if one == "-c":
+            next(rest, "")
+        elif one == "-C" or one.startswith(("--git-dir", "--work-tree")):
+            return ""
+        elif not one.startswith("-"):
+            return one
+    return ""
 
 
 def _listed(names: Sequence[str]) -> str:

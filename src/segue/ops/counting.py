@@ -164,7 +164,14 @@ def work(job: Job) -> Done:
         rows, offset, before, is_anew = agents.offers(source[0], "rows")(source, offset, before)
     except AgentError as error:
         return EMPTY, 0, "", True, str(error)
+    except Exception as error:  # noqa: BLE001 - one source that cannot be read must not stop the others
+        return EMPTY, 0, "", True, unreadable(source[0], source[1], error)
     return pack(rows), offset, before, is_anew, ""
+
+
+def unreadable(agent: str, path: str, error: Exception) -> str:
+    """What is said about a source whose reader failed."""
+    return f"{agents.get(agent).title}: {path} cannot be read ({type(error).__name__}: {error})"
 
 
 def batched(items: Iterable[J], size: int) -> Iterator[list[J]]:

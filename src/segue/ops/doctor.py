@@ -17,8 +17,9 @@ from msgspec import Struct
 from segue import agents, disk, guard, places, settings, spool, store, waiting
 from segue.agents.fitting import SCRIPT
 from segue.errors import LocalDamaged, SegueError, StoreDamaged, StoreForeign
-from segue.ops import history, leases, scripting, setup
+from segue.ops import history, leases, refresh, scripting, setup
 from segue.ops.desk import INDEX_FILE, LOCAL_FILE, Desk, open_desk
+from segue.ops.refresh import Pass
 from segue.store.sqlite import SqliteDatabase
 
 STALE_SECONDS = 3600
@@ -174,6 +175,9 @@ def _index(desk: Desk) -> Iterator[Finding]:
         yield Finding(
             "index", Level.NOTE, what, "make it writable for you, or set SEGUE_HOME to a folder that is"
         )
+    refreshed = refresh.refresh(desk, [Pass.SPENDS, Pass.ENTRIES])
+    for problem in refreshed.problems:
+        yield Finding("transcripts", Level.PROBLEM, problem, "the other transcripts are read without it")
     known = desk.index.transcripts().values()
     broken = [
         (entry.path, transcript.broken)

@@ -213,6 +213,8 @@ def work(job: Job) -> Done:
         return _scanned(job, scanning.scan(reading, job.so_far))
     except AgentError as error:
         return Done(job, problem=str(error))
+    except Exception as error:  # noqa: BLE001 - one source that cannot be read must not stop the others
+        return Done(job, problem=counting.unreadable(job.source.agent, job.source.path, error))
 
 
 def _scanned(job: Job, scan: Scan) -> Done:

@@ -9,7 +9,7 @@ from typing import Any
 
 from segue import clock
 from segue.agents.limit_text import LONGEST, limit_in, tells_of_limit
-from segue.agents.reading import INTERRUPT, text_of
+from segue.agents.reading import INTERRUPT, number_of, text_of
 from segue.clock import Moment
 from segue.digest import short_hash
 from segue.model import Ending, Entry, EntryKind, Origin, Spend, Tokens
@@ -230,10 +230,7 @@ def _count(number: str | None, unit: str | None) -> int:
 
 
 def _price(number: str) -> float | None:
-    try:
-        return float(number)
-    except ValueError:
-        return None
+    return number_of(number)
 
 
 def _moment(local: str) -> Moment | None:

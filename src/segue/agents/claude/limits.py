@@ -11,7 +11,7 @@ from typing import Any
 
 from segue import clock
 from segue.agents.limit_text import reset_in
-from segue.agents.reading import dict_of, moment_of, text_of
+from segue.agents.reading import dict_of, moment_of, number_of, text_of
 from segue.clock import Moment
 from segue.model import Limit, Scope
 from segue.patterns import lazy_pattern
@@ -160,11 +160,5 @@ def _share(told: dict[str, Any]) -> float | None:
 
 
 def _number(value: Any) -> float | None:
-    if isinstance(value, str):
-        try:
-            value = float(value)
-        except ValueError:
-            return None
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return None
-    return round(float(value), 4) if 0 <= value < 1e12 else None
+    number = number_of(value)
+    return round(number, 4) if number is not None and 0 <= number < 1e12 else None

@@ -13,7 +13,7 @@ from typing import Any
 
 from segue import clock
 from segue.agents import limit_text
-from segue.agents.reading import decode_any, dict_of, list_of, moment_of, text_of
+from segue.agents.reading import decode_any, dict_of, list_of, moment_of, number_of, text_of
 from segue.clock import Moment
 from segue.model import Limit, Scope
 
@@ -50,8 +50,8 @@ def _window(status: Any, said: str, headers: dict[str, Any]) -> str:
     claim = text_of(headers.get("anthropic-ratelimit-unified-representative-claim"))
     if window := limit_text.window_in(f"{claim}\n{said}"):
         return window
-    minutes = _number(headers.get("x-codex-primary-window-minutes"))
-    if minutes:
+    minutes = number_of(headers.get("x-codex-primary-window-minutes"))
+    if minutes and minutes >= 1:
         return {300: "5h", 1440: "day", 10080: "week"}.get(int(minutes), f"{int(minutes)}m")
     return "spend" if status == PAYMENT_REQUIRED or limit_text.is_about_money(said) else ""
 
@@ -59,15 +59,15 @@ def _window(status: Any, said: str, headers: dict[str, Any]) -> str:
 def _reset(headers: dict[str, Any], body: str, at: Moment | None, window: str) -> Moment | None:
     """When it ends: told as a time, or as how long to wait from then on."""
     error = dict_of(dict_of(decode_any(body.encode(errors="replace")) if body else None).get("error"))
-    unified = _number(headers.get("anthropic-ratelimit-unified-reset"))
+    unified = number_of(headers.get("anthropic-ratelimit-unified-reset"))
     told = moment_of(unified) or moment_of(error.get("resets_at")) or _date(headers.get("retry-after"))
     if told:
         return told
-    wait = _number(error.get("resets_in_seconds"))
-    if wait is None and (milliseconds := _number(headers.get("retry-after-ms"))) is not None:
+    wait = number_of(error.get("resets_in_seconds"))
+    if wait is None and (milliseconds := number_of(headers.get("retry-after-ms"))) is not None:
         wait = milliseconds / 1000
     if wait is None:
-        wait = _number(headers.get("retry-after"))
+        wait = number_of(headers.get("retry-after"))
     if wait is None and window != "day":  # of a day's quota it is not the end
         wait = _delay(error)
     return clock.later(at, wait) if at and wait is not None and 0 <= wait <= LONGEST_WAIT_S else None
@@ -77,7 +77,7 @@ def _delay(error: dict[str, Any]) -> float | None:
     """Google's way to tell it: a detail with a length such as '34.5s'."""
     for detail in map(dict_of, list_of(error.get("details"))):
         if match := DELAY.fullmatch(text_of(detail.get("retryDelay"))):
-            return _number(match.group(1))
+            return number_of(match.group(1))
     return None
 
 
@@ -86,13 +86,4 @@ def _date(value: Any) -> Moment | None:
         found = email.utils.parsedate_to_datetime(text_of(value))
         return clock.moment(found if found.tzinfo else found.replace(tzinfo=UTC))
     except (ValueError, OverflowError):
-        return None
-
-
-def _number(value: Any) -> float | None:
-    if isinstance(value, bool) or not isinstance(value, int | float | str):
-        return None
-    try:
-        return float(value) if len(str(value)) < 32 else None
-    except ValueError:
         return None
