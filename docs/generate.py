@@ -81,6 +81,7 @@ def exit_codes() -> list[tuple[int, str]]:
             verifying.FOUND_UNSUPPORTED,
             "a claim could not be confirmed (`segue verify`, `segue run`), or a call of a run was refused",
         ),
+        (verifying.FOUND_VIOLATION, "something that you forbade was done (`segue verify`, `segue run`)"),
         (Bug.exit_code, "a bug in Segue"),
         (report.INTERRUPTED, "interrupted"),
     ]

@@ -409,7 +409,7 @@ def test_what_a_copy_could_not_answer_is_not_proved(
     refused = worked(*DEMO, "--prove")
     assert refused.code == 5 and " answered 0 of " in refused.err and "--anyway" in refused.err, refused
     assert not list(worked.cwd.glob("received*")), "the target was not started"
-    assert json.loads(worked("handoff", "list", "--json").out)[0]["state"] == HandoffState.CANCELLED
+    assert json.loads(worked("handoff", "list", "--json").out)[0]["state"] == HandoffState.PREPARED
     asked: list[str] = []
     monkeypatch.setattr("sys.stdin.isatty", lambda: True)
     monkeypatch.setattr(click, "confirm", lambda text, **_how: asked.append(text))

@@ -330,7 +330,8 @@ class Declined(Refused):
 
 
 class NotProved(Refused):
-    """The copy of {agent} answered {right} of {asked} questions: {agent} was not started with the work."""
+    """The copy of {agent} answered {right} of {asked} questions, so {agent} was not started. Handoff {handoff} stays
+    prepared."""
 
     hint = "segue show {handoff} shows what was passed; {again} --prove --anyway starts it nevertheless"
 

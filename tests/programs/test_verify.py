@@ -98,7 +98,7 @@ def test_a_broken_prohibition_and_its_denial_are_named_first_with_an_exit_code_o
     assert broken["evidence"].startswith("Gemini CLI changed src/ledger/legacy.py")
     assert [one["assertion"]["kind"] for one in checked.data["unsupported"]] == ["file not touched"]
     shown = household.segue("verify", cwd=project).stdout
-    assert "Forbidden, and done" in shown.splitlines()[0], shown
+    assert "Prohibition broken" in shown.splitlines()[0], shown
 
     back = household.segue("back", "--headless", "--json", cwd=project, script=saying("I know."))
     assert back.exit_code == 0, back.report

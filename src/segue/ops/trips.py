@@ -166,8 +166,6 @@ class Trip:
         """Start no target whose copy failed the questions, unless the person wants that."""
         if not proof.report.has_failed or self.doubt(proof):
             return
-        if self.handoff.state is HandoffState.PREPARED:
-            self.step(Event.CANCEL)
         raise NotProved(
             agent=self.title,
             right=proof.report.right,
@@ -313,7 +311,11 @@ class Trip:
 
     def wait(self) -> None:
         patience = self.patience if self.delivery.mode is Mode.HEADLESS else None
-        self.ended = children.wait(self.folder, self.watch, patience, self.enough)
+        try:
+            self.ended = children.wait(self.folder, self.watch, patience, self.enough)
+        except (KeyboardInterrupt, SystemExit):
+            self.record_interruption()
+            raise
 
     def is_in_vain(self) -> bool:
         """Whether a headless target waits for what will not come: some try again for ever without a network."""

@@ -224,7 +224,7 @@ def _violations(desk: Desk, subject: _Subject, record: assertions.Record) -> tup
     if not subject.handoff:
         return ()
     handoff = records.get(desk, subject.handoff)
-    said = [*_messages_before(desk, handoff), *_typed(subject.entries)]
+    said = [*_messages_before(desk, handoff), *(entry.text for entry in _typed(subject.entries))]
     banned = prohibitions.in_messages(said)
     if not banned:
         return ()
@@ -245,6 +245,7 @@ def _messages_before(desk: Desk, handoff: Handoff) -> Iterator[str]:
 
     every = sorted(desk.shared.handoffs_of(handoff.session), key=lambda one: one.created_at)
     earlier = [one.transcript for one in every if one.created_at <= handoff.created_at]
+    typed: list[Entry] = []
     for id in dict.fromkeys(earlier):
         try:
             source = transcripts.find(desk, id).source
@@ -256,15 +257,17 @@ def _messages_before(desk: Desk, handoff: Handoff) -> Iterator[str]:
                 ]
                 yield from (line for section in human for line in section.lines)
             continue
-        yield from _typed(entry for entry in entries if (entry.at or "") <= handoff.created_at)
+        typed += [entry for entry in _typed(entries) if (entry.at or "") <= handoff.created_at]
+    # By time: a message that was carried to a later transcript must not outlive what the user said since.
+    yield from (entry.text for entry in sorted(typed, key=lambda one: one.at or ""))
 
 
-def _typed(entries: Iterable[Entry]) -> Iterator[str]:
+def _typed(entries: Iterable[Entry]) -> Iterator[Entry]:
     """The messages that the user typed; what Segue said in their place is not theirs."""
     for entry in entries:
         is_own = entry.kind is EntryKind.PROMPT and entry.origin is Origin.HUMAN and not entry.subagent
         if is_own and not handed.id_in(entry.text):
-            yield entry.text
+            yield entry
 
 
 def _since(desk: Desk, handoff: Handoff, folder: Path) -> Since | None:

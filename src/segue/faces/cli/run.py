@@ -249,8 +249,8 @@ def start(
     """Work on a task unattended. Whoever of the chain has it is supervised; at a limit, an overload, a full context, a
     crash or a hang the next one goes on in the same folder.
 
-    What an agent may do without being asked is what you set in its own settings, or say with --pass. Exit code 11 where
-    the work is done, but a claim of the last agent could not be confirmed or a call was refused."""
+    What an agent may do without being asked is what you set in its own settings, or say with --pass. Exits 12 if
+    something you forbade was done, and 11 if a claim of the last agent could not be confirmed or a call was refused."""
     settings = frame.desk.settings
     named = tuple(part.strip() for part in chain.split(",") if part.strip()) if chain is not None else None
     wish = Wish(

@@ -36,7 +36,7 @@ def _broken(found: Verification) -> list[str]:
     """The user's prohibitions that were broken: before all else."""
     lines: list[str] = []
     for one in found.violations:
-        lines.append(f"{render.mark('problem')} Forbidden, and done: {render.clean(one.evidence)}.")
+        lines.append(f"{render.mark('problem')} Prohibition broken: {render.clean(one.evidence)}.")
         lines.append(f'    you said: "{render.clean(render.short(one.prohibition.sentence, 110))}"')
     return [*lines, ""] if lines else []
 
@@ -120,8 +120,8 @@ def verify(
     opinion: str,
 ) -> Verification:
     """Check what the agent that has the work says it did: against files, repository, transcript and, with --tests,
-    a test run; and against what you forbade. Exit code 12 where something forbidden was done, 11 where something is
-    unsupported, 0 where nothing is."""
+    a test run; and against what you forbade. Exits 12 if something you forbade was done, 11 if a claim is unsupported,
+    else 0."""
     return verifying.verify(
         frame.desk, session, since=since, transcript=transcript, run_tests=run_tests, opinion=opinion
     )
