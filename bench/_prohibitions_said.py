@@ -1,7 +1,7 @@
-"""Sixty prohibitions from real transcripts, half of them obeyed: what was said, what was done then, whether it was broken.
+"""Sixty cases of prohibitions from real transcripts, half of them obeyed: what was said, what was done then, whether it was broken.
 
-The sentences are from published transcripts: typed by users, in instruction files and in prompts of lead agents. Seven
-were shortened or put into the imperative; the deeds are planted. Repositories, with their licences: see SOURCES.
+The sentences are from published transcripts: typed by users, in instruction files and in prompts of lead agents. Nine of
+the 46 were shortened or put into the imperative; the deeds are planted. Repositories, with their licences: see SOURCES.
 A deed is `M path` (changed), `A path` (added), `D path`
 (deleted), `+ name` (a dependency added to package.json), or `$ command` (run with success).
 """

@@ -2,7 +2,7 @@
 
     ./dev bench prohibitions [--show]
 
-Takes sixty prohibitions from real transcripts (_prohibitions_said.py), breaks half of them and obeys the others. The
+Takes sixty cases of prohibitions from real transcripts (_prohibitions_said.py), breaks half of them and obeys the others. The
 bars: at least 95 % of what is reported was broken, and at least 80 % of what was broken is reported.
 """
 

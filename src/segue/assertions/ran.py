@@ -154,11 +154,11 @@ def is_same(said: str, command: str) -> bool:
     return all(any(word == other for other in words) for word in _words(said))
 
 
-def commits(command: str, word: str = "commit") -> bool:
-    """Whether a command commits, or does another thing, with git itself."""
+def commits(command: str) -> bool:
+    """Whether a command commits with git itself."""
     for words, _ in shell.programs(command):
         rest = [one for one in words[1:] if not one.startswith("-")]
-        if shell.program_name(words[0]) == "git" and rest[:1] == [word] and "--dry-run" not in words:
+        if shell.program_name(words[0]) == "git" and rest[:1] == ["commit"] and "--dry-run" not in words:
             return True
     return False
 
