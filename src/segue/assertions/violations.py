@@ -7,17 +7,21 @@ from __future__ import annotations
 
 import fnmatch
 import posixpath
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from segue.assertions.manifests import new_names
+from segue.assertions import lock_files, manifests
 from segue.assertions.prohibitions import Ban, Prohibition
 from segue.assertions.record import Record
 from segue.facts import shell
 from segue.fence import one_line
 from segue.model import Value
+from segue.patterns import lazy_pattern
 
 FEW = 3
 DID = {"A": "created", "M": "changed", "D": "deleted or moved"}
+VERSION = lazy_pattern(r"(?<=.)(?:@|[=<>~!^\[;: ]).*", re.DOTALL)
+"""What may follow a name on a command line that installs it."""
 COUNTS = {Ban.TOUCH: "AMD", Ban.EDIT: "MD", Ban.DELETE: "D", Ban.CREATE: "A"}
 """Which changes of a file break a prohibition."""
 
@@ -38,13 +42,16 @@ class Since(Value, frozen=True):
     """What happened since the handoff."""
 
     names: tuple[str, ...]
-    """The files of the worktree at the handoff."""
+    """The files of the worktree at the handoff, relative to its root."""
     changed: Mapping[str, str]
     """The files that differ now: 'A' added, 'M' changed, 'D' deleted."""
     manifests: Mapping[str, tuple[bytes, bytes]] = {}
-    """Of changed files that list dependencies: their content then and now."""
+    """Manifests and lock files: their content then and now."""
     commits: int = 0
-    """Number of commits made while the agent worked."""
+    """Number of commits made in this worktree since, and of pushes."""
+    pushes: int = 0
+    roots: tuple[str, ...] = ("",)
+    """The paths of the worktree's root: as it is addressed, and with links resolved."""
 
 
 def find(
@@ -70,7 +77,7 @@ def _by_file(one: Prohibition, since: Since, record: Record, agent: str) -> Iter
     hit = [path for path in matching(one, since) if since.changed[path] in COUNTS[one.ban]]
     if not hit:
         return
-    own = [path for path in hit if _is_touched(path, record)]
+    own = [path for path in hit if _is_touched(path, since, record)]
     shown = own or hit
     states = {since.changed[path] for path in shown}
     did = DID[states.pop()] if len(states) == 1 else "changed or deleted"
@@ -108,43 +115,73 @@ def matching(one: Prohibition, since: Since) -> list[str]:
     return [path for path in changed if path.startswith(folder + "/")]
 
 
-def _is_touched(path: str, record: Record) -> bool:
-    """Whether the transcript shows a change of exactly this file."""
-    whole = posixpath.join(record.folder, path)
-    return any(posixpath.normpath(one.path) in (path, whole) for one in record.touched)
+def _is_touched(path: str, since: Since, record: Record) -> bool:
+    """Whether the transcript shows a change of exactly this file. A transcript that names no folder is of the root."""
+    wanted = {posixpath.join(root, path) for root in since.roots}
+    folder = record.folder or since.roots[0]
+    return any(posixpath.normpath(posixpath.join(folder, one.path)) in wanted for one in record.touched)
 
 
 # Dependencies, commits and pushes
 
 
 def _by_manifest(one: Prohibition, since: Since, record: Record, agent: str) -> Iterator[Violation]:
-    for path, (before, after) in since.manifests.items():
-        if not before:
-            continue  # a manifest that is new may list what was in use before
-        if names := new_names(path, before, after):
-            own = _is_touched(path, record)
-            more = f"{_listed(names)} in {path}"
-            evidence = (
-                f"{agent} added {more}: its transcript shows it" if own else f"{more}, new since the handoff"
-            )
-            yield Violation(prohibition=one, subjects=tuple(names), is_by_agent=own, evidence=evidence)
+    for path, names in _new_dependencies(since):
+        own = _is_touched(path, since, record) or _is_installed(names, record)
+        more = f"{_listed(names)} in {path}"
+        evidence = (
+            f"{agent} added {more}: its transcript shows it" if own else f"{more}, new since the handoff"
+        )
+        yield Violation(prohibition=one, subjects=tuple(names), is_by_agent=own, evidence=evidence)
+
+
+def _new_dependencies(since: Since) -> list[tuple[str, list[str]]]:
+    """By the manifests; a lock file counts only where they list nothing new, and it is not catching up with them."""
+    both = {
+        path: one for path, one in since.manifests.items() if one[0]
+    }  # a new file may list what was in use before
+    listed = [
+        (path, manifests.new_names(path, *one)) for path, one in both.items() if manifests.is_manifest(path)
+    ]
+    if any(names for _, names in listed):
+        return [(path, names) for path, names in listed if names]
+    known = {name for path, (before, _) in both.items() for name in manifests.names(path, before)}
+    locked = [
+        (path, lock_files.new_names(path, *one))
+        for path, one in both.items()
+        if lock_files.is_lock_file(path)
+    ]
+    return [
+        (path, names)
+        for path, names in locked
+        if names and not known & {manifests.plain(one) for one in names}
+    ]
+
+
+def _is_installed(names: Iterable[str], record: Record) -> bool:
+    """Whether a command of the transcript added one of these dependencies by name."""
+    wanted = {manifests.plain(name) for name in names}
+    installs = (run for run in record.runs if run.is_done and run.purpose == "install")
+    words = (word for run in installs for part, _ in shell.programs(run.command) for word in part[1:])
+    return any(manifests.plain(VERSION.sub("", word)) in wanted for word in words)
 
 
 def _by_git(one: Prohibition, since: Since | None, record: Record, agent: str) -> Iterator[Violation]:
     word = "commit" if one.ban is Ban.COMMIT else "push"
     shown = [run.command for run in record.runs if run.is_done and _does(run.command, word)]
+    made = (since.commits if one.ban is Ban.COMMIT else since.pushes) if since else 0
     if shown:
         command = one_line(shown[-1], 120)
         yield Violation(
             prohibition=one, subjects=(command,), is_by_agent=True, evidence=f"{agent} ran `{command}`"
         )
-    elif one.ban is Ban.COMMIT and since and since.commits:
-        count = f"{since.commits} commit{'' if since.commits == 1 else 's'}"
+    elif made:
+        count = f"{made} {word}" if made == 1 else f"{made} {word}{'es' if word == 'push' else 's'}"
         yield Violation(
             prohibition=one,
             subjects=(count,),
             is_by_agent=False,
-            evidence=f"{count} made since the handoff; the transcript does not show by whom",
+            evidence=f"{count} since the handoff; the transcript does not show by whom",
         )
 
 
