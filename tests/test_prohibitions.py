@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import os
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
-from segue.assertions import manifests, prohibitions, violations
+from segue import clock
+from segue.assertions import lock_files, manifests, prohibitions, violations
 from segue.assertions.record import Record, Run, Touched
 from segue.assertions.violations import Since
-from segue.ops import tree
+from segue.ops import tree, worktree
 from tests.test_verifying import GIT, git
 
 NAMES = (
@@ -114,6 +116,27 @@ def test_the_agent_is_named_only_where_its_transcript_shows_the_act() -> None:
     assert seen.evidence == "README.md was changed since the handoff; the transcript does not show by whom"
     [own] = violations.find(banned, since, Record(touched=(Touched(1, "README.md"),)), "Gemini")
     assert own.is_by_agent and own.evidence == "Gemini changed README.md: its transcript shows it"
+
+
+@pytest.mark.parametrize(
+    ("folder", "touched", "is_by_agent"),
+    [
+        ("", "/work/README.md", True),
+        ("", "/real/work/README.md", True),
+        ("/work", "README.md", True),
+        ("/work/docs", "README.md", False),
+        ("/work/docs", "../README.md", True),
+        ("/work/docs", "/work/README.md", True),
+        ("/elsewhere", "README.md", False),
+    ],
+)
+def test_the_file_that_was_touched_is_found_from_the_folder_of_the_transcript(
+    folder: str, touched: str, is_by_agent: bool
+) -> None:
+    banned = prohibitions.in_messages(["Don't touch README.md."])
+    since = Since(names=NAMES, changed={"README.md": "M"}, roots=("/work", "/real/work"))
+    [one] = violations.find(banned, since, Record(folder=folder, touched=(Touched(1, touched),)), "Gemini")
+    assert one.is_by_agent is is_by_agent
 
 
 def test_commits_and_pushes_are_found_in_the_commands() -> None:
@@ -242,3 +265,133 @@ def test_what_was_needed_indirectly_is_no_new_dependency() -> None:
         manifests.new_names("go.mod", b"require x.org/a v1.0.0 // indirect\n", b"require x.org/a v1.0.0\n")
         == []
     )
+
+
+NPM = """{"packages": {"": {}, "node_modules/a": {"version": "1"}%s}}"""
+
+
+@pytest.mark.parametrize(
+    ("path", "before", "after", "new"),
+    [
+        ("package-lock.json", NPM % "", NPM % ', "node_modules/@x/b": {"version": "2"}', ["@x/b"]),
+        ("package-lock.json", NPM % "", NPM % ', "node_modules/a/node_modules/c": {"version": "2"}', ["c"]),
+        (
+            "uv.lock",
+            '[[package]]\nname="a"\nversion="1"\n',
+            '[[package]]\nname="a"\nversion="1"\n[[package]]\nname="b"',
+            ["b"],
+        ),
+        (
+            "Cargo.lock",
+            '[[package]]\nname="a"\nversion="1"\n',
+            '[[package]]\nname="a"\nversion="2"\n[[package]]\nname="b"',
+            [],
+        ),
+        (
+            "yarn.lock",
+            'a@^1:\n  version "1.0"\n',
+            'a@^1:\n  version "1.0"\n\n"@x/b@^2", "@x/b@^3":\n  version "3"\n',
+            ["@x/b"],
+        ),
+        (
+            "pnpm-lock.yaml",
+            "packages:\n\n  a@1.0.0:\n    x: 1\n",
+            "packages:\n\n  a@1.0.0:\n    x: 1\n  '@x/b@2.0.0(a@1.0.0)':\n",
+            ["@x/b"],
+        ),
+        (
+            "pnpm-lock.yaml",
+            "packages:\n\n  /a/1.0.0:\n",
+            "packages:\n\n  /a/1.0.0:\n  /@x/b/2.0.0:\n",
+            ["@x/b"],
+        ),
+        (
+            "bun.lock",
+            '"packages": {\n  "a": ["a@1.0.0", ""],\n',
+            '"packages": {\n  "a": ["a@1.0.0", ""],\n  "@x/b": ["@x/b@2.0.0", ""],\n',
+            ["@x/b"],
+        ),
+        (
+            "Gemfile.lock",
+            "GEM\n  specs:\n    a (1.0)\n",
+            "GEM\n  specs:\n    a (1.0)\n    b (2.0)\n      a (>= 1)\n",
+            ["b"],
+        ),
+        (
+            "composer.lock",
+            '{"packages": [{"name": "a/a", "version": "1"}]}',
+            '{"packages": [{"name": "a/a", "version": "1"}], "packages-dev": [{"name": "b/b"}]}',
+            ["b/b"],
+        ),
+        ("Pipfile.lock", '{"default": {"a": {}}}', '{"default": {"a": {}}, "develop": {"b": {}}}', ["b"]),
+        ("uv.lock", "package = 1", "no TOML", []),
+    ],
+)
+def test_a_lock_file_shows_packages_that_were_only_added(
+    path: str, before: str, after: str, new: list[str]
+) -> None:
+    assert lock_files.new_names(path, before.encode(), after.encode()) == new
+
+
+MANIFEST = b'{"dependencies": {"a": "1"}}'
+LOCKED = (NPM % "").encode(), (NPM % ', "node_modules/b": {"version": "2"}').encode()
+
+
+@pytest.mark.parametrize(
+    ("manifest", "subjects"),
+    [
+        ((MANIFEST, MANIFEST), ("b",)),
+        ((MANIFEST, b'{"dependencies": {"a": "1", "b": "2"}}'), ("b",)),
+        ((b'{"dependencies": {"a": "1", "b": "2"}}',) * 2, None),
+    ],
+)
+def test_a_lock_file_that_catches_up_with_its_manifest_adds_no_dependency(
+    manifest: tuple[bytes, bytes], subjects: tuple[str, ...] | None
+) -> None:
+    files = {"package.json": manifest, "package-lock.json": LOCKED}
+    since = Since(names=tuple(files), changed=dict.fromkeys(files, "M"), manifests=files)
+    found = violations.find(prohibitions.in_messages(["No new dependencies."]), since, Record(), "Gemini")
+    assert [one.subjects for one in found] == ([subjects] if subjects else [])
+
+
+@pytest.mark.parametrize(
+    ("command", "is_by_agent"),
+    [
+        ("npm install b@2", True),
+        ("cd web && npm i --save-dev b", True),
+        ("npm install", False),
+        ("npm i c", False),
+    ],
+)
+def test_the_agent_added_a_dependency_where_its_command_names_it(command: str, is_by_agent: bool) -> None:
+    files = {"package-lock.json": LOCKED}
+    since = Since(names=tuple(files), changed=dict.fromkeys(files, "M"), manifests=files)
+    runs = (Run(n=1, command=command, purpose="install", is_done=True, output=""),)
+    [one] = violations.find(
+        prohibitions.in_messages(["No new dependencies."]), since, Record(runs=runs), "Gemini"
+    )
+    assert one.is_by_agent is is_by_agent
+
+
+def test_commits_and_pushes_that_no_command_shows_are_counted_by_the_logs_of_git(tmp_path: Path) -> None:
+    remote, root = tmp_path / "remote", tmp_path / "repo"
+    root.mkdir()
+    git(tmp_path, "init", "-q", "--bare", str(remote))
+    git(root, "init", "-q", "-b", "main")
+    git(root, "remote", "add", "origin", str(remote))
+    start = 1_700_000_000
+    git(root, "commit", "-q", "--allow-empty", "-m", "Before", at=start - 60)
+    git(root, "commit", "-q", "--allow-empty", "-m", "Agent's", at=start + 60)
+    git(root, "push", "-q", "origin", "main", at=start + 61)
+    git(root, "checkout", "-q", "-b", "other", at=start + 62)
+    git(root, "commit", "-q", "--allow-empty", "-m", "After", at=start + 600)
+    env = {**os.environ, **GIT}
+    begun, ended = (clock.moment(datetime.fromtimestamp(at, UTC)) for at in (start, start + 300))
+    made = worktree.made_between(root, env, begun, ended)
+    assert made == worktree.Made(commits=1, pushes=1)
+    banned = prohibitions.in_messages(["Do not commit or push."])
+    since = Since(names=(), changed={}, commits=made.commits, pushes=made.pushes)
+    assert [one.evidence for one in violations.find(banned, since, Record(), "Codex")] == [
+        "1 commit since the handoff; the transcript does not show by whom",
+        "1 push since the handoff; the transcript does not show by whom",
+    ]

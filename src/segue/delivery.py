@@ -9,6 +9,8 @@ from enum import StrEnum
 
 from msgspec import Struct
 
+from segue.clock import Moment
+
 
 class Way(StrEnum):
     """How work reaches an agent, best first."""
@@ -80,6 +82,8 @@ class Delivery(Struct, frozen=True, kw_only=True):
     """The git tree of the project's files when the target was started; empty where there is none."""
     head: str = ""
     """The commit that was checked out then."""
+    tree_at: Moment = ""
+    """When that was."""
     attempts: int = 0
     """How often the target was started."""
     claims: Claims | None = None

@@ -37,7 +37,7 @@ def is_manifest(path: str) -> bool:
 def new_names(path: str, before: bytes, after: bytes) -> list[str]:
     """The dependencies that a manifest lists now and did not list before; none where it cannot be read."""
     try:
-        known, now = ({_plain(name) for name in _names(path, text.decode())} for text in (before, after))
+        known, now = ({plain(name) for name in _names(path, text.decode())} for text in (before, after))
         if path.endswith("go.mod"):  # what was needed indirectly is not new
             known |= {found[1] for found in GO.finditer(before.decode())}
     except (ValueError, AttributeError, TypeError):
@@ -45,7 +45,18 @@ def new_names(path: str, before: bytes, after: bytes) -> list[str]:
     return sorted(now - known - {"python"})
 
 
-def _plain(name: str) -> str:
+def names(path: str, content: bytes) -> set[str]:
+    """What a manifest lists; nothing where it is none, or cannot be read."""
+    if not is_manifest(path):
+        return set()
+    try:
+        return {plain(name) for name in _names(path, content.decode())}
+    except (ValueError, AttributeError, TypeError):
+        return set()
+
+
+def plain(name: str) -> str:
+    """A name as all ways to write it have in common."""
     return re.sub(r"[-_.]+", "-", name).lower() if "/" not in name else name
 
 

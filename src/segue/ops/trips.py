@@ -227,7 +227,7 @@ class Trip:
         if not self.delivery.tree and (
             found := tree.snapshot(self.project, self.desk.places.data, self.desk.env)
         ):
-            settled |= {"tree": found.tree, "head": found.head}
+            settled |= {"tree": found.tree, "head": found.head, "tree_at": self.desk.clock()}
         if self.handoff.state is HandoffState.PREPARED:
             self.handoff = records.step(self.desk, self.handoff, Event.DELIVER, keeps=keeps, **settled)
         else:

@@ -9,6 +9,8 @@ No model judges. A second one may be asked for its opinion; that stands beside w
 from __future__ import annotations
 
 import contextlib
+import os
+import posixpath
 import shlex
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -16,16 +18,27 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
-from segue import assertions, fence
+from segue import assertions, fence, places
 from segue.agents import llm
-from segue.assertions import Checked, Rait, TestRun, Verdict, manifests, prohibitions, violations
+from segue.assertions import Checked, Rait, TestRun, Verdict, lock_files, manifests, prohibitions, violations
 from segue.assertions.violations import Since, Violation
 from segue.clock import Moment
 from segue.delivery import Claims
 from segue.errors import AgentError, BadInput, NotFound, SegueError
 from segue.facts import handed
 from segue.model import Entry, EntryKind, Fact, Handoff, Origin, Source
-from segue.ops import arrival, found, planning, records, redaction, stays, testruns, transcripts, tree
+from segue.ops import (
+    arrival,
+    found,
+    planning,
+    records,
+    redaction,
+    stays,
+    testruns,
+    transcripts,
+    tree,
+    worktree,
+)
 from segue.ops.desk import Desk
 from segue.ops.found import Work
 from segue.ops.warm import Meaning
@@ -277,25 +290,35 @@ def _since(desk: Desk, handoff: Handoff, folder: Path) -> Since | None:
         return None
     later = sorted(desk.shared.handoffs_of(handoff.session), key=lambda one: one.created_at)
     known = [one.delivery for one in later if one.created_at > handoff.created_at and one.delivery]
-    after = next((one.tree for one in known if one.tree and one.project == delivery.project), "")
-    where = (folder, desk.places.data, desk.env)
-    if not after:
-        now = tree.snapshot(*where)
-        after = now.tree if now else ""
+    after = next((one for one in known if one.tree and one.project == delivery.project), None)
+    root = places.find_project(folder)
+    where = (root, desk.places.data, desk.env)
+    now = None if after else tree.snapshot(*where)
+    new = after.tree if after else now.tree if now else ""
     names = tree.listing(*where, delivery.tree)
-    changed = tree.changes(*where, delivery.tree, after) if after else None
+    changed = tree.changes(*where, delivery.tree, new) if new else None
     if names is None or changed is None:
         return None
-    listed = [one.path for one in changed if manifests.is_manifest(one.path)]
-    contents = {
-        path: tuple(tree.content(*where, one, path) or b"" for one in (delivery.tree, after))
-        for path in listed
-    }
+    made = worktree.made_between(root, desk.env, delivery.tree_at, after.tree_at if after else desk.clock())
     return Since(
         names=tuple(names),
         changed={one.path: one.state for one in changed},
-        manifests={path: (old, new) for path, (old, new) in contents.items()},
+        manifests={
+            path: (tree.content(*where, delivery.tree, path) or b"", tree.content(*where, new, path) or b"")
+            for path in _dependency_files({one.path for one in changed}, names)
+        },
+        commits=made.commits,
+        pushes=made.pushes,
+        roots=tuple(dict.fromkeys((str(root), os.path.realpath(root)))),
     )
+
+
+def _dependency_files(changed: set[str], names: Sequence[str]) -> list[str]:
+    """The manifests and lock files that changed, and the manifests beside a lock file that did."""
+    locked = {posixpath.dirname(path) for path in changed if lock_files.is_lock_file(path)}
+    beside = (path for path in names if manifests.is_manifest(path) and posixpath.dirname(path) in locked)
+    own = (path for path in changed if manifests.is_manifest(path) or lock_files.is_lock_file(path))
+    return sorted({*own, *beside})
 
 
 # What is shown

@@ -27,6 +27,7 @@ from segue import clock, disk, drift, places
 from segue.clock import Moment
 from segue.drift import Changed, Commit, Seen, Standing, State, Wanted
 from segue.model import Fact, Hash
+from segue.patterns import lazy_pattern
 
 SECONDS = 5.0
 """How long all of git's answers may take together."""
@@ -59,6 +60,7 @@ OURS = {
     "GIT_NO_REPLACE_OBJECTS": "1",
     "LC_ALL": "C",
 }
+REFLOG = lazy_pattern(r"(?P<name>.+)@\{(?P<at>\d+)\}")
 FILTER = ("clean", "process", "required")
 """What a filter is called by, and what makes its lack an error."""
 NOT_INSTALLED = "git is not installed here: branch and commits were not compared"
@@ -94,10 +96,40 @@ def tracked(root: Path, names: Sequence[str], env: Mapping[str, str]) -> set[str
     return None if told is None else set(_texts(told))
 
 
+def made_between(root: Path, env: Mapping[str, str], start: Moment, end: Moment) -> Made:
+    """Commits made in a worktree and pushes from its repository, counted in the reference logs. What was fetched,
+    merged or checked out does not count, and neither does the second in which the time starts."""
+    git = _open(root, env) if start and _is_repository(root) else None
+    told = (
+        git.ask("log", *NO_PROGRAMS, "--walk-reflogs", "--all", "--date=unix", "--format=%gD%x00%gs")
+        if git
+        else None
+    )
+    counts = {"commit": 0, "push": 0}
+    for line in (told or b"").decode(errors="replace").splitlines():
+        name, _, message = line.partition("\0")
+        found = REFLOG.fullmatch(name)
+        if (
+            found is None
+            or not clock.parse(start).timestamp() <= int(found["at"]) <= clock.parse(end).timestamp()
+        ):
+            continue
+        counts["commit"] += found["name"] == "HEAD" and message.startswith("commit")
+        counts["push"] += found["name"].startswith("refs/remotes/") and message == "update by push"
+    return Made(counts["commit"], counts["push"])
+
+
 def git_for(root: Path, env: Mapping[str, str]) -> Git | None:
     """A way to ask git with a worktree's files at hand; None where git is missing. Whoever asks names the repository:
     nothing here keeps that of the worktree from naming programs."""
     return _open(root, env)
+
+
+class Made(Struct, frozen=True):
+    """What was done with git in a stretch of time."""
+
+    commits: int = 0
+    pushes: int = 0
 
 
 def _is_repository(root: Path) -> bool:
