@@ -9,14 +9,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import zstandard
 
 from segue.agents import codex
 from segue.agents.codex.parts import output_of
 from segue.agents.reading import INTERRUPT, Reading
 from segue.agents.scanning import scan
 from segue.carry.tail import Tail
+from segue.errors import AgentError
 from segue.facts.tracker import derive
 from segue.model import Ending, Entry, EntryKind, Limit, Origin, Relation, Scope, Source, Tokens, Transcript
+from segue.ops import transcripts
 from segue.ops.warm import Meaning
 
 DATA = Path(__file__).parent / "data" / "codex"
@@ -642,3 +645,34 @@ def test_rollouts_are_found_in_both_folders_and_nothing_else_is(tmp_path: Path) 
     assert all(one.size == 3 and one.stamp for one in found)
     assert list(codex.find({"HOME": "/nowhere", "CODEX_HOME": str(tmp_path / ".codex")}, [])) == found
     assert list(codex.find({}, [])) == []
+
+
+def compressed(path: Path) -> Path:
+    """What Codex makes of a rollout that was not used for a while."""
+    small = path.with_name(path.name + ".zst")
+    small.write_bytes(zstandard.compress(path.read_bytes()))
+    path.unlink()
+    return small
+
+
+def test_a_compressed_rollout_is_found_recognised_and_read(tmp_path: Path) -> None:
+    records = [meta(), event("user_message", message="Fix it"), item("message", role="user")]
+    folder = tmp_path / "sessions" / "2026"
+    folder.mkdir(parents=True)
+    path = folder / "rollout-2026-x.jsonl"
+    path.write_bytes(written(tmp_path, records).read_bytes())
+    plain = list(codex.read(source(path)))
+    small = compressed(path)
+    assert [one.path for one in codex.find({"CODEX_HOME": str(tmp_path)}, ())] == [str(small)]
+    assert transcripts.recognise(small).agent == "codex"
+    assert list(codex.read(source(small))) == plain
+    assert list(codex.read(source(path))) == plain, "compressed since it was found"
+    path.write_bytes(b"")
+    assert [one.path for one in codex.find({"CODEX_HOME": str(tmp_path)}, ())] == [str(path)]
+
+
+def test_what_cannot_be_decompressed_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "rollout-1.jsonl.zst"
+    path.write_bytes(b"no Zstandard frame")
+    with pytest.raises(AgentError, match="cannot be decompressed"):
+        list(codex.read(source(path)))

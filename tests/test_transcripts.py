@@ -166,7 +166,7 @@ def test_what_cannot_be_shown_says_why(
     foreign.write_text("just notes")
     assert "is no transcript of any agent" in cli("transcripts", "show", str(foreign)).err
     assert "cannot be read" in cli("transcripts", "show", str(tmp_path / "missing.jsonl")).err
-    assert "cannot be read" in cli("transcripts", "show", str(tmp_path)).err
+    assert "is not a regular file" in cli("transcripts", "show", str(tmp_path)).err
 
 
 def test_hostile_text_cannot_move_the_cursor(cli: CommandLine) -> None:

@@ -19,6 +19,8 @@ if TYPE_CHECKING:  # not asked of typing: that takes long to load
 
 CHUNK = 1 << 20
 LONGEST_LINE = 32 << 20
+COMPRESSED = ".zst"
+LARGEST_DECOMPRESSED = 2 << 30
 WITNESS = 64
 """How many bytes before a mark tell whether a file is still the same."""
 
@@ -47,16 +49,51 @@ def items_in(folder: str | os.PathLike[str]) -> list[os.DirEntry[str]]:
 
 
 def open_file(agent: str, path: str, buffering: int = CHUNK) -> BinaryIO:
-    """A transcript, to be read. A pipe or a device is none, and none is waited for."""
+    """A transcript, open for reading; a compressed one is decompressed. Never waits for a pipe or a device."""
     try:
-        fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        fd, path = _open(path)
     except (OSError, ValueError) as error:
         what = getattr(error, "strerror", None) or str(error)
         raise AgentError(agent=agent, what=f"{path} cannot be read: {what}") from error
     if not stat.S_ISREG(os.fstat(fd).st_mode):
         os.close(fd)
-        raise AgentError(agent=agent, what=f"{path} is no ordinary file")
-    return os.fdopen(fd, "rb", buffering=buffering)
+        raise AgentError(agent=agent, what=f"{path} is not a regular file")
+    file = os.fdopen(fd, "rb", buffering=buffering)
+    return _decompressed(file, agent, path) if path.endswith(COMPRESSED) else file
+
+
+def _open(path: str) -> tuple[int, str]:
+    """The file, or its other form: an agent may have compressed it, or the reverse, since it was found."""
+    flags = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC
+    other = path.removesuffix(COMPRESSED) if path.endswith(COMPRESSED) else path + COMPRESSED
+    try:
+        return os.open(path, flags), path
+    except FileNotFoundError:
+        if not os.path.exists(other):  # noqa: PTH110 - quick
+            raise
+        return os.open(other, flags), other
+
+
+def _decompressed(file: BinaryIO, agent: str, path: str) -> BinaryIO:
+    import tempfile  # lazy: few transcripts are compressed
+
+    import zstandard
+
+    whole = tempfile.TemporaryFile()  # noqa: SIM115 - the caller closes it
+    try:
+        with file, zstandard.ZstdDecompressor().stream_reader(file, read_across_frames=True) as content:
+            while (block := content.read(CHUNK)) and whole.tell() <= LARGEST_DECOMPRESSED:
+                whole.write(block)
+    except (OSError, zstandard.ZstdError) as error:
+        whole.close()
+        raise AgentError(agent=agent, what=f"{path} cannot be decompressed: {error}") from error
+    if whole.tell() > LARGEST_DECOMPRESSED:
+        whole.close()
+        raise AgentError(
+            agent=agent, what=f"{path} decompresses to more than {LARGEST_DECOMPRESSED >> 30} GiB"
+        )
+    whole.seek(0)
+    return whole
 
 
 def witness(file: BinaryIO, offset: int) -> str:

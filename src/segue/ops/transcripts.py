@@ -12,9 +12,10 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
-from segue import agents, clock, disk
+from segue import agents, clock
+from segue.agents import files
 from segue.clock import Moment
-from segue.errors import BadInput, NotFound, Refused
+from segue.errors import AgentError, BadInput, NotFound, Refused
 from segue.model import Ending, Entry, Mark, Relation, Source, Tokens, Transcript
 from segue.ops import found, provenance, refresh
 from segue.ops.desk import Desk
@@ -226,12 +227,16 @@ def _is_file(path: Path) -> bool:
 def recognise(path: Path) -> Source:
     """A transcript in a file that someone named, by what it starts with."""
     try:
-        with disk.open_file(path) as file:
+        with files.open_file("", os.fspath(path)) as file:
             start = file.read(START)
         stat = path.stat()
-    except OSError as error:
-        what = f"{path} cannot be read: {error.strerror}."
-        raise BadInput(what=what, next="segue transcripts lists those that are known") from error
+    except (OSError, AgentError) as error:
+        what = (
+            error.details["what"]
+            if isinstance(error, AgentError)
+            else f"{path} cannot be read: {error.strerror}"
+        )
+        raise BadInput(what=f"{what}.", next="segue transcripts lists those that are known") from error
     for reader in agents.all_readers():
         if reader.recognise(start):
             return Source(agent=reader.AGENT.name, path=str(path), size=stat.st_size, stamp=stat.st_mtime_ns)

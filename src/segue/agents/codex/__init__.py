@@ -19,6 +19,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from segue.agents.files import COMPRESSED
 from segue.agents.reading import Reading, source_of
 from segue.agents.reading import records as json_records
 from segue.model import Agent, Entry, Mark, Source
@@ -63,9 +64,11 @@ def find(env: Mapping[str, str], projects: Iterable[Path]) -> Iterator[Source]:
     for folder in FOLDERS:
         for path, folders, names in os.walk(Path(root, folder)):
             folders.sort()
+            plain = set(names)
             for name in sorted(names):
-                is_rollout = name.startswith("rollout-") and name.endswith(".jsonl")
-                if is_rollout and (source := source_of(AGENT.name, f"{path}/{name}")):
+                is_rollout = name.startswith("rollout-") and name.endswith((".jsonl", ".jsonl" + COMPRESSED))
+                is_copy = name.endswith(COMPRESSED) and name.removesuffix(COMPRESSED) in plain
+                if is_rollout and not is_copy and (source := source_of(AGENT.name, f"{path}/{name}")):
                     yield source
 
 
