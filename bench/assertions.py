@@ -26,11 +26,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from bench import _assertions_said as said
-from segue import assertions, clock
+from segue import assertions
 from segue.assertions import Checked, Kind, Verdict
+from segue.base import clock
 from segue.model import Entry, EntryKind, Origin
-from segue.ops.warm import Meaning
-from segue.ops.world import RealWorld
+from segue.ops.index.tracked_transcript import Meaning
+from segue.ops.verify.evidence import RealWorld
 
 ROOT = Path(__file__).parent.parent
 PACKAGES = ("click", "rich", "_pytest", "tomlkit", "llm", "attr")
@@ -356,7 +357,7 @@ def survey(folder: Path) -> None:
     """How many assertions real replies hold. What they are about is not here to be looked at."""
     from segue import agents  # only this part reads transcripts
     from segue.errors import SegueError
-    from segue.ops import transcripts
+    from segue.ops.work import transcripts
 
     kinds: Counter[str] = Counter()
     replies = files = 0

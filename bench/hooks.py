@@ -22,11 +22,13 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from segue import clock, guard, waiting, warning
-from segue.guard import Held
-from segue.ops import scripting, setup, tending
-from segue.ops.desk import open_desk
-from segue.waiting import Waiting
+from segue.base import clock
+from segue.hooks import guard, limit_warnings, waiting_handoffs
+from segue.hooks.guard import Held
+from segue.hooks.waiting_handoffs import Waiting
+from segue.ops import background
+from segue.ops.common.desk import open_desk
+from segue.ops.setup import hook_script, install
 
 BARE = "python -c pass"
 QUIET, PYTHON = 0.5, 1.5
@@ -46,13 +48,13 @@ class Scene:
         self.tree = root / "tree"
         (self.tree / ".git").mkdir(parents=True)
         desk = open_desk(env=self.env, cwd=root)
-        setup.apply(desk, setup.plan(desk, ["claude"]))
-        self.data, self.reach = desk.places.data, scripting.reach(desk)
+        install.apply(desk, install.plan(desk, ["claude"]))
+        self.data, self.reach = desk.places.data, hook_script.reach(desk)
         desk.close()
         self.tended(is_due=False)
 
     def tended(self, *, is_due: bool) -> None:
-        stamp = self.data / tending.STAMP
+        stamp = self.data / background.STAMP
         stamp.write_text("\n")
         at = time.time() + (-AHEAD if is_due else AHEAD)
         os.utime(stamp, (at, at))
@@ -73,14 +75,14 @@ class Scene:
             expires=clock.later(clock.now(), AHEAD),
             text="word " * 1500,
         )
-        (self.data / waiting.FOLDER / "h-1.given").unlink(missing_ok=True)
-        waiting.put(self.data, note)
+        (self.data / waiting_handoffs.FOLDER / "h-1.given").unlink(missing_ok=True)
+        waiting_handoffs.put(self.data, note)
 
     def warn(self) -> None:
-        warning.put(self.data, "claude", SESSION, b'{"systemMessage": "near"}')
+        limit_warnings.put(self.data, "claude", SESSION, b'{"systemMessage": "near"}')
 
     def clear(self) -> None:
-        for name in (guard.FOLDER, waiting.FOLDER, warning.FOLDER):
+        for name in (guard.FOLDER, waiting_handoffs.FOLDER, limit_warnings.FOLDER):
             shutil.rmtree(self.data / name, ignore_errors=True)
 
     def given(self, event: str, **more: object) -> bytes:
@@ -161,7 +163,7 @@ def measure(runs: int) -> dict[str, tuple[float, float]]:
 
 def _let_end(scene: Scene) -> None:
     """Until the refresher has set the stamp ahead, and gone."""
-    stamp, until = scene.data / tending.STAMP, time.monotonic() + 30
+    stamp, until = scene.data / background.STAMP, time.monotonic() + 30
     while stamp.stat().st_mtime < time.time():
         if time.monotonic() > until:
             raise SystemExit(

@@ -25,9 +25,9 @@ from msgspec import Struct
 
 from segue import store
 from segue.model import Session
-from segue.ops import backups, history, sessions
-from segue.ops import demo as demos
-from segue.ops.desk import Desk, open_desk
+from segue.ops import backups, demo, log
+from segue.ops.common.desk import Desk, open_desk
+from segue.ops.work import sessions
 from segue.store import SESSION, migrate
 from segue.store.database import in_transaction
 from tests import postgres
@@ -51,14 +51,14 @@ def create(desk: Desk, key: str) -> None:
 def close_and_undo(desk: Desk, key: str) -> None:
     session: Session = sessions.create(desk, "kept", key=key).kept()
     sessions.close(desk, session.id)
-    history.undo(desk)
+    log.undo(desk)
 
 
 def hand_over(desk: Desk, key: str) -> None:
     folder = Path(tempfile.mkdtemp(prefix="project-", dir=desk.places.data.parent)) / "p"
     own = open_desk(env={**desk.env, "SEGUE_DEMO": "1"}, cwd=folder)
     with contextlib.closing(own):
-        demos.play(own, folder)
+        demo.play(own, folder)
     sessions.create(desk, "kept", key=key)
 
 

@@ -22,12 +22,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bench._tree import ARCHIVE, scratch, unpacked
-from segue import agents, pack
-from segue.acts import Deed
-from segue.agents import acting
+from segue import agents
+from segue.agents.shared.tool_calls import classify
+from segue.briefs import select
 from segue.model import Entry, EntryKind, Origin
-from segue.ops import briefs
-from segue.testing.passes import source_of
+from segue.model.tool_action import Deed
+from segue.ops.briefs import make
+from segue.testing.sample import source_of
 from tests.programs import install, matrix
 from tests.programs.household import KINDS, Household, Ran, saying
 
@@ -150,7 +151,7 @@ def _is_persons(entry: Entry) -> bool:
 
 def _delegates(entry: Entry, name: str) -> bool:
     return entry.kind is EntryKind.CALL and any(
-        act.deed is Deed.DELEGATE for act in acting.acts_of(entry, name)
+        act.deed is Deed.DELEGATE for act in classify.acts_of(entry, name)
     )
 
 
@@ -205,8 +206,8 @@ def _first(content: bytes, name: str) -> str:
 
 def pinned_in(path: Path) -> tuple[str, ...]:
     """What the person insists on, as a brief has it."""
-    receipt = briefs.pack_file(path).receipt
-    return tuple(_plain(line.fact.value) for line in receipt.lines if pack.is_pinned(line.fact))
+    receipt = make.pack_file(path).receipt
+    return tuple(_plain(line.fact.value) for line in receipt.lines if select.is_pinned(line.fact))
 
 
 def handed(

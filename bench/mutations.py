@@ -31,7 +31,7 @@ from msgspec import Struct
 from bench.readers import PUBLISHED, claimed_by, files_in, unpacked
 from segue import agents
 from segue.testing import Toll, try_bad_input
-from segue.testing.following import earlier
+from segue.testing.incremental_reads import earlier
 from tests.samples import opencode_database, samples
 
 BATCH = 25

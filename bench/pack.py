@@ -26,7 +26,9 @@ import msgspec
 from bench._tree import scratch, unpacked
 from bench.readers import grow, peak_memory, seed_in
 from segue.model import Tier
-from segue.ops import briefs, transcripts, warm
+from segue.ops.briefs import make
+from segue.ops.index import tracked_transcript
+from segue.ops.work import transcripts
 
 BUDGET = 8000
 TURNS, ROUNDS, ROUNDS_SECONDS = 2, 3, 1.0
@@ -52,7 +54,7 @@ def parse(path: Path, parser: str) -> None:
 
 
 def pack(path: Path) -> None:
-    briefs.pack_file(path, budget=BUDGET, tier=Tier.SELECTIVE)
+    make.pack_file(path, budget=BUDGET, tier=Tier.SELECTIVE)
 
 
 def child(what: str, path: Path) -> None:
@@ -85,9 +87,9 @@ def measured(what: str, path: Path) -> tuple[float, int]:
 
 def measure_refresh(path: Path) -> float:
     """From the moment that one more entry is there to its brief."""
-    wish, secrets = briefs.Wish(budget=BUDGET), briefs.Secrets(b"segue")
-    known = warm.open_warm(transcripts.recognise(path))
-    briefs.make(known, wish, secrets)
+    wish, secrets = make.Wish(budget=BUDGET), make.Secrets(b"segue")
+    known = tracked_transcript.open_warm(transcripts.recognise(path))
+    make.make(known, wish, secrets)
     last = path.read_bytes()[-(4 << 20) :].splitlines()[-1]
     times = []
     for _ in range(10):
@@ -96,7 +98,7 @@ def measure_refresh(path: Path) -> float:
         started = time.perf_counter()
         known.source = transcripts.recognise(path)
         known.refresh()
-        briefs.make(known, wish, secrets)
+        make.make(known, wish, secrets)
         times.append(time.perf_counter() - started)
     return sorted(times)[len(times) // 2]
 

@@ -12,9 +12,9 @@ import argparse
 import sys
 
 from bench._prohibitions_said import BROKEN, OBEYED
-from segue.assertions import prohibitions, violations
-from segue.assertions.record import Record, Run, Touched
-from segue.assertions.violations import Since
+from segue.assertions.evidence import Record, Run, Touched
+from segue.prohibitions import parse, violations
+from segue.prohibitions.violations import Since
 
 PRECISION_BAR, RECALL_BAR = 0.95, 0.80
 AT_HANDOFF = (
@@ -43,7 +43,7 @@ def reported(sentence: str, deed: str) -> str:
     touched = [Touched(n=2, path=f"/work/{path}", is_deleted=how == "D") for path in changed]
     record = Record(runs=tuple(runs), touched=tuple(touched))
     since = Since(names=AT_HANDOFF, changed=changed, manifests=manifests)
-    told = prohibitions.in_messages(["The invoices are a cent off.", sentence])
+    told = parse.in_messages(["The invoices are a cent off.", sentence])
     return "; ".join(map(violations.in_words, violations.find(told, since, record, "The agent")))
 
 

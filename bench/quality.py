@@ -36,9 +36,9 @@ OWN = "own"
 
 def segue(path: Path, agent: str, budget: int) -> str:
     # lazy: the judge and the baselines run without Segue
-    from segue.ops import briefs
+    from segue.ops.briefs import make
 
-    return briefs.pack_file(path, budget=budget).text
+    return make.pack_file(path, budget=budget).text
 
 
 STRATEGIES: dict[str, Strategy] = {

@@ -29,10 +29,10 @@ import zstandard
 
 from bench import _tokens
 from segue import agents
-from segue.agents import scanning
+from segue.agents.shared.transcripts import index_scan
 from segue.model import Source
 from segue.testing.entries import is_json_lines, lost_records, records_in
-from segue.testing.passes import Pass, source_of
+from segue.testing.sample import Pass, source_of
 
 PUBLISHED = Path(__file__).parents[2] / "shared" / "data" / "transcripts.tar.zst"
 START = 4096
@@ -125,7 +125,7 @@ def compare_tokens(name: str, source: Source, content: bytes, figures: Figures, 
         return
     reader = agents.reader(name)
     own = getattr(reader, "scan", None)
-    found = own(source, None, None) if own else scanning.scan(reader.read(source))
+    found = own(source, None, None) if own else index_scan.scan(reader.read(source))
     ours = sum(spend.tokens.total for spend in found.spends)
     theirs = _tokens.COUNTS[name](content)
     figures.counted += 1
@@ -228,7 +228,7 @@ def child(path: Path) -> Cost:
         entries = sum(1 for _ in reading)
         best = min(best, time.process_time() - begun)
     own = getattr(reader, "scan", None)
-    scan = own(source, None, None) if own else scanning.scan(reader.read(source))
+    scan = own(source, None, None) if own else index_scan.scan(reader.read(source))
     return Cost(entries, best, peak_memory(), len(msgspec.json.encode(reading.mark)), len(scan.spends))
 
 

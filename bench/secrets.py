@@ -21,7 +21,7 @@ from pathlib import Path
 
 from bench.readers import PUBLISHED, files_in, unpacked
 from segue import redact
-from segue.redact import Finding, library
+from segue.redact import Finding, betterleaks
 from tests.secrets_planted import COUNT, DISGUISES, SEED, is_gone, planted
 
 KEY = b"the key of a bench: 32 bytes ..."
@@ -126,7 +126,7 @@ def show_survey(result: Survey) -> list[str]:
     )
 
 
-def nothing(window: str) -> tuple[library.Answer, ...]:
+def nothing(window: str) -> tuple[betterleaks.Answer, ...]:
     return ()
 
 
@@ -141,7 +141,7 @@ def main() -> int:
     parser.add_argument("--show", action="store_true", help="list what is found in the transcripts")
     options = parser.parse_args()
     if options.own:
-        library.asked = nothing
+        betterleaks.asked = nothing
     print(
         f"{options.count} planted secrets, seed {options.seed}; {'own rules' if options.own else redact.at_hand()}\n"
     )

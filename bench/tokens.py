@@ -27,9 +27,10 @@ from pathlib import Path
 import splintr
 
 from bench.readers import PUBLISHED, claimed_by, files_in, unpacked
-from segue import agents, tokens
+from segue import agents
+from segue.briefs import tokens
 from segue.model import Entry, EntryKind, Origin
-from segue.testing.passes import source_of
+from segue.testing.sample import source_of
 
 SEED = 7
 MOST_OF_A_FILE = 400_000

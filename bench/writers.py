@@ -24,9 +24,10 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
-from segue import clock, store
+from segue import store
+from segue.base import clock
 from segue.model import Session, SessionStatus
-from segue.ops.desk import new_id
+from segue.ops.common.desk import new_id
 from segue.settings import Settings
 from segue.store import SESSION, Shared
 from tests import postgres

@@ -24,7 +24,9 @@ from segue.errors import Bug, SegueError
 from segue.faces import cli
 from segue.faces.cli import report
 from segue.model import EntryKind, Limit, Source
-from segue.ops import redaction, status, verifying
+from segue.ops.common import redaction
+from segue.ops.usage import standing
+from segue.ops.verify import verify
 from segue.settings import SETTINGS, environment_names
 from tests.conftest import CommandLine
 from tests.machine import furnish
@@ -76,12 +78,12 @@ def exit_codes() -> list[tuple[int, str]]:
     found = [(code, f"{what[code]}: {', '.join(sorted(kinds[code]))}") for code in sorted(kinds)]
     return [
         *found,
-        (status.DUE, "a handoff is due (`segue check`)"),
+        (standing.DUE, "a handoff is due (`segue check`)"),
         (
-            verifying.FOUND_UNSUPPORTED,
+            verify.FOUND_UNSUPPORTED,
             "a claim could not be confirmed (`segue verify`, `segue run`), or a call of a run was refused",
         ),
-        (verifying.FOUND_VIOLATION, "something that you forbade was done (`segue verify`, `segue run`)"),
+        (verify.FOUND_VIOLATION, "something that you forbade was done (`segue verify`, `segue run`)"),
         (Bug.exit_code, "a bug in Segue"),
         (report.INTERRUPTED, "interrupted"),
     ]

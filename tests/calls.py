@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from segue.acts import Act, Change, Deed
 from segue.model import Entry, EntryKind, Origin
+from segue.model.tool_action import Act, Change, Deed
 
 PATCH = "*** Begin Patch\n*** Update File: a.py\n@@\n-x\n+y\n*** End Patch\n"
 PATCHED = Act(deed=Deed.EDIT, subject="a.py", changes=(Change(old="x\n", new="y\n"),))

@@ -20,7 +20,8 @@ import hypothesis
 import pytest
 from msgspec import Struct
 
-from segue import clock, places, store
+from segue import store
+from segue.base import clock, paths
 from segue.faces.cli import main
 from segue.faces.cli.frame import Frame
 from segue.settings import Settings
@@ -109,7 +110,7 @@ def clean_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "80")
     monkeypatch.setenv("TZ", "UTC")
     time.tzset()
-    monkeypatch.setattr(places, "policy_file", lambda: Path("/etc/segue/policy-of-the-tests.toml"))
+    monkeypatch.setattr(paths, "policy_file", lambda: Path("/etc/segue/policy-of-the-tests.toml"))
 
 
 @pytest.fixture(scope="session")

@@ -7,7 +7,7 @@ import json
 import os
 from typing import Any
 
-from segue import clock
+from segue.base import clock
 from tests.conftest import START, CommandLine
 from tests.world import Conversation, at
 

@@ -14,12 +14,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from segue import agents
-from segue.acts import Act, Answer, Change, Deed, Todo, TodoState, Verdict
-from segue.agents import acting
-from segue.agents.acting import acts_of, answer_of, going_of, is_done
-from segue.agents.deeds import TOOLS, edited, ticked
+from segue.agents.shared.tool_calls import classify
+from segue.agents.shared.tool_calls.classify import acts_of, answer_of, going_of, is_done
+from segue.agents.shared.tool_calls.tool_table import TOOLS, edited, ticked
 from segue.model import EntryKind
-from segue.testing.acting import check_told
+from segue.model.tool_action import Act, Answer, Change, Deed, Todo, TodoState, Verdict
+from segue.testing.tool_calls import check_told
 from tests.calls import BLOCKS, PATCH, PATCHED, act, call, edit, result, said
 
 # What agents call the same things
@@ -307,9 +307,9 @@ def stranger(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     module.answer = lambda call, result: Answer(verdict=Verdict.APPROVED)  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "stranger", module)
     monkeypatch.setattr(agents, "_others", lambda: {"stranger": "stranger"})
-    acting._own.cache_clear()
+    classify._own.cache_clear()
     yield "stranger"
-    acting._own.cache_clear()
+    classify._own.cache_clear()
     agents._module.cache_clear()
 
 

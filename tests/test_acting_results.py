@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from segue.acts import Act, Answer, Change, Deed, End, Going, Todo, TodoState, Verdict
-from segue.agents.acting import acts_of, answer_of, going_of, is_done
+from segue.agents.shared.tool_calls.classify import acts_of, answer_of, going_of, is_done
 from segue.model import Entry, EntryKind, Origin
+from segue.model.tool_action import Act, Answer, Change, Deed, End, Going, Todo, TodoState, Verdict
 from tests.calls import PATCH, act, call, edit, result
 
 REFUSED = (

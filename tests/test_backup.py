@@ -17,7 +17,8 @@ import pytest
 import zstandard
 
 from bench import writers
-from segue import clock, store
+from segue import store
+from segue.base import clock
 from segue.errors import BackupDamaged, LeaseLost
 from segue.model import Operation
 from segue.store import SESSION, Shared, backup

@@ -7,12 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from segue import places, settings
-from segue.ops import bare, desk
-from segue.store.index import Index
+from segue import settings
+from segue.base import paths
+from segue.ops.common import desk
+from segue.ops.usage import fast_desk
+from segue.store.index.transcript_index import Index
 from tests.conftest import CommandLine
 
-POLICY = places.policy_file()  # before a test has moved it
+POLICY = paths.policy_file()  # before a test has moved it
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="there is none elsewhere")
 
 
@@ -33,15 +35,15 @@ def test_it_looks_where_the_proper_desk_looks(more: dict[str, str], monkeypatch:
         monkeypatch.delenv(name, raising=False)
     for name, value in env.items():
         monkeypatch.setenv(name, value)
-    found = bare._places(env)
+    found = fast_desk._places(env)
     assert found is not None
-    proper = places.find(env)
+    proper = paths.find(env)
     assert (Path(found[0]), Path(found[1])) == (proper.config, proper.data)
 
 
 def test_it_knows_the_same_names_and_defaults() -> None:
-    assert Path(bare.POLICY) == POLICY
-    assert (bare.PROJECT_FILE, bare.INDEX_FILE) == (places.PROJECT_FILE, desk.INDEX_FILE)
+    assert Path(fast_desk.POLICY) == POLICY
+    assert (fast_desk.PROJECT_FILE, fast_desk.INDEX_FILE) == (paths.PROJECT_FILE, desk.INDEX_FILE)
     assert Index(None).busy_seconds == settings.Settings().store_busy_seconds
 
 
@@ -51,7 +53,7 @@ def test_it_counts_work_under_the_same_folder(tmp_path: Path, repository: str | 
     start.mkdir(parents=True)
     if repository:
         (tmp_path / repository / ".git").mkdir()
-    assert Path(bare._project(str(start)) or "") == places.find_project(start)
+    assert Path(fast_desk._project(str(start)) or "") == paths.find_project(start)
 
 
 @pytest.fixture
@@ -65,7 +67,7 @@ def plain(cli: CommandLine) -> dict[str, str]:
 
 
 def test_where_nothing_is_set_there_is_one(unset: CommandLine) -> None:
-    assert bare.open_bare(plain(unset)) is not None
+    assert fast_desk.open_bare(plain(unset)) is not None
 
 
 @pytest.mark.parametrize(
@@ -85,7 +87,7 @@ def test_where_nothing_is_set_there_is_one(unset: CommandLine) -> None:
 def test_a_variable_that_it_does_not_understand_is_left_to_the_proper_desk(
     unset: CommandLine, more: dict[str, str]
 ) -> None:
-    assert bare.open_bare({**plain(unset), **more}) is None
+    assert fast_desk.open_bare({**plain(unset), **more}) is None
 
 
 @pytest.mark.parametrize("name", ["settings.toml", "a link to nowhere", ".segue.toml", ".segue.toml above"])
@@ -96,7 +98,7 @@ def test_where_there_is_a_settings_file_there_is_none(unset: CommandLine, name: 
     else:
         folder = {"settings.toml": unset.home, ".segue.toml": unset.cwd}.get(name, unset.cwd.parent)
         (folder / name.split()[0]).write_text("")
-    assert bare.open_bare(plain(unset)) is None
+    assert fast_desk.open_bare(plain(unset)) is None
 
 
 def test_a_folder_that_may_not_be_looked_into_is_not_taken_for_empty(
@@ -106,4 +108,4 @@ def test_a_folder_that_may_not_be_looked_into_is_not_taken_for_empty(
         raise PermissionError(13, "Permission denied", path)
 
     monkeypatch.setattr("os.lstat", refuse)
-    assert bare.open_bare(plain(unset)) is None
+    assert fast_desk.open_bare(plain(unset)) is None

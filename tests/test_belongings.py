@@ -14,8 +14,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from segue.agents import belongings
-from segue.agents.belongings import Belongings
+from segue.agents.shared.settings import project_config
+from segue.agents.shared.settings.project_config import Belongings
 
 FOUR = ["claude", "codex", "gemini", "opencode"]
 SECRET = "sk-very-secret-value"
@@ -41,7 +41,7 @@ class World:
             path.write_text(text or f"What {name} says\n")
 
     def of(self, agent: str, folder: Path | None = None) -> Belongings:
-        return belongings.of(agent, self.env, folder or self.sub)
+        return project_config.of(agent, self.env, folder or self.sub)
 
     def loaded(self, agent: str, folder: Path | None = None) -> list[str]:
         return [self.name(path) for path in self.of(agent, folder).instructions]
@@ -52,7 +52,7 @@ class World:
         return str(path.relative_to(self.above))
 
     def travelling(self, source: str, target: str) -> tuple[list[str], list[str]]:
-        files, lost = belongings.travelling(source, target, self.env, self.repo)
+        files, lost = project_config.travelling(source, target, self.env, self.repo)
         return [self.name(path) for path in files], list(lost)
 
 
@@ -95,7 +95,7 @@ def test_a_home_above_the_project_counts_once(tmp_path: Path) -> None:
     (tmp_path / ".claude").mkdir()
     (tmp_path / ".claude" / "CLAUDE.md").write_text("mine")
     (project / "AGENTS.md").write_text("common")
-    found = belongings.of("claude", {"HOME": str(tmp_path)}, project).instructions
+    found = project_config.of("claude", {"HOME": str(tmp_path)}, project).instructions
     assert found == (tmp_path / ".claude" / "CLAUDE.md", project / "AGENTS.md")
 
 
@@ -315,7 +315,7 @@ def test_what_cannot_travel_is_told_with_what_the_target_has(world: World) -> No
 
 
 def test_a_file_that_is_too_large_is_said_to_stay_behind(world: World) -> None:
-    world.put("repo/CLAUDE.md", text="x" * (belongings.LARGEST + 1))
+    world.put("repo/CLAUDE.md", text="x" * (project_config.LARGEST + 1))
     assert world.travelling("claude", "codex") == ([], ["instructions: CLAUDE.md is larger than 200 kB"])
 
 
@@ -324,8 +324,8 @@ def test_a_file_that_is_too_large_is_said_to_stay_behind(world: World) -> None:
     st.lists(st.text(max_size=8), max_size=20),
 )
 def test_there_is_a_line_exactly_where_the_target_lacks_something(own: list[str], theirs: list[str]) -> None:
-    source, target = (Belongings(servers=belongings.names(names)) for names in (own, theirs))
-    files, lost = belongings.compared(source, target, "Other")
+    source, target = (Belongings(servers=project_config.names(names)) for names in (own, theirs))
+    files, lost = project_config.compared(source, target, "Other")
     assert files == () and bool(lost) == bool(set(source.servers) - set(target.servers))
     assert all(len(line.splitlines()) == 1 for line in lost)
 
@@ -347,7 +347,7 @@ def test_a_project_cannot_send_along_what_is_not_its_own(world: World) -> None:
         text=json.dumps({"instructions": [str(key), "~/.ssh/*", "../../home/.ssh/id_*"]}),
     )
     for agent in FOUR:
-        assert not any(SECRET in belongings.content(path) for path in world.of(agent).instructions), agent
+        assert not any(SECRET in project_config.content(path) for path in world.of(agent).instructions), agent
     world.put("~/.claude/CLAUDE.md", text="@~/notes.md")
     world.put("~/notes.md")
     assert "~/notes.md" in world.loaded("claude")  # what the person imports is theirs

@@ -10,8 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from segue import budget, clock
-from segue.budget import (
+from segue.base import clock
+from segue.model import Limit, Scope, Transcript, Trigger, TriggerType, Urgency, Usage
+from segue.usage import budget
+from segue.usage.budget import (
     Thresholds,
     complexity,
     satisfaction,
@@ -20,8 +22,7 @@ from segue.budget import (
     trigger_for,
     window_minutes,
 )
-from segue.forecast import Forecast, Sample, context_samples, forecast
-from segue.model import Limit, Scope, Transcript, Trigger, TriggerType, Urgency, Usage
+from segue.usage.forecast import Forecast, Sample, context_samples, forecast
 
 NOW = "2026-11-16T09:30:00.000000Z"
 OPUS = "claude-opus-4-5-20251101"

@@ -12,16 +12,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from segue import carry, redact, tokens
-from segue.carry import Kept, Tail, cleaning, fitting
-from segue.carry import tail as tails
-from segue.carry.fitting import GAP, LONGEST_RESULT
-from segue.carry.turning import DEEPEST, INTERRUPTED, LEFT_OUT, SUMMARISED
-from segue.conversation import Speaker, ToolUse, Turn
+from segue import conversation, redact
+from segue.briefs import tokens
+from segue.conversation import Kept, Tail, select_turns
+from segue.conversation import clean as conversation_clean
+from segue.conversation import tail as tails
+from segue.conversation.select_turns import GAP, LONGEST_RESULT
+from segue.conversation.turns import DEEPEST, INTERRUPTED, LEFT_OUT, SUMMARISED
 from segue.model import Entry, EntryKind, Origin
-from segue.ops import transcripts, warm
+from segue.model.conversation import Speaker, ToolUse, Turn
+from segue.ops.index import tracked_transcript
+from segue.ops.work import transcripts
 from segue.store import blobs
-from segue.store.papers import Papers
+from segue.store.cache_files import Papers
 from tests.secrets_planted import planted
 from tests.world import Conversation
 
@@ -412,7 +415,7 @@ def test_the_oldest_turns_go_whole_and_are_counted() -> None:
     real = [turn for turn in found if turn.text != LEFT_OUT]
     assert tail.size <= tails.MOST and tail.dropped == 100 - len(real) > 0
     assert found[0].speaker is PERSON and all(use.result == "ok" for turn in found for use in turn.uses)
-    assert carry.fit(tail.turns(), 1_000_000, COUNTER, whole_results=True)[1] == tail.dropped
+    assert conversation.fit(tail.turns(), 1_000_000, COUNTER, whole_results=True)[1] == tail.dropped
     tail.add(summary("All is well."))
     assert not tail.dropped
 
@@ -452,7 +455,7 @@ def test_a_hostile_transcript_takes_no_longer_per_entry_than_a_tame_one() -> Non
     for name, entries in hostile.items():
         started = time.process_time()
         tail = tail_of(*entries)
-        carry.fit(tail.turns(), 1000, COUNTER, whole_results=False)
+        conversation.fit(tail.turns(), 1000, COUNTER, whole_results=False)
         assert time.process_time() - started < 5, name
 
 
@@ -461,59 +464,59 @@ def test_a_hostile_transcript_takes_no_longer_per_entry_than_a_tame_one() -> Non
 
 def test_the_newest_turns_are_taken() -> None:
     turns = [person(f"message {n}") for n in range(100)]
-    room = sum(carry.weight(turn, COUNTER) for turn in turns[90:])
-    assert carry.fit(turns, room, COUNTER, whole_results=True) == (tuple(turns[90:]), 90)
-    assert carry.fit(turns, 10_000, COUNTER, whole_results=True) == (tuple(turns), 0)
-    assert carry.fit(turns, 1, COUNTER, whole_results=True) == ((), 100)
-    assert carry.fit([], 100, COUNTER, whole_results=True) == ((), 0)
+    room = sum(conversation.weight(turn, COUNTER) for turn in turns[90:])
+    assert conversation.fit(turns, room, COUNTER, whole_results=True) == (tuple(turns[90:]), 90)
+    assert conversation.fit(turns, 10_000, COUNTER, whole_results=True) == (tuple(turns), 0)
+    assert conversation.fit(turns, 1, COUNTER, whole_results=True) == ((), 100)
+    assert conversation.fit([], 100, COUNTER, whole_results=True) == ((), 0)
 
 
 def test_the_message_that_the_agent_was_answering_comes_along() -> None:
     turns = [person("before"), person("do all of it"), *(used("ok", str(n)) for n in range(100))]
-    room = sum(carry.weight(turn, COUNTER) for turn in turns[50:])
-    found, dropped = carry.fit(turns, room, COUNTER, whole_results=True)
+    room = sum(conversation.weight(turn, COUNTER) for turn in turns[50:])
+    found, dropped = conversation.fit(turns, room, COUNTER, whole_results=True)
     assert found[:2] == (turns[1], GAP) and found[-1] == turns[-1]
     assert dropped == len(turns) - (len(found) - 1)
 
 
 def test_a_message_that_fits_itself_has_no_gap_behind_it() -> None:
     turns = [person("before " * 200), person("do it"), used("ok")]
-    room = sum(carry.weight(turn, COUNTER) for turn in turns[1:])
-    assert carry.fit(turns, room, COUNTER, whole_results=True) == (tuple(turns[1:]), 1)
+    room = sum(conversation.weight(turn, COUNTER) for turn in turns[1:])
+    assert conversation.fit(turns, room, COUNTER, whole_results=True) == (tuple(turns[1:]), 1)
 
 
 def test_a_message_too_long_to_come_along_is_stood_in_for() -> None:
     turns = [person("do it " * 1000), *(used("ok", str(n)) for n in range(50))]
-    found, _ = carry.fit(turns, 400, COUNTER, whole_results=True)
+    found, _ = conversation.fit(turns, 400, COUNTER, whole_results=True)
     assert found[0] == person(LEFT_OUT) and found[-1] == turns[-1]
 
 
 def test_old_results_are_shortened_and_the_last_ten_are_whole() -> None:
     turns = [person("go"), *(used("begin " + "x y " * 2000 + " end", str(n)) for n in range(15))]
-    found, dropped = carry.fit(turns, 1_000_000, COUNTER, whole_results=False)
+    found, dropped = conversation.fit(turns, 1_000_000, COUNTER, whole_results=False)
     assert not dropped and found[6:] == tuple(turns[6:])
     for turn in found[1:6]:
         text = turn.uses[0].result
         assert len(text) <= LONGEST_RESULT and text.startswith("begin x") and text.endswith("y  end")
         assert "characters left out" in text
-    assert carry.fit(turns, 1_000_000, COUNTER, whole_results=True)[0] == tuple(turns)
+    assert conversation.fit(turns, 1_000_000, COUNTER, whole_results=True)[0] == tuple(turns)
 
 
 def test_the_newest_result_is_shortened_where_it_does_not_fit_whole() -> None:
     turns = [person("go"), used("x y " * 20_000)]
-    found, dropped = carry.fit(turns, 2000, COUNTER, whole_results=False)
+    found, dropped = conversation.fit(turns, 2000, COUNTER, whole_results=False)
     assert dropped == 0 and len(found) == 2 and len(found[1].uses[0].result) <= LONGEST_RESULT
 
 
 def test_no_word_is_cut_in_two_and_what_is_missing_is_counted() -> None:
     words = " ".join(f"word{n}" for n in range(2000))
-    short = carry.shortened(words)
+    short = conversation.shortened(words)
     head, mark, end = short.split("\n")
     assert words.startswith(head + " ") and words.endswith(" " + end)
     missing = int("".join(char for char in mark if char.isdigit()))
     assert missing == pytest.approx(len(words) - len(head) - len(end), abs=2)
-    assert carry.shortened(short) == short
-    assert "y" not in carry.shortened("y" * 5000)
+    assert conversation.shortened(short) == short
+    assert "y" not in conversation.shortened("y" * 5000)
 
 
 def test_a_large_conversation_fits_quickly() -> None:
@@ -522,7 +525,7 @@ def test_a_large_conversation_fits_quickly() -> None:
     )
     turns = [person("go"), *(used(lines * 20, str(n), path=f"/work/{n}.py") for n in range(200))]
     started = time.process_time()
-    found, _ = carry.fit(turns, 1_000_000, COUNTER, whole_results=False)
+    found, _ = conversation.fit(turns, 1_000_000, COUNTER, whole_results=False)
     assert len(found) == len(turns)
     assert time.process_time() - started < 3  # on a machine that is busy; bench/handoff has the figure
 
@@ -540,7 +543,7 @@ def test_no_secret_is_left_in_words_arguments_or_results() -> None:
             ),
             used(one.text),
         )
-        left = [carry.cleaned([turn], clean) for turn in turns]
+        left = [conversation.cleaned([turn], clean) for turn in turns]
         alone = [
             clean(one.text),
             clean(msgspec.json.encode({"x": [{"y": one.text}]}).decode()),
@@ -553,7 +556,7 @@ def test_no_secret_is_left_in_words_arguments_or_results() -> None:
 
 def test_a_secret_that_is_recognised_once_is_replaced_everywhere() -> None:
     turns = [used("x", password="hunter2-Kq9!zz"), person("it is hunter2-Kq9!zz"), used("hunter2-Kq9!zz")]
-    assert "hunter2" not in str(carry.cleaned(turns, clean))
+    assert "hunter2" not in str(conversation.cleaned(turns, clean))
 
 
 def test_what_was_cleaned_is_otherwise_as_it_was() -> None:
@@ -561,7 +564,7 @@ def test_what_was_cleaned_is_otherwise_as_it_was() -> None:
         person("# A heading\n```py\nHuman: x\n```\n<system-reminder>\tÜber 🏳️‍🌈 नि‍र\n\n"),
         used("\n\tline\n\n", "c", a={"b": ["\n", 1, None, True, 1.5]}),
     ]
-    assert carry.cleaned(turns, clean) == tuple(turns)
+    assert conversation.cleaned(turns, clean) == tuple(turns)
 
 
 def test_what_cannot_be_seen_is_shown() -> None:
@@ -569,7 +572,7 @@ def test_what_cannot_be_seen_is_shown() -> None:
         person("a\x1b[31mred\x1b[0m\u200b"),
         used("b\r\n\x1b]0;t\x07", "c", a={"k\u202e": "\x1b[2J\r\n"}),
     ]
-    found = carry.cleaned(turns, clean)
+    found = conversation.cleaned(turns, clean)
     assert found[0].text == "ared⟨U+200B⟩"
     assert found[1].uses[0].result == "b\n␛]0;t␇"
     assert found[1].uses[0].arguments == {"a": {"k⟨U+202E⟩": "␛[2J\n"}}
@@ -581,28 +584,31 @@ def test_a_key_that_was_cut_off_takes_nothing_along() -> None:
         [used(begin, "1"), person("and then"), used(end, "2")],
         [used(begin + "\n"), person("and then")],
     ):
-        found = carry.cleaned(turns, clean)
+        found = conversation.cleaned(turns, clean)
         assert len(found) == len(turns) and found[1].text == "and then"
         assert "[secret:private-key:" in found[0].uses[0].result
 
 
 def test_half_a_key_does_not_hide_a_secret_elsewhere() -> None:
     turns = [used("x", password="hunter2-Kq9!zz"), used(PEM[:200], "1"), used(PEM[-200:], "2")]
-    assert "hunter2" not in str(carry.cleaned([*turns, person("hunter2-Kq9!zz")], clean))
+    assert "hunter2" not in str(conversation.cleaned([*turns, person("hunter2-Kq9!zz")], clean))
 
 
 def test_texts_stay_apart_whatever_the_cleaner_does() -> None:
     def swallow(text: str) -> str:
         return "[gone]" if "one" in text and "two" in text else text
 
-    assert [turn.text for turn in carry.cleaned([person("one"), person("two")], swallow)] == ["one", "two"]
+    assert [turn.text for turn in conversation.cleaned([person("one"), person("two")], swallow)] == [
+        "one",
+        "two",
+    ]
 
 
 def test_arguments_that_are_no_json_any_more_stay_text() -> None:
     def cut(text: str) -> str:
         return text.replace('"secret"}', "[gone]")
 
-    (found,) = carry.cleaned([used("x", a="secret")], cut)
+    (found,) = conversation.cleaned([used("x", a="secret")], cut)
     assert found.uses[0].arguments == {"input": '{"a":[gone]'}
 
 
@@ -617,7 +623,7 @@ def test_what_is_shortened_is_cleaned_first() -> None:
     }
     for name, text in results.items():
         turns = [person("go"), used(text, "1"), *(used("ok", str(n)) for n in range(20, 40))]
-        found, _ = carry.fit(turns, 100_000, COUNTER, whole_results=False, clean=clean)
+        found, _ = conversation.fit(turns, 100_000, COUNTER, whole_results=False, clean=clean)
         assert line.strip() not in str(found), name
         assert secret not in str(found), name
         assert "characters left out" in found[1].uses[0].result
@@ -625,20 +631,20 @@ def test_what_is_shortened_is_cleaned_first() -> None:
 
 def test_placeholders_do_not_break_the_room() -> None:
     turns = [person("go"), *(used("a b", str(n)) for n in range(50))]
-    room = sum(carry.weight(turn, COUNTER) for turn in turns)
-    found, dropped = carry.fit(
+    room = sum(conversation.weight(turn, COUNTER) for turn in turns)
+    found, dropped = conversation.fit(
         turns,
         room,
         COUNTER,
         whole_results=False,
         clean=lambda text: text.replace("a b", "a much longer text"),
     )
-    assert dropped and sum(carry.weight(turn, COUNTER) for turn in found) <= room
+    assert dropped and sum(conversation.weight(turn, COUNTER) for turn in found) <= room
     assert found[0] == turns[0] and found[-1].uses[0].result == "a much longer text"
 
 
 def test_no_secret_is_longer_than_what_keeps_texts_apart() -> None:
-    assert len(cleaning.FAR) > redact.LONGEST
+    assert len(conversation_clean.FAR) > redact.LONGEST
 
 
 # Kept warm
@@ -646,16 +652,16 @@ def test_no_secret_is_longer_than_what_keeps_texts_apart() -> None:
 
 @pytest.fixture
 def talk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Conversation:
-    monkeypatch.setattr(warm, "WORTH_KEEPING", 0)
+    monkeypatch.setattr(tracked_transcript, "WORTH_KEEPING", 0)
     found = Conversation(tmp_path, tmp_path / "work", "0" * 8)
     found.prompt("fix it")
     found.reply("I look.")
     return found
 
 
-def known_of(talk: Conversation) -> warm.Warm:
+def known_of(talk: Conversation) -> tracked_transcript.Warm:
     papers = Papers(talk.path.parent / "kept", suffix=".tracker", most=5)
-    return warm.open_warm(transcripts.recognise(talk.path), papers)
+    return tracked_transcript.open_warm(transcripts.recognise(talk.path), papers)
 
 
 def tail_texts(talk: Conversation) -> list[str]:
@@ -698,7 +704,7 @@ def test_a_kept_tail_is_never_far_behind(talk: Conversation, monkeypatch: pytest
     talk.prompt("and that")
     known_of(talk)
     assert kept_tail(talk).read_bytes() == before
-    monkeypatch.setattr(warm, "BEHIND", 10)
+    monkeypatch.setattr(tracked_transcript, "BEHIND", 10)
     talk.prompt("and more")
     known_of(talk)
     assert kept_tail(talk).read_bytes() != before
@@ -718,11 +724,11 @@ def test_a_transcript_that_was_written_anew_has_a_tail_anew(talk: Conversation) 
     talk.prompt("go on")
     assert tail_texts(talk) == ["do not", "I look.", "go on"]
     talk.path.write_bytes(b"")
-    assert warm.open_tail(source, str(kept_tail(talk).parent)) == Tail()
+    assert tracked_transcript.open_tail(source, str(kept_tail(talk).parent)) == Tail()
 
 
 def test_without_a_place_to_keep_it_a_tail_is_read(talk: Conversation) -> None:
-    known = warm.open_warm(transcripts.recognise(talk.path))
+    known = tracked_transcript.open_warm(transcripts.recognise(talk.path))
     assert [turn.text for turn in known.tail.turns()] == ["fix it", "I look."]
     talk.prompt("and that")
     known.refresh()
@@ -736,7 +742,7 @@ def test_an_agent_may_say_what_a_compaction_leaves(
         return Kept(is_said=True) if entry.tool == "compact_boundary" else None
 
     monkeypatch.setattr("segue.agents.claude.kept", kept, raising=False)
-    monkeypatch.setattr(warm, "_kept_by", warm._kept_by.__wrapped__)
+    monkeypatch.setattr(tracked_transcript, "_kept_by", tracked_transcript._kept_by.__wrapped__)
     talk.put("system", subtype="compact_boundary", content="Conversation compacted")
     talk.put("user", isCompactSummary=True, message={"role": "user", "content": "All is well."})
     assert tail_texts(talk) == ["fix it", "[Summary of what came before]\nAll is well."]
@@ -815,7 +821,7 @@ def test_what_fits_never_exceeds_the_room(
     found: list[Entry], room: int, whole: bool, is_cleaned: bool
 ) -> None:
     turns = tail_of(*found).turns()
-    picked, dropped = carry.fit(
+    picked, dropped = conversation.fit(
         turns,
         room,
         COUNTER,
@@ -823,15 +829,15 @@ def test_what_fits_never_exceeds_the_room(
         clean=(lambda text: text.replace("x", "xyz")) if is_cleaned else None,
     )
     check(picked)
-    assert sum(carry.weight(turn, COUNTER) for turn in picked) <= room
+    assert sum(conversation.weight(turn, COUNTER) for turn in picked) <= room
     assert 0 <= dropped <= len(turns)
-    assert carry.fit(tuple(turns), room, COUNTER, whole_results=whole)[1] <= len(turns)
+    assert conversation.fit(tuple(turns), room, COUNTER, whole_results=whole)[1] <= len(turns)
 
 
 @given(entries)
 def test_cleaning_changes_no_turns_shape(found: list[Entry]) -> None:
     turns = turns_of(*found)
-    cleaned = carry.cleaned(turns, lambda text: text)
+    cleaned = conversation.cleaned(turns, lambda text: text)
     check(cleaned)
     assert [(turn.speaker, len(turn.uses)) for turn in cleaned] == [
         (turn.speaker, len(turn.uses)) for turn in turns
@@ -848,13 +854,13 @@ def test_turns_are_the_same_however_they_are_asked_for(found: list[Entry]) -> No
 
 @given(st.text(max_size=6000), st.integers(0, 100))
 def test_a_text_is_shortened_at_its_words(text: str, more: int) -> None:
-    short = fitting.shortened(text + " x" * more * 40)
+    short = select_turns.shortened(text + " x" * more * 40)
     assert len(short) <= max(LONGEST_RESULT, 0)
-    assert fitting.shortened(short) == short
+    assert select_turns.shortened(short) == short
 
 
 def test_a_secret_in_the_name_of_a_tool_does_not_travel() -> None:
     use = ToolUse(id="1", tool="mcp__s3cret__read", arguments={}, result="x")
     turns = (Turn(speaker=Speaker.PERSON, text="Go"), Turn(speaker=Speaker.AGENT, uses=(use,)))
-    (_, agent) = carry.cleaned(turns, lambda text: text.replace("s3cret", "[secret]"))
+    (_, agent) = conversation.cleaned(turns, lambda text: text.replace("s3cret", "[secret]"))
     assert agent.uses[0].tool == "mcp___secret___read"

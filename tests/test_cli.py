@@ -19,10 +19,9 @@ import pytest
 from segue.errors import StoreError
 from segue.faces import cli as faces
 from segue.faces import render
-from segue.faces.cli import help as help_face
-from segue.faces.cli import main
+from segue.faces.cli import help, main
 from segue.faces.cli.frame import Frame
-from segue.ops import status
+from segue.ops.usage import standing
 from tests.conftest import CommandLine
 from tests.handoff_documents import MINIMAL
 from tests.world import Conversation
@@ -140,7 +139,7 @@ def test_help_for_what_is_not_there_yet_says_so(cli: CommandLine) -> None:
 
 
 def test_help_lists_every_command_there_is() -> None:
-    listed = {command for _, command, _ in help_face.every_command()}
+    listed = {command for _, command, _ in help.every_command()}
     assert {"segue " + " ".join(command) for command in EVERY if command} <= listed
 
 
@@ -204,7 +203,7 @@ def test_a_bug_is_reported_without_a_traceback_and_logged(
     def broken(_desk: object) -> None:
         raise ZeroDivisionError("deep inside")
 
-    monkeypatch.setattr(status, "overview", broken)
+    monkeypatch.setattr(standing, "overview", broken)
     result = cli()
     assert result.code == 70 and "Traceback" not in result.err and "That is a bug" in result.err
     assert "Traceback" in (cli.home / "segue.log").read_text()

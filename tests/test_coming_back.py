@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
-from segue.delivery import Delivery, Mode, Way
 from segue.faces.cli import to
 from segue.faces.cli.frame import Frame
 from segue.model import Handoff, HandoffState, Package, Tier
-from segue.ops import stays
-from segue.ops.trips import _last_line
-from segue.stop import Output
+from segue.model.delivery import Delivery, Mode, Way
+from segue.model.exit_reason import Output
+from segue.ops.handoff import stays
+from segue.ops.handoff.execution import _last_line
 from tests.conftest import CommandLine
 from tests.test_running import Agents
 from tests.world import Conversation

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from bench import kills, writers
-from segue import clock
+from segue.base import clock
 from segue.errors import UndoConflict
 from segue.model import Session
 from segue.store import SESSION, Shared, queries

@@ -16,21 +16,22 @@ import msgspec
 import pytest
 
 from segue import agents
-from segue.agents import Reader, demo, ollama, reading, scanning
-from segue.agents.reading import Reading
-from segue.agents.scanning import Scan
-from segue.agents.starting import Launch, Start, Written
-from segue.conversation import Conversation
-from segue.delivery import Mode
+from segue.agents import Reader, demo, ollama
+from segue.agents.shared.launch import Launch, Start, Written
+from segue.agents.shared.transcripts import index_scan, reader
+from segue.agents.shared.transcripts.index_scan import Scan
+from segue.agents.shared.transcripts.reader import Reading
 from segue.errors import AgentError
 from segue.model import Entry, EntryKind, Mark, Origin, Source, Spend, Tokens, Transcript
+from segue.model.conversation import Conversation
+from segue.model.delivery import Mode
 from segue.testing import check_bad_input, check_reader, check_starter, check_writer, mutations
 from segue.testing.entries import check_entries, check_links
-from segue.testing.following import cuts, earlier
-from segue.testing.passes import read_all, source_of
-from segue.testing.spoiling import KINDS, a_long_line
-from segue.testing.starting import check_offered, check_piece, check_said, check_spoken, surroundings
-from segue.testing.writing import Target
+from segue.testing.incremental_reads import cuts, earlier
+from segue.testing.launch import check_offered, check_piece, check_said, check_spoken, surroundings
+from segue.testing.mutations import KINDS, a_long_line
+from segue.testing.sample import read_all, source_of
+from segue.testing.transcript_writer import Target
 from tests import world
 from tests.samples import THIRD_PARTY, Sample, opencode_database, samples
 
@@ -85,8 +86,8 @@ def test_a_database_keeps_the_promises_and_may_be_damaged(tmp_path: Path) -> Non
 
 def test_one_very_long_line_costs_no_other(tmp_path: Path) -> None:
     path = tmp_path / "long.demo.jsonl"
-    path.write_bytes(a_long_line(ENTRY * 4, reading.LONGEST_LINE + 1))
-    found = reading.records(demo.read(source_of(demo, path)))
+    path.write_bytes(a_long_line(ENTRY * 4, reader.LONGEST_LINE + 1))
+    found = reader.records(demo.read(source_of(demo, path)))
     assert len(list(found)) == 4
 
 
@@ -196,12 +197,12 @@ class Notebook:
             self.spends = self.spends_but_one
 
     def scan_without_title(self, source: Source, mark: Mark | None, so_far: Transcript | None) -> Scan:
-        found = scanning.scan(self.read(source, mark), so_far)
+        found = index_scan.scan(self.read(source, mark), so_far)
         return msgspec.structs.replace(found, transcript=msgspec.structs.replace(found.transcript, title=""))
 
-    def spends_but_one(self, source: Source, mark: Mark | None = None) -> reading.Spends:
-        found = scanning.scan(self.read(source, mark))
-        return reading.Spends(source=source, spends=found.spends[1:], mark=found.mark, is_anew=found.is_anew)
+    def spends_but_one(self, source: Source, mark: Mark | None = None) -> reader.Spends:
+        found = index_scan.scan(self.read(source, mark))
+        return reader.Spends(source=source, spends=found.spends[1:], mark=found.mark, is_anew=found.is_anew)
 
     def find(self, env: Mapping[str, str], projects: Iterable[Path]) -> Iterator[Source]:
         return iter([Source(agent="notebook", path="/")] if self.fault == "finds" else [])
@@ -231,8 +232,8 @@ class Notebook:
                 yield entry
 
     def witness(self, found: Reading) -> str:
-        with reading.open_file(found.source) as file:
-            return reading.witness(file, found.mark.offset)
+        with reader.open_file(found.source) as file:
+            return reader.witness(file, found.mark.offset)
 
 
 @pytest.fixture

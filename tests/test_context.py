@@ -15,12 +15,18 @@ import zstandard
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from segue import context
-from segue.context import CompressedContext, HandoffContext, compress, decompress, deserialize, serialize
 from segue.errors import BadInput
-from segue.model import Entry, EntryKind, Origin, Preserve, Spend, Tokens
-from segue.ops import contexts
-from segue.task import TaskContext, TaskEdit, difference
+from segue.model import Entry, EntryKind, Origin, Preserve, Spend, Tokens, context
+from segue.model.context import (
+    CompressedContext,
+    HandoffContext,
+    compress,
+    decompress,
+    deserialize,
+    serialize,
+)
+from segue.model.task import TaskContext, TaskEdit, difference
+from segue.ops.briefs import context as brief_context
 
 NOW = "2026-11-16T09:30:00.000000Z"
 TEXT = st.text(max_size=40)
@@ -281,7 +287,7 @@ def test_a_file_that_is_no_package_is_called_so(tmp_path: Path, damaged: bytes) 
     file = tmp_path / "work.segue"
     file.write_bytes(damaged)
     with pytest.raises(BadInput, match="is no package"):
-        contexts.unpacked(file)
+        brief_context.unpacked(file)
 
 
 @given(st.lists(st.tuples(st.integers(0, len(PACKAGE) - 1), st.integers(0, 255)), min_size=1, max_size=4))
@@ -295,7 +301,7 @@ def test_a_damaged_file_gives_the_same_context_or_an_error(
     file = tmp_path / "work.segue"
     file.write_bytes(damaged)
     try:
-        found = contexts.unpacked(file)
+        found = brief_context.unpacked(file)
     except BadInput:
         return
     assert found == decompress(WHOLE)

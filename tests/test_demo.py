@@ -11,15 +11,15 @@ import pytest
 
 from segue import agents
 from segue.agents import demo
-from segue.agents.demo import answering
-from segue.agents.starting import Launch, Start
-from segue.delivery import Mode, Way
+from segue.agents.demo import answer
+from segue.agents.shared.launch import Launch, Start
 from segue.errors import AgentError, NotArrived, Stopped
 from segue.model import Handoff, HandoffState
+from segue.model.delivery import Mode, Way
 from segue.ops import demo as ops
-from segue.ops import handoffs, planning
-from segue.ops.desk import Desk
-from segue.ops.planning import Order
+from segue.ops.common.desk import Desk
+from segue.ops.handoff import handoffs, plan
+from segue.ops.handoff.plan import Order
 from segue.store import HANDOFF
 from tests.conftest import CommandLine
 
@@ -62,7 +62,7 @@ def test_the_program_answers_only_from_what_it_is_told(tmp_path: Path) -> None:
 
 
 def test_the_program_can_reach_neither_segue_nor_the_store(tmp_path: Path) -> None:
-    source = Path(answering.__file__).read_text()
+    source = Path(answer.__file__).read_text()
     assert "segue" not in [
         line.split()[1].split(".")[0] for line in source.splitlines() if line.startswith(("import", "from"))
     ]
@@ -75,7 +75,7 @@ def test_the_program_can_reach_neither_segue_nor_the_store(tmp_path: Path) -> No
 def prepared(desk: Desk, folder: Path) -> Handoff:
     order = Order(to=ops.TARGET, mode=Mode.HEADLESS, way=Way.PROMPT, budget=400, reason="test")
     ops.begin(desk, folder)
-    return handoffs.prepare(desk, planning.plan(desk, order))
+    return handoffs.prepare(desk, plan.plan(desk, order))
 
 
 @pytest.mark.parametrize(

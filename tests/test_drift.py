@@ -14,10 +14,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from segue import disk, drift
-from segue.drift import Changed, Commit, Difference, Seen, Standing, State
+from segue.base import files as base_files
+from segue.briefs import drift
+from segue.briefs.drift import Changed, Commit, Difference, Seen, Standing, State
 from segue.model import Fact, Origin
-from segue.ops import worktree
+from segue.ops.work import git as work_git
 
 ENDED = "2026-11-16T09:30:00.000000Z"
 LATER = "2026-11-16T09:40:00.000000Z"
@@ -70,7 +71,7 @@ class Repository:
 
     def drift(self, *facts: Fact, since: str | None = None) -> list[str]:
         env = {"PATH": os.environ["PATH"], "HOME": str(self.root.parent)}
-        return texts(drift.compare(facts, worktree.look(self.root, facts, env), since))
+        return texts(drift.compare(facts, work_git.look(self.root, facts, env), since))
 
 
 @pytest.fixture
@@ -170,7 +171,7 @@ def test_a_folder_that_is_no_repository_is_compared_by_its_files(tmp_path: Path)
         fact("file", "a.py", "edited", content="a = 1\n"),
         fact("file", "b.py", "edited"),
     ]
-    assert texts(drift.compare(facts, worktree.look(tmp_path, facts))) == [
+    assert texts(drift.compare(facts, work_git.look(tmp_path, facts))) == [
         "this is no git repository; branch was main",
         "b.py is gone",
         "a.py has changed since: another content than the one recorded",
@@ -179,19 +180,19 @@ def test_a_folder_that_is_no_repository_is_compared_by_its_files(tmp_path: Path)
 
 def test_a_folder_that_is_not_there_is_no_error(tmp_path: Path) -> None:
     facts = [fact("file", "a.py", "edited")]
-    assert texts(drift.compare(facts, worktree.look(tmp_path / "none" / "x", facts))) == ["a.py is gone"]
+    assert texts(drift.compare(facts, work_git.look(tmp_path / "none" / "x", facts))) == ["a.py is gone"]
 
 
 def test_without_git_it_is_said_that_nothing_was_compared(repository: Repository, tmp_path: Path) -> None:
     facts = [fact("branch", "", "other")]
-    state = worktree.look(repository.root, facts, {"PATH": str(tmp_path)})
-    assert texts(drift.compare(facts, state)) == [worktree.NOT_INSTALLED]
+    state = work_git.look(repository.root, facts, {"PATH": str(tmp_path)})
+    assert texts(drift.compare(facts, state)) == [work_git.NOT_INSTALLED]
     assert drift.compare([], state) == ()
 
 
 def test_a_damaged_repository_is_said_to_give_no_answer(repository: Repository) -> None:
     (repository.root / ".git" / "HEAD").write_text("nonsense\n")
-    assert repository.drift(fact("branch", "", "main")) == [worktree.NO_ANSWER]
+    assert repository.drift(fact("branch", "", "main")) == [work_git.NO_ANSWER]
 
 
 @pytest.mark.parametrize(
@@ -214,8 +215,8 @@ def test_a_huge_file_is_another_one_without_being_read(
     repository: Repository, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with (repository.root / "huge.txt").open("wb") as file:
-        file.truncate(worktree.LARGEST_FILE + 1)
-    monkeypatch.setattr(disk, "read_file", lambda *_: pytest.fail("it was read"))
+        file.truncate(work_git.LARGEST_FILE + 1)
+    monkeypatch.setattr(base_files, "read_file", lambda *_: pytest.fail("it was read"))
     assert repository.drift(fact("file", "huge.txt", "edited", content="x")) == [
         "huge.txt has changed since: another content than the one recorded"
     ]
@@ -229,7 +230,7 @@ def test_nothing_outside_of_the_project_is_opened(repository: Repository, tmp_pa
     os.mkfifo(repository.root / "pipe")
     names = ("link.txt", "folder/secret.txt", "../secret.txt", str(outside), "/etc/hostname", "x\0y")
     facts = [fact("file", name, "edited", content="other") for name in (*names, "pipe")]
-    state = worktree.look(repository.root, facts)
+    state = work_git.look(repository.root, facts)
     assert set(state.files) == {"pipe"}
     assert state.files["pipe"].hashes == ()
     assert not any("secret" in line for line in texts(drift.compare(facts, state)))
@@ -351,7 +352,7 @@ def test_a_repository_of_a_stranger_runs_no_program(tmp_path: Path) -> None:
     repository, mark = evil(tmp_path)
     facts = [fact("branch", "", "x"), fact("commit", "1" * 40, "gone"), fact("file", "a.txt", "edited")]
     env = {"PATH": os.environ["PATH"], "HOME": str(tmp_path)}
-    state = worktree.look(repository.root, facts, env)
+    state = work_git.look(repository.root, facts, env)
     assert not mark.exists(), mark.read_text()
     assert (state.branch, state.problem) == ("main", "")
     assert {one.path for one in state.changed} == {"a.txt", "b.md"}
@@ -371,8 +372,8 @@ def test_where_filters_cannot_be_switched_off_git_is_not_asked(
     old.chmod(stat.S_IRWXU)
     env = {"PATH": f"{old.parent}:{os.environ['PATH']}", "HOME": str(tmp_path)}
     facts = [fact("branch", "", "x")]
-    state = worktree.look(repository.root, facts, env)
-    assert texts(drift.compare(facts, state)) == [worktree.NAMES_PROGRAMS]
+    state = work_git.look(repository.root, facts, env)
+    assert texts(drift.compare(facts, state)) == [work_git.NAMES_PROGRAMS]
     assert not mark.exists()
 
 
@@ -381,8 +382,8 @@ def test_where_git_does_not_tell_the_filters_it_is_not_asked_for_more(tmp_path: 
     with (repository.root / ".git" / "config").open("a") as config:  # more than is read of any answer
         config.write("[junk]\n" + "".join(f"\tk{n:05d}{'x' * 80} = 1\n" for n in range(60_000)))
     env = {"PATH": os.environ["PATH"], "HOME": str(tmp_path)}
-    assert worktree.look(repository.root, [], env).problem == worktree.NO_ANSWER
-    assert worktree.git_at(repository.root, env) is None
+    assert work_git.look(repository.root, [], env).problem == work_git.NO_ANSWER
+    assert work_git.git_at(repository.root, env) is None
     assert not mark.exists()
 
 
@@ -393,7 +394,7 @@ def test_a_filter_of_the_persons_own_does_not_run_because_a_repository_wants_it(
     program = tmp_path / "program.sh"
     (tmp_path / ".gitconfig").write_text(f'[filter "evil"]\n\tclean = {program}\n\trequired = true\n')
     env = {"PATH": os.environ["PATH"], "HOME": str(tmp_path)}
-    assert worktree.look(repository.root, [], env).branch == "main"
+    assert work_git.look(repository.root, [], env).branch == "main"
     assert not mark.exists()
 
 
@@ -402,7 +403,7 @@ def test_a_program_called_git_in_the_folder_is_not_run(
 ) -> None:
     repository.write("git", f"#!/bin/sh\ntouch {repository.root}/ran\n").chmod(stat.S_IRWXU)
     monkeypatch.chdir(repository.root)
-    worktree.look(repository.root, [fact("branch", "", "x")], {"PATH": f".::bin:{os.environ['PATH']}"})
+    work_git.look(repository.root, [fact("branch", "", "x")], {"PATH": f".::bin:{os.environ['PATH']}"})
     assert not (repository.root / "ran").exists()
 
 
@@ -419,7 +420,7 @@ def test_variables_of_the_caller_do_not_lead_to_another_repository(
     other = Repository(tmp_path / "other")
     other.git("checkout", "-q", "-b", "elsewhere")
     env = {"PATH": os.environ["PATH"], "GIT_DIR": str(other.root / ".git"), "GIT_INDEX_FILE": "/dev/null"}
-    assert worktree.look(repository.root, [], env).branch == "main"
+    assert work_git.look(repository.root, [], env).branch == "main"
 
 
 def test_a_repository_whose_settings_point_elsewhere_tells_nothing_of_there(
@@ -429,7 +430,7 @@ def test_a_repository_whose_settings_point_elsewhere_tells_nothing_of_there(
     elsewhere.mkdir()
     (elsewhere / "diary.txt").write_text("x")
     repository.git("config", "core.worktree", str(elsewhere))
-    state = worktree.look(repository.root, [], {"PATH": os.environ["PATH"]})
+    state = work_git.look(repository.root, [], {"PATH": os.environ["PATH"]})
     assert state.changed == ()
 
 
@@ -438,8 +439,8 @@ def test_a_folder_that_poses_as_a_repository_above_is_not_asked(tmp_path: Path) 
     outer.git("checkout", "-q", "-b", "outer")
     inner = outer.root / "inner"
     (inner / ".git").mkdir(parents=True)
-    state = worktree.look(inner, [], {"PATH": os.environ["PATH"]})
-    assert state.branch == "" and state.problem == worktree.NO_ANSWER
+    state = work_git.look(inner, [], {"PATH": os.environ["PATH"]})
+    assert state.branch == "" and state.problem == work_git.NO_ANSWER
 
 
 def test_a_git_that_hangs_is_given_up(
@@ -449,10 +450,10 @@ def test_a_git_that_hangs_is_given_up(
     slow.parent.mkdir()
     slow.write_text("#!/bin/sh\nsleep 60 &\nsleep 60\n")  # what it starts holds its output open
     slow.chmod(stat.S_IRWXU)
-    monkeypatch.setattr(worktree, "SECONDS", 0.3)
+    monkeypatch.setattr(work_git, "SECONDS", 0.3)
     started = time.monotonic()
-    state = worktree.look(repository.root, [], {"PATH": f"{slow.parent}:{os.environ['PATH']}"})
-    assert state.problem == worktree.NO_ANSWER
+    state = work_git.look(repository.root, [], {"PATH": f"{slow.parent}:{os.environ['PATH']}"})
+    assert state.problem == work_git.NO_ANSWER
     assert time.monotonic() - started < 10
 
 
@@ -489,7 +490,7 @@ states = st.builds(
         st.builds(Changed, path=names, is_tracked=st.booleans(), changed_at=moments), max_size=8
     ).map(tuple),
     files=st.dictionaries(names, files, max_size=40),
-    problem=st.sampled_from(["", worktree.NO_ANSWER]),
+    problem=st.sampled_from(["", work_git.NO_ANSWER]),
 )
 kinds = st.sampled_from(["file", "branch", "commit", "folder", "read"])
 values = st.sampled_from(["created", "edited", "deleted", "renamed", "main", "seen", "mentioned", "HEAD", ""])

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from segue import goals, pack, probes
+from segue.briefs import goals, probes, select
 from segue.model import (
     Fact,
     Fate,
@@ -22,7 +22,7 @@ from segue.model import (
     TriggerType,
     Urgency,
 )
-from segue.ops import events
+from segue.ops.handoff import events
 from tests.test_probes import WORK, fact, facts, packed
 
 HANDOFF = Handoff(
@@ -78,7 +78,7 @@ def test_a_trigger_is_recorded_as_it_was() -> None:
 
 
 def test_an_event_tells_who_when_and_how_much_was_kept() -> None:
-    small = pack.preservation(RECEIPT)
+    small = select.preservation(RECEIPT)
     assert (EVENT.id, EVENT.session_id, EVENT.source, EVENT.target) == ("h1", "s1", "demo", "other")
     assert EVENT.timestamp == HANDOFF.created_at
     assert EVENT.context_preservation.attempted == small.attempted

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from segue.facts import asking
+from segue.facts import questions
 
 TABLE = """When should it run?
 
@@ -73,7 +73,7 @@ NAMED = "### Option 1: Keep the lock\nIt is slow.\n### Option 2: Drop the lock\n
     ],
 )
 def test_an_answer_by_letter_or_number_is_told_with_what_it_chose(answer: str, words: str, told: str) -> None:
-    assert asking.with_options(answer, words) == told
+    assert questions.with_options(answer, words) == told
 
 
 @pytest.mark.parametrize(
@@ -100,20 +100,22 @@ def test_an_answer_by_letter_or_number_is_told_with_what_it_chose(answer: str, w
     ],
 )
 def test_an_answer_that_chooses_nothing_from_a_list_is_told_as_it_is(answer: str, words: str) -> None:
-    assert asking.with_options(answer, words) == answer
+    assert questions.with_options(answer, words) == answer
 
 
 def test_a_question_in_two_halves_is_told_as_a_whole() -> None:
     words = "It is set to auto. Should I switch it to manual? Or keep auto, as it is?"
-    assert asking.question_in(words) == "Should I switch it to manual? Or keep auto, as it is?"
-    assert asking.question_in("Order is kept. Organise it?") == "Organise it?"
+    assert questions.question_in(words) == "Should I switch it to manual? Or keep auto, as it is?"
+    assert questions.question_in("Order is kept. Organise it?") == "Organise it?"
 
 
 def test_a_question_may_stand_above_the_options_that_end_what_was_said() -> None:
     words = "Which of these do you mean?\n\n**A)** Both at once — all the time\n\n**B)** One by one"
-    assert asking.question_in(words) == "Which of these do you mean?"
-    assert asking.with_options("b", words) == "b (One by one)"
-    assert asking.question_in("What did I do?\n1. I mended it.\n2. I ran it.\n" + "All passed. " * 40) == ""
+    assert questions.question_in(words) == "Which of these do you mean?"
+    assert questions.with_options("b", words) == "b (One by one)"
+    assert (
+        questions.question_in("What did I do?\n1. I mended it.\n2. I ran it.\n" + "All passed. " * 40) == ""
+    )
 
 
 @pytest.mark.parametrize(
@@ -135,7 +137,7 @@ def test_a_question_may_stand_above_the_options_that_end_what_was_said() -> None
     ],
 )
 def test_one_can_ask_without_a_question_mark(words: str, asked: str) -> None:
-    assert asking.question_in(words) == asked
+    assert questions.question_in(words) == asked
 
 
 @pytest.mark.parametrize(
@@ -174,7 +176,7 @@ def test_one_can_ask_without_a_question_mark(words: str, asked: str) -> None:
     ],
 )
 def test_what_answers_a_question(asked: str, answer: str) -> None:
-    assert asking.is_answer(answer, asked)
+    assert questions.is_answer(answer, asked)
 
 
 @pytest.mark.parametrize(
@@ -195,7 +197,7 @@ def test_what_answers_a_question(asked: str, answer: str) -> None:
     ],
 )
 def test_a_new_request_or_a_question_answers_nothing(asked: str, answer: str) -> None:
-    assert not asking.is_answer(answer, asked)
+    assert not questions.is_answer(answer, asked)
 
 
 def test_no_list_takes_long_to_look_through() -> None:
@@ -207,7 +209,7 @@ def test_no_list_takes_long_to_look_through() -> None:
         "1. x\n2. y\n" * 5000,
         "a" + ", a" * 20_000,
     ):
-        asking.with_options("1, 2", words)
-        asking.with_options(words, LISTED)
-        asking.question_in(words)
+        questions.with_options("1, 2", words)
+        questions.with_options(words, LISTED)
+        questions.question_in(words)
     assert time.process_time() - started < 8

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from segue.facts import shell
 from segue.model import Entry
+from segue.shell import commands
 from tests.test_tracker import ran, values
 
 UNUSED = "# app/cli\ncli/a.go:34:2: declared and not used: runner\n"
@@ -157,7 +157,7 @@ def test_the_same_error_with_another_hash_is_the_same() -> None:
     ],
 )
 def test_who_can_have_said_what_a_chain_printed(command: str, parts: list[str]) -> None:
-    assert shell.chained(command, "/work/app") == parts
+    assert commands.chained(command, "/work/app") == parts
 
 
 def test_a_marked_line_that_names_a_test_is_told_as_the_test() -> None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from segue.acts import Act, Answer, Deed, Verdict
 from segue.facts.tracker import MAY_BE_OVER, NOT_BEGUN, REFUSED
 from segue.model import Entry, EntryKind, Origin
+from segue.model.tool_action import Act, Answer, Deed, Verdict
 from tests.test_tracker import (
     called,
     done,

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from segue.acts import Act, Deed
-from segue.facts import files
+from segue.facts import file_states
 from segue.model import Entry, EntryKind, Origin
+from segue.model.tool_action import Act, Deed
 from tests.test_tracker import done, ran, values
 
 RESULT = Entry(id="r", kind=EntryKind.RESULT, origin=Origin.TOOL, text="")
@@ -14,11 +14,11 @@ RESULT = Entry(id="r", kind=EntryKind.RESULT, origin=Origin.TOOL, text="")
 
 @pytest.mark.parametrize("folder", ["/tmp/d", "/tmp/d/", "/tmp/./d"])
 def test_a_folder_outside_the_project_is_moved_with_what_is_in_it(folder: str) -> None:
-    known = files.Files()
+    known = file_states.Files()
     written = Act(deed=Deed.WRITE, subject="/tmp/d/x.py", content="x")
     moved = Act(deed=Deed.MOVE, subject=folder, to="/tmp/n")
     for n, act in enumerate((written, moved), 1):
-        known.add(act, files.relative(act.subject, "/w"), RESULT, n, "/w")
+        known.add(act, file_states.relative(act.subject, "/w"), RESULT, n, "/w")
     assert [(fact.subject, fact.value) for fact in known.facts()] == [("/tmp/n/x.py", "renamed")]
 
 
@@ -35,7 +35,7 @@ def test_a_folder_outside_the_project_is_moved_with_what_is_in_it(folder: str) -
     ],
 )
 def test_a_path_has_one_name(path: str, name: str) -> None:
-    assert files.relative(path, "/w") == files.relative(path, "/w/") == name
+    assert file_states.relative(path, "/w") == file_states.relative(path, "/w/") == name
 
 
 @pytest.mark.parametrize("folder", ["D:\\app", "d:/app/", "D:\\app\\"])
@@ -52,11 +52,11 @@ def test_a_path_has_one_name(path: str, name: str) -> None:
     ],
 )
 def test_a_path_of_windows_has_one_name_however_it_is_written(folder: str, path: str, name: str) -> None:
-    assert files.relative(path, folder) == name
+    assert file_states.relative(path, folder) == name
 
 
 def test_elsewhere_a_backslash_is_a_letter_like_others() -> None:
-    assert files.relative("/w/a\\b.py", "/w") == "a\\b.py"
+    assert file_states.relative("/w/a\\b.py", "/w") == "a\\b.py"
 
 
 def stands(*commands: str) -> dict[str, str]:

@@ -6,12 +6,12 @@ from textwrap import dedent
 
 import pytest
 
-from segue.facts import outcomes
+from segue.facts.output import command_output
 from tests.test_tracker import ran, values
 
 
 def told(output: str) -> list[str]:
-    return [problem.text for problem in outcomes.errors_in(dedent(output))]
+    return [problem.text for problem in command_output.errors_in(dedent(output))]
 
 
 VERBOSE = """
@@ -77,10 +77,10 @@ def test_of_an_output_that_was_cut_what_is_known_decides(output: str, expected: 
 
 def test_a_package_is_no_test() -> None:
     output = "--- FAIL: TestX (0.1s)\nFAIL\nFAIL\texample.com/a\t0.3s\nok  \texample.com/b\t0.1s\n"
-    assert outcomes.tests_in(output) == {"TestX": False}
-    assert outcomes.tests_in("FAIL\texample.com/a [build failed]\n") == {}
-    assert outcomes.packages_in(output) == {"example.com/a": False, "example.com/b": True}
-    assert outcomes.packages_in("ok  \texample.com/a\t0.2s [no tests to run]\n") == {}
+    assert command_output.tests_in(output) == {"TestX": False}
+    assert command_output.tests_in("FAIL\texample.com/a [build failed]\n") == {}
+    assert command_output.packages_in(output) == {"example.com/a": False, "example.com/b": True}
+    assert command_output.packages_in("ok  \texample.com/a\t0.2s [no tests to run]\n") == {}
 
 
 def failing(first: str, output: str, *then: tuple[str, str, int]) -> list[str]:

@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from segue.facts import heat
-from segue.facts.heat import Heat
-from segue.redact import carried, glance
+from segue.facts import relevance
+from segue.facts.relevance import Heat
+from segue.redact import context_rules, prefilter
 
 PARTS = st.text("abcdefgh", min_size=4, max_size=8)
 
@@ -25,7 +25,7 @@ def test_files_of_one_name_do_not_share_their_heat() -> None:
     spots.step += 300
     spots.used("tools/README.md", "read")
     found = spots.now()
-    assert heat.heat_of("tools/README.md", "/home/ada/work", found) > heat.heat_of(
+    assert relevance.heat_of("tools/README.md", "/home/ada/work", found) > relevance.heat_of(
         "docs/README.md", "/home/ada/work", found
     )
 
@@ -45,21 +45,21 @@ def test_a_name_without_a_folder_goes_to_no_file_where_there_are_several() -> No
 def test_a_file_in_the_folder_of_the_work_is_as_hot_by_its_whole_path() -> None:
     heated = Heat()
     heated.used("/home/ada/work/ledger.py", "read")
-    assert heat.heat_of("ledger.py", "/home/ada/work", heated.now()) == 1
-    assert not heat.facts(heated.now(), 1, {"ledger.py"}, "/home/ada/work"), "told as a file already"
+    assert relevance.heat_of("ledger.py", "/home/ada/work", heated.now()) == 1
+    assert not relevance.facts(heated.now(), 1, {"ledger.py"}, "/home/ada/work"), "told as a file already"
 
 
 def test_what_hangs_on_a_variable_of_one_letter_is_a_name() -> None:
-    assert heat.forms("dir := t.TempDir(); s.loadState(ctx)") == ["TempDir", "loadState"]
+    assert relevance.forms("dir := t.TempDir(); s.loadState(ctx)") == ["TempDir", "loadState"]
 
 
 def test_several_of_what_is_spelled_in_capitals_make_a_word() -> None:
-    assert heat.is_word("existingIDs")
-    assert not heat.is_word("aBcDeFgH1")
+    assert relevance.is_word("existingIDs")
+    assert not relevance.is_word("aBcDeFgH1")
 
 
 def test_an_option_is_a_name_without_its_hyphens() -> None:
-    found = heat.forms("deploy --skip-push-sessions feature-session-limit. --dry-run")
+    found = relevance.forms("deploy --skip-push-sessions feature-session-limit. --dry-run")
     assert found == ["skip-push-sessions", "feature-session-limit"]
 
 
@@ -112,9 +112,9 @@ def left(heated: Heat) -> list[str]:
 def test_what_is_left_of_a_list_that_is_gone_through_comes_next() -> None:
     heated = going_through("/home/ada/src/audit.py", "src/export.py", "src/invoice.py")
     assert left(heated) == ["src/ledger.py", "src/report.py", "src/totals.py"]
-    told = heat.facts(heated.now(), 1, {"src/audit.py", "src/export.py", "src/invoice.py"}, "/home/ada")
+    told = relevance.facts(heated.now(), 1, {"src/audit.py", "src/export.py", "src/invoice.py"}, "/home/ada")
     assert [(fact.subject, fact.note) for fact in told] == [
-        (name, heat.LEFT) for name in ("src/ledger.py", "src/report.py", "src/totals.py")
+        (name, relevance.LEFT) for name in ("src/ledger.py", "src/report.py", "src/totals.py")
     ]
 
 
@@ -140,7 +140,7 @@ def test_what_the_person_asks_for_next_ends_a_list() -> None:
 
 
 def test_a_listing_of_a_whole_tree_is_no_list_to_go_through() -> None:
-    tree = [*LISTED, *(f"lib/module_{number}.py" for number in range(heat.MOST_LEFT))]
+    tree = [*LISTED, *(f"lib/module_{number}.py" for number in range(relevance.MOST_LEFT))]
     assert not left(going_through("src/audit.py", "src/export.py", "src/invoice.py", listed=tree))
 
 
@@ -173,15 +173,15 @@ def test_what_is_too_long_ago_is_forgotten() -> None:
     heated.used("parse_ledger", "run")
     heated.saw("read_ledger", "read")
     heated.said("Look at write_ledger")
-    heated.step += heat.SHOWN + 1
+    heated.step += relevance.SHOWN + 1
     assert heated.now().keys() == {"parse_ledger", "write_ledger"}
-    heated.step += heat.KEPT
-    heated.messages += heat.SAID + 1
+    heated.step += relevance.KEPT
+    heated.messages += relevance.SAID + 1
     assert not heated.now()
 
 
 def test_the_end_of_a_line_as_code_spells_it_is_no_part_of_a_name() -> None:
-    assert heat.forms(r"print('Sum\nTotalPrice', '\ttaxRate')") == ["TotalPrice", "taxRate"]
+    assert relevance.forms(r"print('Sum\nTotalPrice', '\ttaxRate')") == ["TotalPrice", "taxRate"]
 
 
 @pytest.mark.parametrize(
@@ -195,23 +195,23 @@ def test_the_end_of_a_line_as_code_spells_it_is_no_part_of_a_name() -> None:
     ],
 )
 def test_a_path_with_backslashes_is_that_with_slashes(path: str, form: str) -> None:
-    assert heat.forms(f"type {path}")[0] == form
+    assert relevance.forms(f"type {path}")[0] == form
 
 
 def test_a_name_out_of_a_pattern_is_the_name() -> None:
-    assert heat.forms(r"rg 'package\.json'") == ["package.json"]
+    assert relevance.forms(r"rg 'package\.json'") == ["package.json"]
 
 
 def test_a_word_too_long_for_a_path_names_nothing() -> None:
-    assert heat.forms("aB_" * 200) == []
+    assert relevance.forms("aB_" * 200) == []
 
 
 def test_a_device_is_no_file() -> None:
-    assert heat.forms("make 2>/dev/null") == []
+    assert relevance.forms("make 2>/dev/null") == []
 
 
 def test_a_folder_that_nobody_made_up_is_not_told() -> None:
-    assert heat.file_form("/cache/9f3c2ab81d7e44/ledger.py") == "ledger.py"
+    assert relevance.file_form("/cache/9f3c2ab81d7e44/ledger.py") == "ledger.py"
 
 
 @given(st.lists(PARTS, min_size=2, max_size=5))
@@ -219,11 +219,11 @@ def test_a_file_is_found_by_the_form_that_it_is_counted_in(parts: list[str]) -> 
     path = "/".join(parts) + ".py"
     heated = Heat()
     heated.used(f"/home/{path}", "read")
-    assert heat.heat_of(path, "/home", heated.now()) == 1
+    assert relevance.heat_of(path, "/home", heated.now()) == 1
 
 
 def test_a_file_that_is_called_by_a_hash_is_no_name() -> None:
-    assert heat.forms("dist/main.3f2a1b9c8d7e.js src/ledger.test.ts") == ["src/ledger.test.ts"]
+    assert relevance.forms("dist/main.3f2a1b9c8d7e.js src/ledger.test.ts") == ["src/ledger.test.ts"]
 
 
 def test_a_word_that_is_a_password_is_not_noted_as_one_for_elsewhere() -> None:
@@ -280,13 +280,13 @@ def test_what_stands_where_secrets_stand_is_no_name(text: str) -> None:
     heated = Heat()
     heated.saw(text, "read")
     assert not [name for name in heated.now() if "orizon" in name]
-    assert next(carried.find(text, text.lower()), None)
-    assert glance.dangerous([text, "a word", text + " word" * glance.SHORT]) == [True, False, True]
+    assert next(context_rules.find(text, text.lower()), None)
+    assert prefilter.dangerous([text, "a word", text + " word" * prefilter.SHORT]) == [True, False, True]
 
 
 def test_each_rule_that_goes_by_a_place_has_its_example() -> None:
-    for rule in (*carried.LOWER, *carried.EXACT):
-        texts = TELLING if rule in carried.EXACT else [text.lower() for text in TELLING]
+    for rule in (*context_rules.LOWER, *context_rules.EXACT):
+        texts = TELLING if rule in context_rules.EXACT else [text.lower() for text in TELLING]
         assert any(rule.sign in text and rule.pattern.search(text) for text in texts), rule.pattern.pattern
 
 

@@ -9,8 +9,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from segue.facts import outcomes
-from segue.facts.outcomes import MOST_PROBLEMS, Problem, Tally, covers, errors_in, subject_of, tally_in
+from segue.facts.output import command_output
+from segue.facts.output.command_output import (
+    MOST_PROBLEMS,
+    Problem,
+    Tally,
+    covers,
+    errors_in,
+    subject_of,
+    tally_in,
+)
 
 RUNS: dict[str, tuple[str, dict[str, bool], Tally | None]] = {
     "pytest, in full": (
@@ -417,24 +425,26 @@ RUNS: dict[str, tuple[str, dict[str, bool], Tally | None]] = {
 @pytest.mark.parametrize("runner", RUNS)
 def test_every_runner_is_understood(runner: str) -> None:
     output, tests, tally = RUNS[runner]
-    assert outcomes.tests_in(dedent(output)) == tests
+    assert command_output.tests_in(dedent(output)) == tests
     assert tally_in(dedent(output)) == tally
 
 
 def test_one_failure_among_passes_of_the_same_name_is_a_failure() -> None:
-    assert outcomes.tests_in("--- PASS: TestX (0.0s)\n--- FAIL: TestX (0.0s)\n--- PASS: TestX (0.0s)") == {
-        "TestX": False
-    }
+    assert command_output.tests_in(
+        "--- PASS: TestX (0.0s)\n--- FAIL: TestX (0.0s)\n--- PASS: TestX (0.0s)"
+    ) == {"TestX": False}
 
 
 def test_what_a_tool_marks_as_done_is_no_test() -> None:
     output = "✓ Compiled successfully\n✗ Upload failed\n  ✔ Generated the client (1.2s)\nok\n"
-    assert outcomes.tests_in(output) == {}
+    assert command_output.tests_in(output) == {}
     assert tally_in(output) is None
 
 
 def test_a_file_whose_tests_fail_is_not_told_beside_them() -> None:
-    told = outcomes.tests_in("FAIL a.test.js\n  ● sum › adds\nFAIL b.test.js\n  ● Test suite failed to run\n")
+    told = command_output.tests_in(
+        "FAIL a.test.js\n  ● sum › adds\nFAIL b.test.js\n  ● Test suite failed to run\n"
+    )
     assert told == {"a.test.js › sum › adds": False, "b.test.js": False}
 
 
@@ -605,7 +615,7 @@ WORDS = st.sampled_from(
 
 @given(st.one_of(st.text(), st.lists(WORDS, max_size=60).map(" ".join)))
 def test_no_output_is_too_strange(output: str) -> None:
-    assert all(name for name in outcomes.tests_in(output))
+    assert all(name for name in command_output.tests_in(output))
     tally = tally_in(output)
     assert tally is None or (tally.passed >= 0 and tally.failed >= 0)
     for problem in errors_in(output):
@@ -635,7 +645,13 @@ HOSTILE = [
 
 @pytest.mark.parametrize("output", HOSTILE, ids=range(len(HOSTILE)))
 def test_a_megabyte_of_malice_takes_no_longer_than_any_other(output: str) -> None:
-    for read in (outcomes.tests_in, tally_in, errors_in, outcomes.packages_in, outcomes.homes_in):
+    for read in (
+        command_output.tests_in,
+        tally_in,
+        errors_in,
+        command_output.packages_in,
+        command_output.homes_in,
+    ):
         start = time.process_time()
         read(output)
         assert time.process_time() - start < 6, read.__name__

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from segue.acts import Act, Change, Deed
-from segue.facts import shell
 from segue.model import Entry
+from segue.model.tool_action import Act, Change, Deed
+from segue.shell import commands
 from tests.test_tracker import done, facts, values
 
 
@@ -30,7 +30,7 @@ def ran(command: str, output: str = "", status: int = 0) -> list[Entry]:
     ],
 )
 def test_what_passed_with_a_command(command: str, parts: list[str]) -> None:
-    assert shell.passed_with(command, "/work/app") == parts
+    assert commands.passed_with(command, "/work/app") == parts
 
 
 def test_what_passes_in_a_chain_is_overcome_with_its_errors() -> None:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from segue.acts import Act, Change, Deed
-from segue.facts import outcomes
-from segue.facts.outcomes import Tally
+from segue.facts.output import command_output
+from segue.facts.output.command_output import Tally
+from segue.model.tool_action import Act, Change, Deed
 from tests.test_tracker import done, facts, ran, values
 
 LINT = "ok  \tapp/cli\t0.1s\n[lint] $ golangci-lint run ./...\na.go:3:16: string `x` has 5 occurrences (goconst)\n2 issues:\n"
@@ -68,8 +68,8 @@ def test_what_merely_talks_of_failures_passed(command: str, output: str) -> None
 
 
 def test_a_package_that_failed_counts_where_no_test_is_told_to() -> None:
-    assert outcomes.tally_in("--- PASS: TestA (0.1s)\nFAIL\nFAIL\ta/b\t5s\nFAIL\n") == Tally(1, 1)
-    assert outcomes.tally_in(
+    assert command_output.tally_in("--- PASS: TestA (0.1s)\nFAIL\nFAIL\ta/b\t5s\nFAIL\n") == Tally(1, 1)
+    assert command_output.tally_in(
         "--- PASS: TestA (0.1s)\n--- FAIL: TestB (0.1s)\n--- FAIL: TestC (0.1s)\nFAIL\n"
     ) == Tally(1, 2)
 

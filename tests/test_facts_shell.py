@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from segue.facts import shell
-from segue.facts.repository import Git, git_of
-from segue.facts.shell import Effect, effects, parts, plain, purpose
+from segue.facts.output.git_output import Git, git_of
+from segue.shell import commands
+from segue.shell.commands import Effect, effects, parts, plain, purpose
 
 HERE = "/home/me/app"
 MESSAGE = """git commit -m "$(cat <<'EOF'
@@ -304,7 +304,7 @@ TOKENS = st.sampled_from(
 def test_no_command_is_too_strange(command: str, folder: str) -> None:
     said = plain(command, folder)
     assert "\n" not in said
-    assert len(said) <= shell.LONGEST_SHOWN + 20
+    assert len(said) <= commands.LONGEST_SHOWN + 20
     assert purpose(command) in ("test", "build", "lint", "install", "git", "run", "look", "")
     assert all(word is not None for words in parts(command) for word in words)
     for effect in effects(command):

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from segue import briefs
-from segue.facts import asking, pasted, speech
+from segue.briefs import render
+from segue.facts import constraints, pasted_text, questions
 from segue.model import Fact, Origin
 from tests.conftest import CommandLine
 from tests.world import Conversation
@@ -47,7 +47,7 @@ from tests.world import Conversation
     ],
 )
 def test_what_binds_and_what_only_sounds_so(words: str, bound: list[str] | None) -> None:
-    found = [sentence for _, sentence in speech.binding(words)]
+    found = [sentence for _, sentence in constraints.binding(words)]
     if bound is None:
         assert len(found) == 1 and "never delete the production database" in found[0]
     else:
@@ -97,9 +97,9 @@ var keys = map[string]bool{
 
 @pytest.mark.parametrize("words", [HAR, LOG, CODE, COMMENTS])
 def test_pasted_data_logs_and_code_bind_nobody_and_what_is_said_beside_them_does(words: str) -> None:
-    assert list(speech.binding(words)) == []
-    assert list(speech.binding(f"Never push.\n{words}")) == [("constraint", "Never push.")]
-    assert list(speech.binding(f"{words}\n\nNever push.")) == [("constraint", "Never push.")]
+    assert list(constraints.binding(words)) == []
+    assert list(constraints.binding(f"Never push.\n{words}")) == [("constraint", "Never push.")]
+    assert list(constraints.binding(f"{words}\n\nNever push.")) == [("constraint", "Never push.")]
 
 
 @pytest.mark.parametrize(
@@ -114,8 +114,8 @@ def test_pasted_data_logs_and_code_bind_nobody_and_what_is_said_beside_them_does
     ],
 )
 def test_a_list_of_rules_about_places_in_the_code_is_the_persons_own(words: str) -> None:
-    bound = [sentence for _, sentence in speech.binding(words)]
-    assert bound == [line for line in words.split("\n") if speech.is_firm(line)]
+    bound = [sentence for _, sentence in constraints.binding(words)]
+    assert bound == [line for line in words.split("\n") if constraints.is_firm(line)]
 
 
 @pytest.mark.parametrize(
@@ -128,7 +128,7 @@ def test_a_list_of_rules_about_places_in_the_code_is_the_persons_own(words: str)
     ],
 )
 def test_firm_words_inside_of_code_bind_nobody(words: str) -> None:
-    assert list(speech.binding(words)) == []
+    assert list(constraints.binding(words)) == []
 
 
 @pytest.mark.parametrize(
@@ -149,7 +149,7 @@ def test_firm_words_inside_of_code_bind_nobody(words: str) -> None:
     ],
 )
 def test_what_only_asks_or_tells_or_calls_binds_nobody(words: str) -> None:
-    assert list(speech.binding(words)) == []
+    assert list(constraints.binding(words)) == []
 
 
 @pytest.mark.parametrize(
@@ -181,14 +181,14 @@ def test_what_only_asks_or_tells_or_calls_binds_nobody(words: str) -> None:
     ],
 )
 def test_in_doubt_a_sentence_binds(words: str) -> None:
-    assert [sentence for _, sentence in speech.binding(words)]
+    assert [sentence for _, sentence in constraints.binding(words)]
 
 
 def test_what_might_bind_all_the_same_stays_in_its_message_however_that_is_shortened() -> None:
     padding = "It is for the shop and takes some time. " * 40
     words = f"{padding}\nThis causes it to always return 0.\n// Keys must be stored\n// a\n// b\n{padding}"
     fact = Fact(kind="instruction", subject="e1", value=words, entry="e1", origin=Origin.HUMAN, n=1)
-    told = briefs.line(fact, 600, room=briefs.Room.SCARCE)
+    told = render.line(fact, 600, room=render.Room.SCARCE)
     assert "This causes it to always return 0. […] // Keys must be stored" in told
     assert len(told) <= 600
 
@@ -200,7 +200,7 @@ def test_what_might_bind_takes_no_more_room_than_its_message_has(limit: int) -> 
         f"{'It is for the shop. ' * 200}\n{reports}\nThis one always fails.\n{'It takes some time. ' * 200}"
     )
     fact = Fact(kind="instruction", subject="e1", value=words, entry="e1", origin=Origin.HUMAN, n=1)
-    told = briefs.line(fact, limit, room=briefs.Room.SCARCE)
+    told = render.line(fact, limit, room=render.Room.SCARCE)
     assert len(told) <= limit
     assert limit < 500 or "This makes case 0 always" in told[limit // 3 :]
 
@@ -216,7 +216,7 @@ def test_no_paste_takes_long_to_look_through() -> None:
         "< a" * 9000,
         "1:" * 9000,
     ):
-        list(speech.binding(f"{one}\n{one}\n{one}"))
+        list(constraints.binding(f"{one}\n{one}\n{one}"))
     assert time.process_time() - started < 8
 
 
@@ -232,22 +232,22 @@ def test_no_paste_takes_long_to_look_through() -> None:
 )
 def test_a_line_of_a_megabyte_takes_no_longer_than_many_short_ones(line: str) -> None:
     started = time.process_time()
-    list(speech.binding(line))
-    speech.doubtful(line)
-    asking.question_in(line)
-    asking.with_options("1, 2", line)
-    asking.with_options(line, "1. a\n2. b\n\nWhich?")
-    pasted.without_pasted(line)
+    list(constraints.binding(line))
+    constraints.doubtful(line)
+    questions.question_in(line)
+    questions.with_options("1, 2", line)
+    questions.with_options(line, "1. a\n2. b\n\nWhich?")
+    pasted_text.without_pasted(line)
     assert time.process_time() - started < 8
 
 
 def test_a_line_of_data_that_is_long_is_data_all_the_same() -> None:
-    assert list(speech.binding('"text": "' + "You must never push. " * 50 + '",')) == []
+    assert list(constraints.binding('"text": "' + "You must never push. " * 50 + '",')) == []
 
 
 def test_what_stands_between_nested_fences_is_cut_down_as_one_piece() -> None:
     words = "See:\n```markdown\nx\n```bash\nmake\n```\ny\n```\nThat is all."
-    assert pasted.without_pasted(words) == "See:\n```markdown […6 more lines]\nThat is all."
+    assert pasted_text.without_pasted(words) == "See:\n```markdown […6 more lines]\nThat is all."
 
 
 @pytest.mark.parametrize(
@@ -277,7 +277,7 @@ def test_what_stands_between_nested_fences_is_cut_down_as_one_piece() -> None:
     ],
 )
 def test_what_is_left_to_do_is_told_with_the_list_that_it_introduces(words: str, step: str) -> None:
-    assert speech.intent_in(words) == step
+    assert constraints.intent_in(words) == step
 
 
 def test_what_is_out_of_scope_bears_the_number_of_its_message(cli: CommandLine) -> None:
@@ -289,7 +289,9 @@ def test_what_is_out_of_scope_bears_the_number_of_its_message(cli: CommandLine) 
 
 @given(st.text("ab.!?; \t\r\x0b", max_size=20))
 def test_a_plain_line_has_the_same_sentences_however_they_are_found(line: str) -> None:
-    assert [*filter(None, speech.PLAIN_SENTENCE.split(line))] == [*filter(None, speech.SENTENCE.split(line))]
+    assert [*filter(None, constraints.PLAIN_SENTENCE.split(line))] == [
+        *filter(None, constraints.SENTENCE.split(line))
+    ]
 
 
 RULES = """Use one table.
@@ -303,20 +305,24 @@ The parser is quick. Never write to the ledger!
 
 
 def test_a_plan_binds_by_what_it_is_firm_about() -> None:
-    assert [*speech.rules(RULES)] == ["Never write to the ledger!", "You must not change src/api.py"]
+    assert [*constraints.rules(RULES)] == ["Never write to the ledger!", "You must not change src/api.py"]
 
 
 def test_what_a_plan_excludes_binds_by_its_heading() -> None:
     plan = "# Sync\n\n## Out of scope (do not build)\n- Cloud sync\n- Admin panel\n"
     heading = "Out of scope (do not build)"
-    assert [*speech.rules(plan)] == [f"## {heading}", f"{heading}: Cloud sync", f"{heading}: Admin panel"]
+    assert [*constraints.rules(plan)] == [
+        f"## {heading}",
+        f"{heading}: Cloud sync",
+        f"{heading}: Admin panel",
+    ]
 
 
 def test_of_a_plan_as_many_rules_count_as_of_a_message_whatever_stands_between_them() -> None:
     wishes = "".join(
-        f"- It should be quick in place {number}.\n" for number in range(2 * speech.MOST_BINDING)
+        f"- It should be quick in place {number}.\n" for number in range(2 * constraints.MOST_BINDING)
     )
-    assert [*speech.rules(f"{wishes}Never write to the ledger.")] == ["Never write to the ledger."]
+    assert [*constraints.rules(f"{wishes}Never write to the ledger.")] == ["Never write to the ledger."]
 
 
 @pytest.mark.parametrize(
@@ -329,8 +335,8 @@ def test_of_a_plan_as_many_rules_count_as_of_a_message_whatever_stands_between_t
     ],
 )
 def test_a_prohibition_is_one_however_it_is_set(words: str) -> None:
-    assert [*speech.binding(f"Mend it.\n{words}")] == [("constraint", words)]
-    assert speech.is_firm(words)
+    assert [*constraints.binding(f"Mend it.\n{words}")] == [("constraint", words)]
+    assert constraints.is_firm(words)
 
 
 @pytest.mark.parametrize(
@@ -338,14 +344,14 @@ def test_a_prohibition_is_one_however_it_is_set(words: str) -> None:
     ["The loop is finished and I will now exit.", "Let me provide you with a summary:", "I'll stop here."],
 )
 def test_who_ends_has_no_next_step(words: str) -> None:
-    assert speech.intent_in(words) == ""
+    assert constraints.intent_in(words) == ""
 
 
 @pytest.mark.parametrize(
     "line", ["├── content_hash.txt # must match", "48 -        // it must never be HTML"]
 )
 def test_a_tree_and_a_numbered_difference_are_pasted(line: str) -> None:
-    assert [*speech.binding(f"Look at this:\n{line}")] == []
+    assert [*constraints.binding(f"Look at this:\n{line}")] == []
 
 
 SECRET = "ghp_" + "x8Kq2Lm5Np7Rs9Tv1Wy3Za4Bc6De8Fg0Hj2K"
@@ -355,11 +361,11 @@ SECRET = "ghp_" + "x8Kq2Lm5Np7Rs9Tv1Wy3Za4Bc6De8Fg0Hj2K"
 def test_no_word_is_cut_in_two_where_only_the_end_is_looked_at(length: int) -> None:
     words = f"I use {SECRET} here. " + ("x " * length)[:length].rstrip()
     for told in (
-        speech.intent_in(f"{words} next steps: I will go on"),
-        asking.question_in(f"{words}, shall I go on?"),
+        constraints.intent_in(f"{words} next steps: I will go on"),
+        questions.question_in(f"{words}, shall I go on?"),
     ):
         assert SECRET in told or SECRET[8:] not in told
 
 
 def test_who_asks_loudly_asks() -> None:
-    assert asking.question_in("It is mended. Shall I go on?!") == "Shall I go on?"
+    assert questions.question_in("It is mended. Shall I go on?!") == "Shall I go on?"

@@ -10,8 +10,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from segue.errors import BadInput
-from segue.fence import (
+from segue.base.fence import (
     CLOSE,
     MARK,
     OPEN,
@@ -25,6 +24,7 @@ from segue.fence import (
     restored,
     unfenced,
 )
+from segue.errors import BadInput
 from tests.payloads import EVICTIONS, PAYLOADS, evictions, marker_of, payloads
 
 KEY, OTHER_KEY = b"a key for the tests, 32 bytes ..", b"another key, and it has 32 bytes"

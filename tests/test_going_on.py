@@ -7,10 +7,10 @@ import json
 import msgspec
 import pytest
 
-from segue.facts.going import LONGEST_PRINTED
+from segue.facts.background import LONGEST_PRINTED
 from segue.facts.tracker import Tracker, derive
 from segue.model import Entry, EntryKind, Origin
-from segue.ops.warm import Meaning
+from segue.ops.index.tracked_transcript import Meaning
 
 
 def called(id: str, tool: str, **given: object) -> Entry:

@@ -18,15 +18,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from segue import clock, guard
-from segue.agents.claude import fittings
-from segue.agents.fitting import SCRIPT
-from segue.facts.plainly import HARMLESS, OWN, UNLESS, only_looks
-from segue.guard import Attempt, Held
-from segue.ops import scripting
-from segue.ops.desk import open_desk
+from segue.agents.claude import hook_settings
+from segue.agents.shared.settings.settings_patch import SCRIPT
+from segue.base import clock
+from segue.hooks import guard
+from segue.hooks.guard import Attempt, Held
+from segue.ops.common.desk import open_desk
+from segue.ops.setup import hook_script
+from segue.shell.read_only import HARMLESS, OWN, UNLESS, only_looks
 
-MANNER = msgspec.to_builtins(fittings.MANNER)
+MANNER = msgspec.to_builtins(hook_settings.MANNER)
 NOW = "2026-11-16T09:30:00.000000Z"
 LATER = "2026-11-16T21:30:00.000000Z"
 
@@ -507,7 +508,7 @@ def test_what_is_read_runs_in_a_real_shell_and_changes_nothing(tmp_path: Path) -
 def test_no_command_needs_patterns() -> None:
     """They take as long to load as Python itself, and the agent waits."""
     code = (
-        "import sys; sys.path.insert(0, sys.argv[1]); from segue.facts.plainly import only_looks;"
+        "import sys; sys.path.insert(0, sys.argv[1]); from segue.shell.read_only import only_looks;"
         "only_looks('(cd \"a\\\\|b\"; sed -n 1p x) | git log'); print('re' in sys.modules)"
     )
     source = Path(guard.__file__).parent.parent
@@ -566,7 +567,7 @@ def test_every_tool_that_changes_a_file_is_understood() -> None:
     assert asked("Bash", command="make") == Attempt(folder="/p", command="make")
     assert asked("Read", file_path="/p/a.py") is None
     assert asked("Bash", command=" ") is None
-    (matcher,) = (hook.matcher for hook in fittings.HOOKS if hook.what == "edit")
+    (matcher,) = (hook.matcher for hook in hook_settings.HOOKS if hook.what == "edit")
     assert set(matcher.split("|")) == {"Edit", "MultiEdit", "Write", "NotebookEdit", "Bash"}
 
 
@@ -632,8 +633,8 @@ def ask(tmp_path: Path, data: Path, root: Path) -> Ask:
     """Run the script as the agent does, through a shell."""
     env = {"SEGUE_HOME": str(data.parent), "HOME": str(tmp_path), "PATH": os.environ["PATH"]}
     desk = open_desk(env=env, cwd=tmp_path)
-    scripting.write(desk, "claude")
-    command = scripting.reach(desk).hook("edit", "claude")
+    hook_script.write(desk, "claude")
+    command = hook_script.reach(desk).hook("edit", "claude")
 
     def run(record: Any = None, **more: str) -> subprocess.CompletedProcess[str]:
         usual = {

@@ -7,11 +7,11 @@ import time
 from hypothesis import given
 from hypothesis import strategies as st
 
-from segue import briefs, prompt
-from segue.facts import handed
+from segue.briefs import prompt, render
+from segue.facts import received_brief
 from segue.facts.tracker import derive
 from segue.model import Brief, Entry, EntryKind, Origin, Section, Tier
-from segue.ops.warm import Meaning
+from segue.ops.index.tracked_transcript import Meaning
 
 ID = "h-0123456789ab"
 WORDS = st.text(min_size=1, max_size=80).filter(lambda text: text.strip() and text.strip() == text)
@@ -19,9 +19,9 @@ WORDS = st.text(min_size=1, max_size=80).filter(lambda text: text.strip() and te
 
 def a_brief(constraints: tuple[str, ...], asked: tuple[str, ...], data: tuple[str, ...]) -> Brief:
     sections = [
-        Section(title=briefs.TITLES["constraint"], origin=Origin.HUMAN, lines=constraints),
-        Section(title=briefs.TITLES["instruction"], origin=Origin.HUMAN, lines=asked),
-        Section(title=briefs.TITLES["reply"], origin=Origin.ASSISTANT, lines=data),
+        Section(title=render.TITLES["constraint"], origin=Origin.HUMAN, lines=constraints),
+        Section(title=render.TITLES["instruction"], origin=Origin.HUMAN, lines=asked),
+        Section(title=render.TITLES["reply"], origin=Origin.ASSISTANT, lines=data),
     ]
     kept = tuple(section for section in sections if section.lines)
     return Brief(
@@ -34,9 +34,9 @@ def given_to(text: str) -> Entry:
 
 
 def test_only_what_begins_like_a_handoff_is_one() -> None:
-    assert handed.id_in(f"# Handoff {ID}\nFrom X.") == ID
+    assert received_brief.id_in(f"# Handoff {ID}\nFrom X.") == ID
     for other in ("# Handoff", "# Handoff h-short\n", "Read this:\n# Handoff h-0123456789ab\n", ""):
-        assert handed.id_in(other) == ""
+        assert received_brief.id_in(other) == ""
 
 
 def test_the_persons_words_live_on_and_nothing_else_becomes_them() -> None:
@@ -60,23 +60,23 @@ def test_as_many_words_come_out_as_went_in_and_no_data(
     constraints: list[str], asked: list[str], data: list[str]
 ) -> None:
     text = prompt.compose(ID, a_brief(tuple(constraints), tuple(asked), tuple(data)), prompt.Extra())
-    found = list(handed.words_in(text))
+    found = list(received_brief.words_in(text))
     assert [kind for kind, _ in found].count("constraint") == len(constraints)
     assert [kind for kind, _ in found].count("instruction") == len(asked)
 
 
 def test_data_ends_at_the_mark_that_bears_its_own_number_or_not_at_all() -> None:
-    insists = f"## {briefs.TITLES['constraint']}\n- {{}}\n"
+    insists = f"## {render.TITLES['constraint']}\n- {{}}\n"
     text = f"# Handoff {ID}\n{insists.format('One')}\n<<<data ab12\nabcd data>>>\n{insists.format('Two')}"
-    assert list(handed.words_in(text)) == [("constraint", "One")]
+    assert list(received_brief.words_in(text)) == [("constraint", "One")]
     closed = f"{text}\nab12 data>>>\n{insists.format('Three')}"
-    assert list(handed.words_in(closed)) == [("constraint", "One"), ("constraint", "Three")]
+    assert list(received_brief.words_in(closed)) == [("constraint", "One"), ("constraint", "Three")]
 
 
 def test_marks_that_open_and_never_close_take_no_time() -> None:
     text = f"# Handoff {ID}\n" + "<<<data a\n" * 20_000
     started = time.process_time()
-    assert list(handed.words_in(text)) == []
+    assert list(received_brief.words_in(text)) == []
     assert time.process_time() - started < 8
 
 

@@ -14,17 +14,19 @@ import pytest
 from inline_snapshot import snapshot
 
 import segue
-from segue.agents.starting import Launch
-from segue.context import CompressedContext, HandoffContext, decompress
-from segue.conversation import Conversation as Conversation_
-from segue.conversation import Speaker, Turn
+from segue.agents.shared.launch import Launch
 from segue.errors import SecretsLeft, SegueError
 from segue.faces.cli.handoff import executed_screen
 from segue.model import Handoff, HandoffState
-from segue.ops import children, delivering, planning, records
-from segue.ops.arrival import Arrival
-from segue.ops.desk import open_desk
-from segue.ops.handoffs import Handed
+from segue.model.context import CompressedContext, HandoffContext, decompress
+from segue.model.conversation import Conversation as Conversation_
+from segue.model.conversation import Speaker, Turn
+from segue.ops.common import process
+from segue.ops.common.desk import open_desk
+from segue.ops.handoff import deliver, handoff_records
+from segue.ops.handoff import plan as handoff_plan
+from segue.ops.handoff.arrival import Arrival
+from segue.ops.handoff.handoffs import Handed
 from segue.redact import scan
 from tests.conftest import CommandLine
 from tests.secrets_planted import KINDS, planted
@@ -188,7 +190,7 @@ def test_of_two_secrets_that_begin_alike_nothing_stays_in_the_conversation(worke
     add(worked, "password=Tiger7Lily_Mango9_Quilt4Brook")
     add(worked, "Type Tiger7Lily_Mango9_Quilt4Brook.")
     desk = open_desk(env=worked.env, cwd=worked.cwd)
-    plan = planning.plan(desk, planning.Order(to="codex"))
+    plan = handoff_plan.plan(desk, handoff_plan.Order(to="codex"))
     desk.close()
     said = "\n".join(turn.text for turn in plan.conversation.turns)
     assert "Type [secret:" in said and "Quilt4Brook" not in said
@@ -451,7 +453,7 @@ def test_what_is_still_at_work_is_not_taken_back(worked: CommandLine) -> None:
     (handoff,) = json.loads(worked("handoff", "list", "--json").out)
     runs = worked.home / "data" / "runs" / handoff["id"]
     runs.mkdir()
-    with subprocess.Popen(["sleep", "60"], preexec_fn=lambda: children.sign(runs)) as running:
+    with subprocess.Popen(["sleep", "60"], preexec_fn=lambda: process.sign(runs)) as running:
         refused = worked("undo")
         assert refused.code == 5 and "still at work" in refused.err
         running.kill()
@@ -494,9 +496,9 @@ def test_no_secret_behind_an_escape_reaches_a_brief_or_a_transcript(cli: Command
     prepared = cli("handoff", "prepare", "--to", "codex", "--way", "native")
     assert prepared.code == 0, prepared
     desk = open_desk(env=cli.env, cwd=cli.cwd)
-    (handoff,) = records.listed(desk, 1)
-    carried = planning.plan(desk, planning.Order(to="codex")).conversation
-    delivering.write(desk, handoff, carried, "00000000-0000-4000-8000-000000000000", cli.folder / "logs")
+    (handoff,) = handoff_records.listed(desk, 1)
+    carried = handoff_plan.plan(desk, handoff_plan.Order(to="codex")).conversation
+    deliver.write(desk, handoff, carried, "00000000-0000-4000-8000-000000000000", cli.folder / "logs")
     desk.close()
     (written,) = cli.folder.glob(".codex/**/*.jsonl")
     held = written.read_text()
@@ -508,10 +510,10 @@ def test_a_conversation_in_which_a_secret_is_left_is_not_written(worked: Command
     install(worked, "codex")
     worked("handoff", "prepare", "--to", "codex")
     desk = open_desk(env=worked.env, cwd=worked.cwd)
-    (handoff,) = records.listed(desk, 1)
+    (handoff,) = handoff_records.listed(desk, 1)
     said = Conversation_(turns=(Turn(speaker=Speaker.PERSON, text=f"Use {SECRET}"),))
     with pytest.raises(SecretsLeft):
-        delivering.write(desk, handoff, said, "00000000-0000-4000-8000-000000000000", worked.folder / "logs")
+        deliver.write(desk, handoff, said, "00000000-0000-4000-8000-000000000000", worked.folder / "logs")
     assert not list(worked.folder.glob(".codex/**/*.jsonl"))
     desk.close()
 

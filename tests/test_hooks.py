@@ -17,13 +17,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from segue import agents, clock, guard, quick_json, spool, waiting, warning
-from segue.agents.fitting import SCRIPT
+from segue import agents
+from segue.agents.shared.settings.settings_patch import SCRIPT
+from segue.base import clock, fast_json
+from segue.hooks import guard, limit_warnings, spool, waiting_handoffs
+from segue.hooks.limit_warnings import Crossed
+from segue.hooks.waiting_handoffs import Waiting
 from segue.model import Brief, Origin, Section, Tier, Urgency
-from segue.ops import offering, scripting, tending
-from segue.ops.desk import open_desk
-from segue.waiting import Waiting
-from segue.warning import Crossed
+from segue.ops import background
+from segue.ops.common.desk import open_desk
+from segue.ops.handoff import waiting_list
+from segue.ops.setup import hook_script
 from tests.conftest import CommandLine
 from tests.machine import furnish, tell_status
 from tests.world import Conversation
@@ -55,7 +59,7 @@ def run(tmp_path: Path, data: Path, root: Path) -> Run:
     env = {"SEGUE_HOME": str(data.parent), "HOME": str(tmp_path), "PATH": os.environ["PATH"]}
     desk = open_desk(env=env, cwd=tmp_path)
     for name in HOOKED:
-        scripting.write(desk, name)
+        hook_script.write(desk, name)
     tended(data, 3600)
 
     def once(
@@ -69,7 +73,7 @@ def run(tmp_path: Path, data: Path, root: Path) -> Run:
         }
         text = given if isinstance(given, str) else json.dumps({**usual, **(given or {})})
         return subprocess.run(
-            ["sh", "-c", scripting.reach(desk).hook(event, agent)],
+            ["sh", "-c", hook_script.reach(desk).hook(event, agent)],
             input=text,
             capture_output=True,
             text=True,
@@ -82,9 +86,9 @@ def run(tmp_path: Path, data: Path, root: Path) -> Run:
 
 
 def tended(data: Path, ahead: float) -> None:
-    (data / tending.STAMP).write_text("\n")
+    (data / background.STAMP).write_text("\n")
     at = time.time() + ahead
-    os.utime(data / tending.STAMP, (at, at))
+    os.utime(data / background.STAMP, (at, at))
 
 
 def without_python(data: Path) -> None:
@@ -114,8 +118,8 @@ def test_with_nothing_to_tell_a_hook_is_silent_and_starts_no_python(
 
 @pytest.mark.parametrize("given", ["", "no JSON", "[]", "{}", "[" * 100_000, '{"session_id": 5, "cwd": []}'])
 def test_whatever_an_agent_gives_a_hook_it_goes_on(run: Run, data: Path, root: Path, given: str) -> None:
-    waiting.put(data, note(root))
-    warning.put(data, "claude", SESSION, b"{}")
+    waiting_handoffs.put(data, note(root))
+    limit_warnings.put(data, "claude", SESSION, b"{}")
     for event in ("start", "prompt", "compact", "end"):
         assert_silent(run(event, given=given))
     assert len(guard.failures(data)) == 1  # of the start; the others ask for nothing that could fail
@@ -136,14 +140,14 @@ def test_the_data_folder_may_be_gone(run: Run, data: Path) -> None:
 
 
 def test_a_segue_that_is_gone_refuses_nothing_by_an_exit_code(run: Run, data: Path, root: Path) -> None:
-    waiting.put(data, note(root))
+    waiting_handoffs.put(data, note(root))
     now = clock.now()
     held = guard.Held(root=str(root), handoff="h", holder="X", since=now, expires=clock.later(now, 60))
     guard.put(data, held, now)
     script = data / SCRIPT
     kept = script.read_text()
     for gone in (
-        kept.replace(str(scripting.ROOT), "/nowhere"),
+        kept.replace(str(hook_script.ROOT), "/nowhere"),
         kept.replace("-I -S", "--no-such-option"),
     ):
         script.write_text(gone)
@@ -152,7 +156,7 @@ def test_a_segue_that_is_gone_refuses_nothing_by_an_exit_code(run: Run, data: Pa
 
 
 def test_variables_of_the_person_are_not_taken_for_the_scripts_own(run: Run, data: Path) -> None:
-    warning.put(data, "claude", SESSION, b"{}")
+    limit_warnings.put(data, "claude", SESSION, b"{}")
     odd = dict.fromkeys(("given", "said", "session", "note", "own", "now"), "x")
     assert run("prompt", environment=odd).stdout == "{}"
 
@@ -175,60 +179,60 @@ def note(root: Path, **fields: str) -> Waiting:
 def test_a_handoff_that_waits_for_an_agent_is_given_once_in_each_conversation(
     run: Run, data: Path, root: Path, agent: str
 ) -> None:
-    waiting.put(data, note(root, target=agent, source="another"))
+    waiting_handoffs.put(data, note(root, target=agent, source="another"))
     told = json.loads(run("start", agent).stdout)
     assert told["hookSpecificOutput"]["additionalContext"] == 'Gö "on"\n<<<data 0a'
     assert_silent(run("start", agent))
     assert run("start", agent, {"session_id": "another"}).stdout
-    assert waiting.given_to(data, "h-1") == [f"{agent} {SESSION}", f"{agent} another"]
-    waiting.drop(data, "h-1")
-    assert list((data / waiting.FOLDER).iterdir()) == []
+    assert waiting_handoffs.given_to(data, "h-1") == [f"{agent} {SESSION}", f"{agent} another"]
+    waiting_handoffs.drop(data, "h-1")
+    assert list((data / waiting_handoffs.FOLDER).iterdir()) == []
 
 
 def test_it_is_for_its_target_in_its_worktree_alone_and_never_for_where_it_comes_from(
     run: Run, data: Path, root: Path, tmp_path: Path
 ) -> None:
-    waiting.put(data, note(root))
+    waiting_handoffs.put(data, note(root))
     assert_silent(run("start", "codex"))
     assert_silent(run("start", "gemini"))
     assert_silent(run("start", "claude", {"cwd": str(tmp_path)}))
     assert_silent(run("start", "claude", SEGUE_HANDOFF="h-2"))
-    waiting.put(data, note(root, source="claude"))
+    waiting_handoffs.put(data, note(root, source="claude"))
     assert_silent(run("start", "claude"))
-    assert waiting.given_to(data, "h-1") == []
-    waiting.put(data, note(root))
+    assert waiting_handoffs.given_to(data, "h-1") == []
+    waiting_handoffs.put(data, note(root))
     assert run("start", "claude", {"cwd": str(root / "src")}).stdout
 
 
 def test_one_that_waited_too_long_goes_with_the_first_hook_that_meets_it(
     run: Run, data: Path, root: Path
 ) -> None:
-    waiting.put(data, note(root, expires="2020-01-01T00:00:00.000000Z"))
+    waiting_handoffs.put(data, note(root, expires="2020-01-01T00:00:00.000000Z"))
     assert_silent(run("start"))
-    assert waiting.notes(data) == [] and guard.failures(data) == []
+    assert waiting_handoffs.notes(data) == [] and guard.failures(data) == []
 
 
 def test_a_note_that_cannot_be_read_is_given_to_nobody_and_told_of(run: Run, data: Path) -> None:
-    (data / waiting.FOLDER).mkdir()
-    (data / waiting.FOLDER / "h-1.json").write_text("no note")
+    (data / waiting_handoffs.FOLDER).mkdir()
+    (data / waiting_handoffs.FOLDER / "h-1.json").write_text("no note")
     assert_silent(run("start"))
     assert "h-1.json cannot be read, and is given to nobody" in guard.failures(data)[-1].error
 
 
 def test_a_note_that_leads_nowhere_hides_no_other(run: Run, data: Path, root: Path) -> None:
-    waiting.put(data, note(root))
-    (data / waiting.FOLDER / "0.json").symlink_to("/nowhere")
+    waiting_handoffs.put(data, note(root))
+    (data / waiting_handoffs.FOLDER / "0.json").symlink_to("/nowhere")
     assert run("start").stdout
-    warning.put(data, "claude", SESSION, b'{"systemMessage":"near"}')
-    (data / warning.FOLDER / "claude-0").symlink_to("/nowhere")
+    limit_warnings.put(data, "claude", SESSION, b'{"systemMessage":"near"}')
+    (data / limit_warnings.FOLDER / "claude-0").symlink_to("/nowhere")
     assert run("prompt").stdout == '{"systemMessage":"near"}'
 
 
 def test_a_note_that_was_given_too_often_to_be_counted_is_given_all_the_same(
     run: Run, data: Path, root: Path
 ) -> None:
-    waiting.put(data, note(root))
-    marks = data / waiting.FOLDER / f"h-1{waiting.GIVEN}"
+    waiting_handoffs.put(data, note(root))
+    marks = data / waiting_handoffs.FOLDER / f"h-1{waiting_handoffs.GIVEN}"
     marks.write_text("claude another\n" * 5000)
     assert run("start").stdout
     assert_silent(run("start"))
@@ -236,20 +240,20 @@ def test_a_note_that_was_given_too_often_to_be_counted_is_given_all_the_same(
 
 
 def test_a_note_that_is_longer_than_an_agent_takes_it_is_not_told(run: Run, data: Path, root: Path) -> None:
-    waiting.put(data, note(root, text="x" * 20_000))
+    waiting_handoffs.put(data, note(root, text="x" * 20_000))
     assert_silent(run("start"))
     assert "h-1.json is too long" in guard.failures(data)[-1].error
-    assert waiting.given_to(data, "h-1") == []
+    assert waiting_handoffs.given_to(data, "h-1") == []
 
 
 def test_a_note_that_names_another_file_takes_nothing_away(cli: CommandLine) -> None:
     data = cli.home / "data"
     odd = note(cli.cwd, handoff="../precious", expires="2020-01-01T00:00:00.000000Z")
-    (data / waiting.FOLDER).mkdir(parents=True)
-    (data / waiting.FOLDER / "h-1.json").write_text(quick_json.write(odd.fields()))
+    (data / waiting_handoffs.FOLDER).mkdir(parents=True)
+    (data / waiting_handoffs.FOLDER / "h-1.json").write_text(fast_json.write(odd.fields()))
     (data / "precious.json").write_text("{}")
     look(cli)
-    assert (data / "precious.json").exists() and waiting.notes(data) == []
+    assert (data / "precious.json").exists() and waiting_handoffs.notes(data) == []
 
 
 lines = st.lists(st.text(min_size=1, max_size=400), min_size=1, max_size=30).map(tuple)
@@ -274,8 +278,8 @@ def test_however_long_a_brief_is_what_is_told_fits_and_names_what_was_cut(
         nonce="0a1b2c3d4e5f",
         not_passed=tuple(not_passed),
     )
-    text = offering.told(TELL, "h-1", "Codex", brief)
-    answer = quick_json.write(guard.filled(TELL, text)).encode()
+    text = waiting_list.told(TELL, "h-1", "Codex", brief)
+    answer = fast_json.write(guard.filled(TELL, text)).encode()
     assert len(answer) < 10_000 and json.loads(answer)["hookSpecificOutput"]["additionalContext"] == text
     assert text.count("<<<data 0a1b2c3d4e5f") == text.count("0a1b2c3d4e5f data>>>") == 1
     for section in sections:
@@ -292,33 +296,35 @@ def test_however_long_a_brief_is_what_is_told_fits_and_names_what_was_cut(
 def test_a_warning_is_shown_to_its_conversation_once_without_python(run: Run, data: Path, agent: str) -> None:
     without_python(data)
     answer = b'{"systemMessage":"near"}'
-    assert warning.put(data, agent, SESSION, answer) and warning.put(data, agent, "another", b"{}")
+    assert limit_warnings.put(data, agent, SESSION, answer) and limit_warnings.put(
+        data, agent, "another", b"{}"
+    )
     assert_silent(run("prompt", agent, {"session_id": "third", "prompt": f'"session_id":"{SESSION}"'}))
     assert run("prompt", agent, {"prompt": "x" * 300_000}).stdout.encode() == answer
     assert_silent(run("prompt", agent))
-    assert [path.name for path in (data / warning.FOLDER).iterdir()] == [f"{agent}-another"]
+    assert [path.name for path in (data / limit_warnings.FOLDER).iterdir()] == [f"{agent}-another"]
 
 
 @pytest.mark.parametrize("session", ["", "../x", "a b", "a*", "a/b", ".told", "é", "x" * 200])
 def test_a_conversation_with_an_odd_name_gets_no_warning_and_makes_no_file(
     tmp_path: Path, session: str
 ) -> None:
-    assert not warning.put(tmp_path, "claude", session, b"{}")
+    assert not limit_warnings.put(tmp_path, "claude", session, b"{}")
     assert list(tmp_path.iterdir()) == []
 
 
 def test_the_refresher_is_started_when_it_is_due_and_not_waited_for(run: Run, data: Path) -> None:
     assert_silent(run("prompt"))
-    assert (data / tending.STAMP).stat().st_mtime > time.time() + 3000
+    assert (data / background.STAMP).stat().st_mtime > time.time() + 3000
     tended(data, -1)
     begun = time.monotonic()
     assert_silent(run("prompt"))
     took = time.monotonic() - begun
     until = time.monotonic() + 60
-    while (data / tending.STAMP).stat().st_mtime < time.time() and time.monotonic() < until:
+    while (data / background.STAMP).stat().st_mtime < time.time() and time.monotonic() < until:
         time.sleep(0.05)
     came = time.monotonic() - begun
-    assert 30 < (data / tending.STAMP).stat().st_mtime - time.time() <= tending.EVERY_SECONDS
+    assert 30 < (data / background.STAMP).stat().st_mtime - time.time() <= background.EVERY_SECONDS
     assert took < came
     assert guard.failures(data) == []
 
@@ -327,14 +333,14 @@ def test_the_refresher_is_started_when_it_is_due_and_not_waited_for(run: Run, da
 
 
 def told_to(cli: CommandLine) -> list[dict[str, Any]]:
-    folder = cli.home / "data" / warning.FOLDER
+    folder = cli.home / "data" / limit_warnings.FOLDER
     return [json.loads(path.read_text()) for path in sorted(folder.glob("[!.]*"))]
 
 
 def look(cli: CommandLine) -> int:
     desk = open_desk(env=cli.env, cwd=Path("/"), clock=cli.clock)
     try:
-        return tending.look(desk)
+        return background.look(desk)
     finally:
         desk.close()
 
@@ -351,7 +357,7 @@ def test_a_limit_past_a_threshold_is_warned_of_once_and_again_when_it_is_urgent(
         "Segue: Opus 4.5 usage: 86% - Handoff recommended. 86% of the 5h limit"
     )
     assert "`segue to AGENT --dry-run`" in answer["systemMessage"]
-    (path,) = (cli.home / "data" / warning.FOLDER).glob("[!.]*")
+    (path,) = (cli.home / "data" / limit_warnings.FOLDER).glob("[!.]*")
     assert path.name == f"claude-{SESSION}" and stat.S_IMODE(path.stat().st_mode) == 0o600
     path.unlink()
     look(cli)
@@ -406,7 +412,7 @@ def test_of_each_window_each_threshold_is_told_at_most_once(looks: list[Crossed 
     told: dict[str, str] = {}
     said: list[tuple[str, str]] = []
     for crossed in looks:
-        is_new, told = warning.news(told, crossed)
+        is_new, told = limit_warnings.news(told, crossed)
         if is_new:
             assert crossed is not None
             said.append((crossed.window, crossed.urgency.value))
@@ -418,10 +424,10 @@ def test_of_each_window_each_threshold_is_told_at_most_once(looks: list[Crossed 
 
 def test_a_context_that_was_emptied_and_fills_up_once_more_is_warned_of_again() -> None:
     full = Crossed("context", Urgency.MEDIUM)
-    is_new, told = warning.news({}, full)
-    assert is_new and not warning.news(told, full)[0]
-    _, told = warning.news(told, None)
-    assert warning.news(told, full)[0]
+    is_new, told = limit_warnings.news({}, full)
+    assert is_new and not limit_warnings.news(told, full)[0]
+    _, told = limit_warnings.news(told, None)
+    assert limit_warnings.news(told, full)[0]
 
 
 # Moments
@@ -483,22 +489,22 @@ def test_a_handoff_waits_from_when_it_is_prepared_until_it_is_put_aside(cli: Com
     (programs / "codex").write_text("#!/bin/sh\nexit 1\n")
     (programs / "codex").chmod(0o755)
     prepared = json.loads(cli("handoff", "prepare", "--to", "codex", "--json").out)
-    (waits,) = waiting.notes(cli.home / "data")
+    (waits,) = waiting_handoffs.notes(cli.home / "data")
     assert (waits.handoff, waits.source, waits.target) == (prepared["id"], "claude", "codex")
     assert "may not go to openai" in waits.text and "4711" not in waits.text
     assert f"{prepared['id']} waits in" in cli("doctor").out
     told = json.loads(
         cli("handoff", "prepare", "--to", "codex", "--json", SEGUE_VENDORS_ALLOWED="openai").out
     )
-    (waits,) = waiting.notes(cli.home / "data")  # the one before was put aside by the new one
+    (waits,) = waiting_handoffs.notes(cli.home / "data")  # the one before was put aside by the new one
     assert waits.handoff == told["id"] and "port 4711, always" in waits.text and waits.root == str(cli.cwd)
     look(cli)
-    assert len(waiting.notes(cli.home / "data")) == 1
+    assert len(waiting_handoffs.notes(cli.home / "data")) == 1
     assert cli("handoff", "cancel", told["id"]).code == 0
-    assert waiting.notes(cli.home / "data") == []
-    waiting.put(cli.home / "data", waits)  # as if it had been taken on another machine
+    assert waiting_handoffs.notes(cli.home / "data") == []
+    waiting_handoffs.put(cli.home / "data", waits)  # as if it had been taken on another machine
     look(cli)
-    assert waiting.notes(cli.home / "data") == []
+    assert waiting_handoffs.notes(cli.home / "data") == []
 
 
 # JSON without json
@@ -512,10 +518,10 @@ values = st.recursive(
 
 @given(values)
 def test_json_is_written_and_read_as_json_does_it(value: Any) -> None:
-    written = quick_json.write(value)
+    written = fast_json.write(value)
     assert json.loads(written) == value and "\n" not in written
-    assert quick_json.parse(written.encode()) == value
-    assert quick_json.parse(json.dumps(value, indent=1).encode()) == value
+    assert fast_json.parse(written.encode()) == value
+    assert fast_json.parse(json.dumps(value, indent=1).encode()) == value
 
 
 @given(st.text(max_size=40) | st.binary(max_size=40))
@@ -525,14 +531,14 @@ def test_what_is_no_json_is_refused_as_json_does_it(text: Any) -> None:
         expected = json.loads(content.decode())
     except ValueError:
         with pytest.raises(ValueError):
-            quick_json.parse(content)
+            fast_json.parse(content)
     else:
-        assert quick_json.parse(content) == expected or expected != expected
+        assert fast_json.parse(content) == expected or expected != expected
 
 
 def test_every_manner_is_plain_data_that_a_hook_can_read() -> None:
     for name in HOOKED:
-        plain = quick_json.parse(msgspec.json.encode(agents.offers(name, "hooks")()))
+        plain = fast_json.parse(msgspec.json.encode(agents.offers(name, "hooks")()))
         assert plain["refuse"] and plain["tell"] and plain["warn"]
         for form in ("refuse", "tell", "warn"):
             assert "why" in json.dumps(guard.filled(plain[form], "why"))

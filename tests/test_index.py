@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from segue.ledger import CLASSES, QUARTER, TOLD, Row, keys_in, ledger_of, pack, row_of, rows_in, size_in
 from segue.model import Limit, Mark, Scope, Source, Spend, Tokens, Transcript
-from segue.store import counting
-from segue.store.counting import ID, PATH, READ, SPENT
-from segue.store.index import Index
+from segue.store.index import usage_index
+from segue.store.index.transcript_index import Index
+from segue.store.index.usage_index import ID, PATH, READ, SPENT
+from segue.usage.ledger import CLASSES, QUARTER, TOLD, Row, keys_in, ledger_of, pack, row_of, rows_in, size_in
 
 DAY = "2026-11-16"
 
@@ -51,7 +51,7 @@ def summed(index: Index, by: str) -> Tokens:
     return sum((each.tokens for each in index.sums(by)), Tokens())
 
 
-PIECES = {"counted": {"last": counting.FAR}}
+PIECES = {"counted": {"last": usage_index.FAR}}
 
 
 def hashes(index: Index, query: str) -> list[int]:
@@ -149,7 +149,7 @@ def test_the_total_is_that_of_distinct_answers_whatever_the_order(
 
 @pytest.mark.parametrize("piece", [0, 64, 1 << 15])
 def test_what_is_counted_is_known_however_it_came_in(monkeypatch: pytest.MonkeyPatch, piece: int) -> None:
-    monkeypatch.setattr(counting, "PIECE", piece)
+    monkeypatch.setattr(usage_index, "PIECE", piece)
     index = Index(None)
     ids = [put(index, f"{n}", *(spend(f"{n}-{k}") for k in range(3))) for n in range(40)]
     for n in range(0, 40, 5):  # some of it in a few answers, all of it in one large source
@@ -191,7 +191,7 @@ def test_the_pieces_hold_what_is_counted_each_once_and_few_are_short(
     steps: list[tuple[str, set[str], set[int]]], piece: int
 ) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(counting, "PIECE", piece)
+        patch.setattr(usage_index, "PIECE", piece)
         index = Index(None)
         for what, names, keys in steps:
             with index.changing():

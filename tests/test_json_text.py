@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from inline_snapshot import snapshot
 
-from segue.agents import json_text
+from segue.agents.shared.settings import json_edit
 
 PATH = ("hooks", "Before")
 ITEM = {"matcher": "a|b", "hooks": [{"command": "x 'y'"}]}
@@ -44,7 +44,7 @@ def test_an_item_is_added_and_all_else_says_what_it_said(
     value: dict[str, Any], style: dict[str, Any]
 ) -> None:
     text = json.dumps(value, **style)
-    added = json_text.append(text, PATH, ITEM)
+    added = json_edit.append(text, PATH, ITEM)
     expected = json.loads(text)
     expected.setdefault("hooks", {}).setdefault("Before", []).append(ITEM)
     assert json.loads(added) == expected
@@ -56,8 +56,8 @@ def test_what_was_added_and_removed_leaves_no_trace(
     value: dict[str, Any], style: dict[str, Any], end: str
 ) -> None:
     text = json.dumps(value, **style) + end
-    added = json_text.append(text, PATH, ITEM)
-    removed = json_text.remove(added, last(added))
+    added = json_edit.append(text, PATH, ITEM)
+    removed = json_edit.remove(added, last(added))
     if value.get("hooks", {"some": 1}) and value:
         assert removed == text
     else:  # an empty object that was there may be gone, or laid out anew
@@ -75,15 +75,15 @@ def test_what_was_added_and_removed_leaves_no_trace(
     ],
 )
 def test_odd_texts_stay_readable(text: str) -> None:
-    added = json_text.append(text, PATH, ITEM)
-    assert json_text.parse(added)["hooks"]["Before"][-1] == ITEM
-    removed = json_text.parse(json_text.remove(added, last(added.removeprefix("\ufeff"))))
-    assert {**removed, "hooks": 0} == {**json_text.parse(text), "hooks": 0}
+    added = json_edit.append(text, PATH, ITEM)
+    assert json_edit.parse(added)["hooks"]["Before"][-1] == ITEM
+    removed = json_edit.parse(json_edit.remove(added, last(added.removeprefix("\ufeff"))))
+    assert {**removed, "hooks": 0} == {**json_edit.parse(text), "hooks": 0}
 
 
 def test_what_is_added_looks_like_what_stands_beside_it() -> None:
     text = '{\n    "list": ["kept", "on one line"],\n    "hooks": {\n        "After": []\n    }\n}\n'
-    assert json_text.append(text, PATH, {"command": "é"}) == snapshot("""\
+    assert json_edit.append(text, PATH, {"command": "é"}) == snapshot("""\
 {
     "list": ["kept", "on one line"],
     "hooks": {
@@ -96,8 +96,8 @@ def test_what_is_added_looks_like_what_stands_beside_it() -> None:
     }
 }
 """)
-    assert json_text.append('{"a":1}', PATH, 1) == snapshot('{"a":1,"hooks": {"Before": [1]}}')
-    assert json_text.append("{}\n", PATH, 1) == snapshot("""\
+    assert json_edit.append('{"a":1}', PATH, 1) == snapshot('{"a":1,"hooks": {"Before": [1]}}')
+    assert json_edit.append("{}\n", PATH, 1) == snapshot("""\
 {
   "hooks": {
     "Before": [
@@ -109,7 +109,7 @@ def test_what_is_added_looks_like_what_stands_beside_it() -> None:
 
 
 def test_the_lines_of_another_system_stay_so() -> None:
-    added = json_text.append('{\r\n  "a": 1\r\n}\r\n', PATH, ITEM)
+    added = json_edit.append('{\r\n  "a": 1\r\n}\r\n', PATH, ITEM)
     assert added.count("\n") == added.count("\r\n") > 5
 
 
@@ -125,13 +125,13 @@ def test_the_lines_of_another_system_stay_so() -> None:
 )
 def test_a_text_of_another_shape_is_refused(text: str, says: str) -> None:
     with pytest.raises(ValueError, match=says):
-        json_text.append(text, PATH, ITEM)
+        json_edit.append(text, PATH, ITEM)
 
 
 @pytest.mark.parametrize("text", ["", "{", "{'a': 1}", '{"a": 1,}', "// x\n{}", "[" * 100_000])
 def test_what_is_no_json_is_refused(text: str) -> None:
     with pytest.raises(ValueError):
-        json_text.parse(text)
+        json_edit.parse(text)
 
 
 @pytest.mark.parametrize(
@@ -139,7 +139,7 @@ def test_what_is_no_json_is_refused(text: str) -> None:
 )
 def test_what_is_not_there_cannot_be_removed(path: tuple[str | int, ...]) -> None:
     text = '{"hooks": {"Before": [1]}}'
-    assert json_text.remove(text, path) == text
+    assert json_edit.remove(text, path) == text
 
 
 # A value in its place
@@ -151,12 +151,12 @@ def test_a_value_is_put_in_its_place_and_all_else_says_what_it_said(
 ) -> None:
     text = json.dumps(value, **style)
     expected = json.loads(text)
-    assert json.loads(json_text.put(text, ("line", "command"), new)) == {
+    assert json.loads(json_edit.put(text, ("line", "command"), new)) == {
         **expected,
         "line": {"command": new},
     } or ("line" in expected)
     for key in expected:
-        assert json.loads(json_text.put(text, (key,), new)) == {**expected, key: new}
+        assert json.loads(json_edit.put(text, (key,), new)) == {**expected, key: new}
 
 
 # Comments
@@ -174,17 +174,17 @@ COMMENTED = """\
 
 
 def test_a_text_with_comments_says_what_it_says_without_them() -> None:
-    assert json_text.parse_with_comments(COMMENTED) == {"a": "// no comment", "list": [1, 2], "empty": {}}
+    assert json_edit.parse_with_comments(COMMENTED) == {"a": "// no comment", "list": [1, 2], "empty": {}}
     with pytest.raises(ValueError, match="line 1"):
-        json_text.parse(COMMENTED)
+        json_edit.parse(COMMENTED)
     with pytest.raises(ValueError):
-        json_text.parse_with_comments('{"a": 1,, }')
+        json_edit.parse_with_comments('{"a": 1,, }')
 
 
 @pytest.mark.parametrize("path", [("list",), ("empty", "new"), ("more",)])
 def test_what_is_added_beside_comments_leaves_them_and_goes_without_a_trace(path: tuple[str, ...]) -> None:
-    added = json_text.append(COMMENTED, path, {"x": 1})
-    found = json_text.parse_with_comments(added)
+    added = json_edit.append(COMMENTED, path, {"x": 1})
+    found = json_edit.parse_with_comments(added)
     for key in path:
         found = found[key]
     assert found[-1] == {"x": 1}
@@ -192,7 +192,7 @@ def test_what_is_added_beside_comments_leaves_them_and_goes_without_a_trace(path
         part in added
         for part in ('// "not": "this",', '/* {"b": 1} */', "// one", "/* two */", "// and a comma")
     )
-    assert json_text.remove(added, (*path, len(found) - 1)) == COMMENTED
+    assert json_edit.remove(added, (*path, len(found) - 1)) == COMMENTED
 
 
 @pytest.mark.parametrize(
@@ -208,11 +208,11 @@ def test_what_is_added_beside_comments_leaves_them_and_goes_without_a_trace(path
     ],
 )
 def test_what_is_taken_out_leaves_no_comma_and_no_comment_is_lost(text: str, left: str) -> None:
-    removed = json_text.remove(text, ("mcp", "ours"))
+    removed = json_edit.remove(text, ("mcp", "ours"))
     assert removed == left
-    expected = json_text.parse_with_comments(text)
+    expected = json_edit.parse_with_comments(text)
     del expected["mcp"]["ours"]
-    assert {"mcp": {}, **json_text.parse_with_comments(removed)} == expected
+    assert {"mcp": {}, **json_edit.parse_with_comments(removed)} == expected
 
 
 comments = st.sampled_from(["", " ", "\n", '// a "}\n', "/* ] , */", "//\n", "/**/", "\t"])
@@ -223,4 +223,4 @@ def test_comments_anywhere_change_nothing_of_what_is_said(data: st.DataObject, v
     text, pieces = json.dumps({"v": value}), []
     for token in re.findall(r'"(?:[^"\\]|\\.)*"|[\[\]{},:]|[^\s"\[\]{},:]+', text):
         pieces += [token, data.draw(comments)]
-    assert json_text.parse_with_comments("".join(pieces)) == {"v": value}
+    assert json_edit.parse_with_comments("".join(pieces)) == {"v": value}

@@ -8,12 +8,13 @@ from typing import Any
 
 import pytest
 
-from segue.ops import transcripts, warm
+from segue.ops.index import tracked_transcript
+from segue.ops.work import transcripts
 from tests.world import Conversation
 
 
 def texts_in(path: Path) -> list[str]:
-    return [turn.text for turn in warm.open_tail(transcripts.recognise(path)).turns()]
+    return [turn.text for turn in tracked_transcript.open_tail(transcripts.recognise(path)).turns()]
 
 
 @pytest.mark.parametrize(

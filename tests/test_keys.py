@@ -7,16 +7,16 @@ from pathlib import Path
 
 import pytest
 
-from segue.delivery import Mode
-from segue.ops import children
-from segue.ops.desk import open_desk
+from segue.model.delivery import Mode
+from segue.ops.common import process
+from segue.ops.common.desk import open_desk
 
 
 def test_keys_are_not_heard_until_the_command_ends(tmp_path: Path) -> None:
     before = signal.getsignal(signal.SIGINT)
     desk = open_desk(env={"SEGUE_HOME": str(tmp_path / "home")}, cwd=tmp_path)
     for _ in range(2):
-        desk.until_closed.enter_context(children.undisturbed(Mode.OPEN))
+        desk.until_closed.enter_context(process.undisturbed(Mode.OPEN))
         signal.raise_signal(signal.SIGINT)
     desk.close()
     assert signal.getsignal(signal.SIGINT) is before
@@ -24,7 +24,7 @@ def test_keys_are_not_heard_until_the_command_ends(tmp_path: Path) -> None:
 
 def test_without_a_terminal_they_are_heard(tmp_path: Path) -> None:
     desk = open_desk(env={"SEGUE_HOME": str(tmp_path / "home")}, cwd=tmp_path)
-    desk.until_closed.enter_context(children.undisturbed(Mode.HEADLESS))
+    desk.until_closed.enter_context(process.undisturbed(Mode.HEADLESS))
     with pytest.raises(KeyboardInterrupt):
         signal.raise_signal(signal.SIGINT)
     desk.close()
@@ -38,7 +38,7 @@ def test_they_are_heard_again_though_a_store_does_not_close(tmp_path: Path) -> N
     before = signal.getsignal(signal.SIGINT)
     desk = open_desk(env={"SEGUE_HOME": str(tmp_path / "home")}, cwd=tmp_path)
     desk.__dict__["local"] = Stuck()
-    desk.until_closed.enter_context(children.undisturbed(Mode.OPEN))
+    desk.until_closed.enter_context(process.undisturbed(Mode.OPEN))
     with pytest.raises(OSError, match="disk full"):
         desk.close()
     assert signal.getsignal(signal.SIGINT) is before

@@ -14,11 +14,12 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from segue import clock, guard
+from segue.base import clock
 from segue.errors import LeaseLost, Refused, StoreError
+from segue.hooks import guard
 from segue.model import Handoff
-from segue.ops import leases
-from segue.ops.desk import Desk, open_desk
+from segue.ops.common.desk import Desk, open_desk
+from segue.ops.handoff import leases
 from segue.store import HANDOFF, Shared
 from tests.conftest import Place, StillClock
 from tests.test_store import a_handoff, create

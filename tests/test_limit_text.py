@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from segue import clock
-from segue.agents.limit_text import reset_in
+from segue.agents.shared.transcripts.limit_text import reset_in
+from segue.base import clock
 
 AT = "2026-11-16T04:40:00.000000Z"  # a Monday
 

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from segue.agents import llm as models
-from segue.agents.llm import rewriting
+from segue.agents.llm import rewrite
 from segue.errors import AgentError, BadInput
 from tests.conftest import CommandLine, Result
 from tests.test_rewrite import FORBIDDEN, PERSON, SAID, SHORT
@@ -226,7 +226,7 @@ def test_a_model_that_does_not_rewrite_changes_nothing(
 def test_a_hanging_model_does_not_hold_up_the_command(
     cli: CommandLine, plugin: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(rewriting, "SECONDS", 0.2)
+    monkeypatch.setattr(rewrite, "SECONDS", 0.2)
     gone = threading.Event()
 
     def answer(_prompt: str) -> Iterator[str]:

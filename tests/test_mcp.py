@@ -21,10 +21,10 @@ from mcp_types import CallToolResult, Implementation, ListRootsResult, Root, Tex
 from pydantic import FileUrl
 
 from segue import agents, errors
-from segue.agents.fitting import Reach
-from segue.faces import mcp as face
+from segue.agents.shared.settings.settings_patch import Reach
+from segue.faces import mcp
 from segue.faces.mcp import folders, shorten
-from segue.ops import telling
+from segue.ops import agent_access
 from tests.conftest import CommandLine
 from tests.machine import furnish
 from tests.world import Conversation
@@ -50,7 +50,7 @@ def connected(cli: CommandLine, use: Use, *, name: str = OURS, roots: list[str] 
         return ListRootsResult(roots=[Root(uri=FileUrl(uri)) for uri in roots or ()])
 
     async def talk() -> Any:
-        server = face.make(cli.env, cli.cwd)
+        server = mcp.make(cli.env, cli.cwd)
         async with Client(
             server,
             client_info=Implementation(name=name, version="1"),
@@ -296,14 +296,14 @@ def test_a_model_that_calls_before_its_conversation_is_on_disk_is_waited_for(
         if len(naps) == 3:
             elsewhere.rename(written)
 
-    monkeypatch.setattr("segue.ops.telling.sleep", nap)
+    monkeypatch.setattr("segue.ops.agent_access.sleep", nap)
     result = called(machine, "prepare_handoff", to="codex")
     assert not result.is_error, words(result)
     assert len(naps) == 3
     # A conversation that never comes is not waited for without end, and one that is there not at all.
     written.rename(elsewhere)
     assert "No agent has worked in this folder yet" in words(called(machine, "prepare_handoff", to="codex"))
-    assert len(naps) == 3 + telling.LOOKS
+    assert len(naps) == 3 + agent_access.LOOKS
 
 
 def test_a_persons_reason_is_told_only_to_who_may_know_it(machine: CommandLine) -> None:

@@ -14,7 +14,7 @@ import pytest
 from segue import store
 from segue.errors import StoreDamaged, StoreNewer
 from segue.model import Operation, Session
-from segue.store import HANDOFF, SESSION, backup, migrate, opening
+from segue.store import HANDOFF, SESSION, backup, migrate, open_stores
 from segue.store.database import Database, in_transaction
 from segue.store.shared import append
 from tests.conftest import Place
@@ -129,7 +129,7 @@ def test_a_failed_migration_leaves_the_store_as_it_was(place: Place, monkeypatch
     before = shape_of(database)
     plan = store.plan_for(database)
     broken = migrate.Migration(2, "broken", "create table fresh (id text); select nonsense from nowhere;")
-    monkeypatch.setattr(opening, "plan_for", lambda _: migrate.Plan((plan.migrations[0], broken)))
+    monkeypatch.setattr(open_stores, "plan_for", lambda _: migrate.Plan((plan.migrations[0], broken)))
     with pytest.raises(StoreDamaged):
         place.open()
     assert shape_of(database) == before

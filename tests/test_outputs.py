@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 from inline_snapshot import snapshot
 from pydantic import BaseModel
 
-from segue import outputs, schemas
 from segue.errors import BadInput
 from segue.model import ExpectedOutput
-from segue.ops import protocol as ops
-from segue.outputs import Kind
+from segue.ops.briefs import documents
+from segue.protocol import expected_output, schemas
+from segue.protocol.expected_output import Kind
 from tests.conftest import CommandLine
 from tests.handoff_documents import MINIMAL, SELECTIVE
 
@@ -45,8 +45,8 @@ def expected(format: str, schema: str = "X") -> ExpectedOutput:
     ],
 )
 def test_an_answer_is_read_in_its_format(format: str, text: str) -> None:
-    assert outputs.read(text, expected(format)) == {"a": [1]}
-    assert outputs.read(text.encode(), expected(format)) == {"a": [1]}
+    assert expected_output.read(text, expected(format)) == {"a": [1]}
+    assert expected_output.read(text.encode(), expected(format)) == {"a": [1]}
 
 
 @pytest.mark.parametrize(
@@ -65,12 +65,12 @@ def test_an_answer_is_read_in_its_format(format: str, text: str) -> None:
 )
 def test_an_answer_in_another_format_is_refused(format: str, text: str | bytes, says: str) -> None:
     with pytest.raises(BadInput) as refused:
-        outputs.read(text, expected(format), "answer.txt")
+        expected_output.read(text, expected(format), "answer.txt")
     assert says in str(refused.value) and str(refused.value).startswith("answer.txt ")
 
 
 def test_prose_without_a_schema_is_an_answer() -> None:
-    assert outputs.read("# Done\n", expected("markdown", "")) == "# Done\n"
+    assert expected_output.read("# Done\n", expected("markdown", "")) == "# Done\n"
 
 
 @given(
@@ -78,7 +78,7 @@ def test_prose_without_a_schema_is_an_answer() -> None:
 )
 def test_no_answer_breaks_the_reader(format: str, text: str) -> None:
     try:
-        outputs.read(text, expected(format))
+        expected_output.read(text, expected(format))
     except BadInput as refused:
         assert refused.next_step
 
@@ -87,7 +87,7 @@ def test_a_long_answer_is_read_in_good_time() -> None:
     started = time.monotonic()
     for text in ("```\n" * 500_000, "`" * 2_000_000, "---\n" + "a\n" * 500_000, " " * 2_000_000 + "```yaml"):
         with pytest.raises(BadInput):
-            outputs.read(text, expected("markdown"))
+            expected_output.read(text, expected("markdown"))
     assert time.monotonic() - started < 10
 
 
@@ -108,7 +108,7 @@ def test_a_long_answer_is_read_in_good_time() -> None:
     ],
 )
 def test_a_schema_is_named_in_one_of_three_ways(text: str, kind: Kind, name: str, is_list: bool) -> None:
-    found = outputs.schema_name(text)
+    found = expected_output.schema_name(text)
     assert (found.kind, found.name, found.is_list) == (kind, name, is_list)
 
 
@@ -142,12 +142,15 @@ def test_every_schema_that_segue_brings_is_tried_here() -> None:
 def test_a_schema_takes_what_fits_and_refuses_what_does_not(name: str) -> None:
     good, bad = ANSWERS[name]
     schema = schemas.get(name)
-    assert outputs.problems(good, schema) == () and outputs.problems(good | {"more": 1}, schema) == ()
-    assert len(outputs.problems(bad, schema)) == 1
-    assert outputs.problems([good, good], schema, is_list=True) == ()
-    [problem] = outputs.problems([good, bad], schema, is_list=True)
+    assert (
+        expected_output.problems(good, schema) == ()
+        and expected_output.problems(good | {"more": 1}, schema) == ()
+    )
+    assert len(expected_output.problems(bad, schema)) == 1
+    assert expected_output.problems([good, good], schema, is_list=True) == ()
+    [problem] = expected_output.problems([good, bad], schema, is_list=True)
     assert problem.path.startswith("answer[1]")
-    assert outputs.problems(good, schema, is_list=True) == (outputs.NO_LIST,)
+    assert expected_output.problems(good, schema, is_list=True) == (expected_output.NO_LIST,)
 
 
 # Schemas of strangers
@@ -157,13 +160,13 @@ def test_nothing_is_fetched_because_a_schema_refers_to_it(tmp_path: Path) -> Non
     (tmp_path / "other.json").write_text("{}")
     for uri in ("https://example.com/schema.json", f"file://{tmp_path}/other.json", "other.json"):
         with pytest.raises(BadInput, match="cannot be used as a JSON Schema"):
-            outputs.problems({}, {"$ref": uri})
+            expected_output.problems({}, {"$ref": uri})
 
 
 @pytest.mark.parametrize("schema", [5, [1], {"type": "nonsense"}, {"pattern": "("}, {"pattern": "(?=a)b"}])
 def test_what_is_no_schema_is_refused(schema: Any) -> None:
     with pytest.raises(BadInput, match=r"report\.json cannot be used as a JSON Schema"):
-        outputs.problems({}, schema, name="report.json")
+        expected_output.problems({}, schema, name="report.json")
 
 
 @pytest.mark.parametrize(
@@ -184,7 +187,7 @@ def test_what_is_no_schema_is_refused(schema: Any) -> None:
 )
 def test_a_schema_that_goes_in_circles_is_refused(schema: Any) -> None:
     with pytest.raises(BadInput, match="cannot be used as a JSON Schema: it refers to itself"):
-        outputs.problems({}, schema)
+        expected_output.problems({}, schema)
 
 
 @pytest.mark.parametrize(
@@ -199,20 +202,20 @@ def test_a_schema_that_goes_in_circles_is_refused(schema: Any) -> None:
     ids=str,
 )
 def test_a_schema_may_refer_to_itself_for_what_is_inside(schema: Any) -> None:
-    assert outputs.problems({"x": {}}, schema) == ()
-    assert outputs.problems(5, schema) != ()
+    assert expected_output.problems({"x": {}}, schema) == ()
+    assert expected_output.problems(5, schema) != ()
 
 
 def test_a_pattern_cannot_be_made_to_take_long() -> None:
     started = time.process_time()
-    assert outputs.problems("a" * 50_000 + "!", {"pattern": "^(a+)+$"})
+    assert expected_output.problems("a" * 50_000 + "!", {"pattern": "^(a+)+$"})
     assert time.process_time() - started < 8
 
 
 def test_only_the_first_problems_are_told_and_each_in_one_line() -> None:
-    found = outputs.problems([["x\n" * 500]] * 1000, {"items": {"type": "object"}})
-    assert len(found) == outputs.MOST
-    assert all(len(one.what) <= outputs.LONGEST and "\n" not in one.what for one in found)
+    found = expected_output.problems([["x\n" * 500]] * 1000, {"items": {"type": "object"}})
+    assert len(found) == expected_output.MOST
+    assert all(len(one.what) <= expected_output.LONGEST and "\n" not in one.what for one in found)
 
 
 # Models
@@ -224,10 +227,12 @@ class Report(BaseModel):
 
 
 def test_a_model_says_where_an_answer_does_not_fit() -> None:
-    assert outputs.problems_of_model({"title": "a", "scores": [1]}, Report) == ()
-    found = outputs.problems_of_model([{"title": "a", "scores": ["x"]}, {"scores": []}], Report, is_list=True)
+    assert expected_output.problems_of_model({"title": "a", "scores": [1]}, Report) == ()
+    found = expected_output.problems_of_model(
+        [{"title": "a", "scores": ["x"]}, {"scores": []}], Report, is_list=True
+    )
     assert [one.path for one in found] == ["answer[0].scores[0]", "answer[1].title"]
-    assert outputs.problems_of_model({}, Report, is_list=True) == (outputs.NO_LIST,)
+    assert expected_output.problems_of_model({}, Report, is_list=True) == (expected_output.NO_LIST,)
 
 
 # On the command line
@@ -301,7 +306,7 @@ def test_a_document_cannot_name_a_file_outside_its_folder(cli: CommandLine, fold
 def test_a_schema_that_takes_for_ever_is_stopped(
     cli: CommandLine, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(ops, "JUDGE_SECONDS", 1)
+    monkeypatch.setattr(documents, "JUDGE_SECONDS", 1)
     (folder / "slow.json").write_text('{"items": {"allOf": [{"$ref": "#"}, {"$ref": "#"}]}}')
     (folder / "answer.yaml").write_text("[" * 40 + "]" * 40)
     stopped = check(cli, schema="slow.json")
@@ -356,5 +361,5 @@ def test_a_model_is_only_imported_when_the_person_says_so(cli: CommandLine, fold
 
 def test_a_mapping_that_asks_for_nothing_is_no_schema() -> None:
     with pytest.raises(BadInput, match="none of the words"):
-        outputs.problems({"a": 1}, {"root": "x:0:0"})
-    assert outputs.problems({"a": 1}, {}) == ()
+        expected_output.problems({"a": 1}, {"root": "x:0:0"})
+    assert expected_output.problems({"a": 1}, {}) == ()

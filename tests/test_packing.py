@@ -11,9 +11,9 @@ import msgspec
 import pytest
 
 import segue
-from segue import disk
+from segue.base import files
 from segue.model import Brief, Tier
-from segue.ops import contexts
+from segue.ops.briefs import context
 from segue.store import blobs
 from tests.conftest import CommandLine
 from tests.test_containment import tool
@@ -153,13 +153,13 @@ def test_what_a_person_says_of_the_task_binds_the_next_agent(cli: CommandLine, t
 def test_the_whole_context_goes_into_a_file_and_comes_back(cli: CommandLine, talk: Conversation) -> None:
     result = cli("pack", "aaaa", "--package", "all.context")
     assert "Context packaged (" in result.err
-    whole = contexts.unpacked(cli.cwd / "all.context")
+    whole = context.unpacked(cli.cwd / "all.context")
     assert TEXT in [entry.text for entry in whole.conversation_history]
     assert "Never touch src/legacy.py." in whole.current_task.constraints
     assert whole.preservation_level == "standard"
     assert cli("pack", "aaaa", "--package", "all.context").code == 2
     assert cli("pack", "aaaa", "--tier", "full", "--package", "full.context").code == 0
-    assert contexts.unpacked(cli.cwd / "full.context").preservation_level == "complete"
+    assert context.unpacked(cli.cwd / "full.context").preservation_level == "complete"
 
 
 def test_python_gives_the_same_brief(
@@ -177,7 +177,7 @@ def test_python_gives_the_same_brief(
 def test_a_kept_tracker_that_is_damaged_is_made_anew(
     cli: CommandLine, talk: Conversation, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("segue.ops.warm.WORTH_KEEPING", 0)
+    monkeypatch.setattr("segue.ops.index.tracked_transcript.WORTH_KEEPING", 0)
     first = cli("pack", "aaaa").out
     (kept,) = Path(cli.folder).rglob("*.tracker")
     kept.write_bytes(b"\0" * 100)
@@ -187,18 +187,18 @@ def test_a_kept_tracker_that_is_damaged_is_made_anew(
 def test_a_brief_is_printed_where_there_is_no_room_to_keep_it(
     cli: CommandLine, talk: Conversation, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("segue.ops.warm.WORTH_KEEPING", 0)
+    monkeypatch.setattr("segue.ops.index.tracked_transcript.WORTH_KEEPING", 0)
     first = cli("pack", "aaaa").out
     for kept in [*cli.folder.rglob("*.tracker"), *cli.folder.rglob("*.tail"), *cli.folder.rglob("*.brief")]:
         kept.unlink()
-    write_file = disk.write_file
+    write_file = files.write_file
 
     def full(path: Path, *arguments: Any, **more: Any) -> None:
         if path.suffix in (".tracker", ".tail", ".brief"):
             raise OSError(errno.ENOSPC, "No space left on device", str(path))
         write_file(path, *arguments, **more)
 
-    monkeypatch.setattr(disk, "write_file", full)
+    monkeypatch.setattr(files, "write_file", full)
     result = cli("pack", "aaaa")
     assert (result.code, result.out) == (0, first)
     assert "could not be kept" in result.err and "segue doctor" in result.err
@@ -247,7 +247,7 @@ def test_a_message_that_says_done_is_passed(cli: CommandLine, talk: Conversation
 def test_a_transcript_that_was_emptied_is_forgotten(
     cli: CommandLine, talk: Conversation, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("segue.ops.warm.WORTH_KEEPING", 0)
+    monkeypatch.setattr("segue.ops.index.tracked_transcript.WORTH_KEEPING", 0)
     content = talk.path.read_bytes()
     assert "legacy" in cli("pack", str(talk.path)).out
     talk.path.write_bytes(content.splitlines(keepends=True)[0].replace(b"legacy", b"other!"))

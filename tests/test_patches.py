@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from segue.acts import Act, Change, Deed
-from segue.agents.deeds import edited
-from segue.agents.patches import acts_in, acts_in_command, acts_in_diff, acts_in_patch
+from segue.agents.shared.tool_calls.patches import acts_in, acts_in_command, acts_in_diff, acts_in_patch
+from segue.agents.shared.tool_calls.tool_table import edited
+from segue.model.tool_action import Act, Change, Deed
 
 WHOLE = """*** Begin Patch
 *** Add File: notes/new.md

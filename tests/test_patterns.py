@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from segue.patterns import lazy_pattern
+from segue.base.lazy_regex import lazy_pattern
 
 
 def test_a_lazy_pattern_finds_what_a_pattern_finds() -> None:

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from segue.faces import encode, plain_json
+from segue.faces import encode, fast_json
 from tests.conftest import CommandLine
 from tests.world import Conversation
 
@@ -80,7 +80,7 @@ PLAIN = st.recursive(
 
 @given(PLAIN)
 def test_plain_values_are_written_as_all_values_are(value: object) -> None:
-    assert plain_json.to_json(value) == encode.to_json(value)
+    assert fast_json.to_json(value) == encode.to_json(value)
 
 
 def test_where_another_agent_has_been_too_the_answer_is_the_same(cli: CommandLine) -> None:
@@ -115,17 +115,17 @@ def test_totals_are_told_without_loading_the_command_line(cli: CommandLine) -> N
         )
         assert json.loads(done.stdout)["total"]["answers"] == number + 1
     loaded = set(done.stderr.split())
-    assert "segue.ops.totals" in loaded
+    assert "segue.ops.usage.totals" in loaded
     assert not loaded & {
         "typing",
         "msgspec",
         "pathlib",
         "segue.model",
-        "segue.ops.usage",
+        "segue.ops.usage.report",
         "click",
-        "segue.ops.desk",
+        "segue.ops.common.desk",
         "segue.settings",
-        "segue.store.opening",
+        "segue.store.open_stores",
         "segue.agents.claude.records",
         "segue.facts",
         "subprocess",

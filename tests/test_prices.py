@@ -20,10 +20,11 @@ from genai_prices.types import ModelInfo, ModelPrice, StartDateConstraint, TimeO
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from segue import prices, pricing
-from segue.ledger import CLASSES, size_in
 from segue.model import Tokens
-from segue.prices import Price, Rates, cost, history, in_force, is_small, look_up
+from segue.usage import prices
+from segue.usage import rates as usage_rates
+from segue.usage.ledger import CLASSES, size_in
+from segue.usage.prices import Price, Rates, cost, history, in_force, is_small, look_up
 
 NOW = "2026-11-16T09:30:00.000000Z"
 MODELS = [
@@ -426,8 +427,8 @@ def test_kept_prices_cost_what_prices_cost(model: str) -> None:
     for size_class in range(len(CLASSES) + 1):
         for day in ("1970-01-01", *(price.since for price in history(model) if price.since), "2026-11-16"):
             price = in_force(history(model), day)
-            rates = pricing.rates_of(kept, size_in(size_class), day)
+            rates = usage_rates.rates_of(kept, size_in(size_class), day)
             assert (price is None) == (rates is None)
             if price and rates:
                 expected = prices.cost_at(price.rates(size_in(size_class)), tokens)
-                assert pricing.cost((7, 11, 13, 17, 5), rates) == expected
+                assert usage_rates.cost((7, 11, 13, 17, 5), rates) == expected

@@ -12,13 +12,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from segue import briefs, fence, pack, probes, replies, tokens
+from segue.base import fence
+from segue.briefs import grading, probes, render, select, tokens
 from segue.facts.tracker import derive
 from segue.model import Entry, EntryKind, Fact, Fate, Origin, Receipt, ReceiptLine, Tier
-from segue.ops.warm import Meaning
+from segue.ops.index.tracked_transcript import Meaning
 
 NONCE = "0123456789ab"
-ABOUT = briefs.About(source="From the demonstration agent.", transcript="t1")
+ABOUT = render.About(source="From the demonstration agent.", transcript="t1")
 
 
 def fact(kind: str, subject: str = "", value: str = "", note: str = "", text: str = "") -> Fact:
@@ -58,10 +59,10 @@ WORK = (
 
 
 def packed(facts: Sequence[Fact], budget: int = 8000) -> tuple[str, Receipt]:
-    made = pack.pack(
+    made = select.pack(
         facts, tier=Tier.SELECTIVE, budget=budget, counter=tokens.estimated(), about=ABOUT, nonce=NONCE
     )
-    return briefs.render(made.brief), made.receipt
+    return render.render(made.brief), made.receipt
 
 
 # A receiver that knows nothing but a text: it finds answers by the labels that they stand under.
@@ -543,14 +544,14 @@ def test_several_names_on_one_line_are_several_names() -> None:
 
 def test_a_name_that_two_could_be_meant_by_names_neither() -> None:
     known = ("src/a.py", "lib/a.py")
-    assert replies.judged("a.py", known, "file").named == set()
-    assert replies.judged("x/a.py", known, "file").named == set()
-    assert replies.judged("lib/a.py", ("a.py", "lib/a.py"), "file").named == {"lib/a.py"}
-    assert replies.judged("lib/a.py", ("a.py",), "file").named == set()
-    assert replies.judged(".env", (".env", "env"), "file").named == {".env"}
-    assert replies.judged("b.py: renamed (was old/a.py)", ("b.py", "old/a.py"), "file").named == {"b.py"}
+    assert grading.judged("a.py", known, "file").named == set()
+    assert grading.judged("x/a.py", known, "file").named == set()
+    assert grading.judged("lib/a.py", ("a.py", "lib/a.py"), "file").named == {"lib/a.py"}
+    assert grading.judged("lib/a.py", ("a.py",), "file").named == set()
+    assert grading.judged(".env", (".env", "env"), "file").named == {".env"}
+    assert grading.judged("b.py: renamed (was old/a.py)", ("b.py", "old/a.py"), "file").named == {"b.py"}
     for name in ("a (1).py", "(auth)/page.tsx", "app/(auth)", "[id].tsx", "- a.py", "a, b.py", "it's.py"):
-        assert replies.judged(f"{name}: edited.", (name, "a"), "file").named == {name}
+        assert grading.judged(f"{name}: edited.", (name, "a"), "file").named == {name}
 
 
 LONG = "You must not change the order of the columns in the export, since the bank reads them by their place."
@@ -569,44 +570,44 @@ LONG = "You must not change the order of the columns in the export, since the ba
     ],
 )
 def test_a_constraint_counts_in_its_words_and_order(answer: str, counts: bool) -> None:
-    assert bool(replies.judged(answer, (LONG,), "constraint").named) is counts
+    assert bool(grading.judged(answer, (LONG,), "constraint").named) is counts
 
 
 def test_a_prohibition_that_was_added_is_another_sentence() -> None:
     kept = LONG.replace("must not", "must")
-    assert not replies.judged(LONG, (kept,), "constraint").named
+    assert not grading.judged(LONG, (kept,), "constraint").named
 
 
 @pytest.mark.parametrize("other", ["src/new.py", "old.py", "the old one"])
 def test_a_sentence_with_another_name_in_it_is_another_one(other: str) -> None:
     kept = f"Please {LONG.lower().rstrip('.')}, and for that reason leave src/old.py alone from now on."
-    assert not replies.judged(kept.replace("src/old.py", other), (kept,), "constraint").named
-    assert replies.judged(kept.replace("from now on", "now"), (kept,), "constraint").named
+    assert not grading.judged(kept.replace("src/old.py", other), (kept,), "constraint").named
+    assert grading.judged(kept.replace("from now on", "now"), (kept,), "constraint").named
 
 
 def test_of_two_sentences_that_differ_in_a_name_each_must_be_said() -> None:
     known = (LONG, LONG.replace("bank", "auditor"))
-    assert replies.judged(LONG, known, "constraint").named == {LONG}
+    assert grading.judged(LONG, known, "constraint").named == {LONG}
 
 
 def test_a_question_of_several_lines_is_one_answer() -> None:
     asked = "Which one?\n1. The old rounding\n2. The new rounding"
-    judged = replies.judged(asked, (asked,), "question")
+    judged = grading.judged(asked, (asked,), "question")
     assert judged.named == {asked} and judged.wrong == []
 
 
 def test_a_sentence_within_a_longer_one_must_be_said_itself() -> None:
     known = ("Don't push.", "Don't push to main.")
-    assert replies.judged("Don't push to main.", known, "constraint").named == {known[1]}
-    assert replies.judged("Don't push. Don't push to main.", known, "constraint").named == set(known)
+    assert grading.judged("Don't push to main.", known, "constraint").named == {known[1]}
+    assert grading.judged("Don't push. Don't push to main.", known, "constraint").named == set(known)
 
 
 @pytest.mark.parametrize(
     "text", ["不要修改数据库的结构。", "絶対に設定ファイルを変更しないでください", "Никогда не трогай legacy"]
 )
 def test_words_of_other_scripts_count(text: str) -> None:
-    assert replies.judged(f"「{text}」", (text,), "constraint").named == {text}
-    assert not replies.judged(text[: len(text) // 2], (text,), "constraint").named
+    assert grading.judged(f"「{text}」", (text,), "constraint").named == {text}
+    assert not grading.judged(text[: len(text) // 2], (text,), "constraint").named
 
 
 def test_what_a_fence_broke_up_is_still_known() -> None:

@@ -8,11 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from segue import clock
-from segue.assertions import lock_files, manifests, prohibitions, violations
-from segue.assertions.record import Record, Run, Touched
-from segue.assertions.violations import Since
-from segue.ops import tree, worktree
+from segue.assertions.evidence import Record, Run, Touched
+from segue.base import clock
+from segue.ops.work import git as work_git
+from segue.ops.work import tree
+from segue.prohibitions import lock_files, manifests, parse, violations
+from segue.prohibitions.violations import Since
 from tests.test_verifying import GIT, git
 
 NAMES = (
@@ -26,7 +27,7 @@ NAMES = (
 
 
 def parsed(*messages: str) -> list[tuple[str, str]]:
-    return [(one.ban.value, one.target) for one in prohibitions.in_messages(messages)]
+    return [(one.ban.value, one.target) for one in parse.in_messages(messages)]
 
 
 @pytest.mark.parametrize(
@@ -104,14 +105,14 @@ def test_a_change_breaks_a_prohibition_of_that_file_alone(
     forbidden: str, changed: dict[str, str], broken: tuple[str, ...] | None
 ) -> None:
     since = Since(names=NAMES, changed=changed)
-    found = violations.find(prohibitions.in_messages([forbidden]), since, Record(), "The agent")
+    found = violations.find(parse.in_messages([forbidden]), since, Record(), "The agent")
     assert [one.subjects for one in found] == ([broken] if broken else [])
     assert not any(one.is_by_agent for one in found)
 
 
 def test_the_agent_is_named_only_where_its_transcript_shows_the_act() -> None:
     since = Since(names=NAMES, changed={"README.md": "M"})
-    banned = prohibitions.in_messages(["Don't touch README.md."])
+    banned = parse.in_messages(["Don't touch README.md."])
     [seen] = violations.find(banned, since, Record(), "Gemini")
     assert seen.evidence == "README.md was changed since the handoff; the transcript does not show by whom"
     [own] = violations.find(banned, since, Record(touched=(Touched(1, "README.md"),)), "Gemini")
@@ -133,14 +134,14 @@ def test_the_agent_is_named_only_where_its_transcript_shows_the_act() -> None:
 def test_the_file_that_was_touched_is_found_from_the_folder_of_the_transcript(
     folder: str, touched: str, is_by_agent: bool
 ) -> None:
-    banned = prohibitions.in_messages(["Don't touch README.md."])
+    banned = parse.in_messages(["Don't touch README.md."])
     since = Since(names=NAMES, changed={"README.md": "M"}, roots=("/work", "/real/work"))
     [one] = violations.find(banned, since, Record(folder=folder, touched=(Touched(1, touched),)), "Gemini")
     assert one.is_by_agent is is_by_agent
 
 
 def test_commits_and_pushes_are_found_in_the_commands() -> None:
-    banned = prohibitions.in_messages(["Do not commit or push."])
+    banned = parse.in_messages(["Do not commit or push."])
     runs = tuple(
         Run(n, command, "", True, "") for n, command in enumerate(["git commit -m x", "git push --dry-run"])
     )
@@ -247,16 +248,14 @@ def test_a_prohibition_that_is_repeated_holds() -> None:
 )
 def test_a_command_that_may_not_have_committed_here_breaks_no_prohibition(command: str) -> None:
     record = Record(runs=(Run(n=1, command=command, purpose="", is_done=True, output=""),))
-    banned = prohibitions.in_messages(["Do not commit or push."])
+    banned = parse.in_messages(["Do not commit or push."])
     assert violations.find(banned, None, record, "Codex") == ()
 
 
 def test_an_agent_that_touched_another_file_of_that_name_is_not_named() -> None:
     since = Since(names=("README.md", "docs/README.md"), changed={"README.md": "M", "docs/README.md": "M"})
     record = Record(folder="/work", touched=(Touched(n=1, path="/work/docs/README.md"),))
-    [broken] = violations.find(
-        prohibitions.in_messages(["Don't touch ./README.md."]), since, record, "Gemini"
-    )
+    [broken] = violations.find(parse.in_messages(["Don't touch ./README.md."]), since, record, "Gemini")
     assert not broken.is_by_agent and "does not show by whom" in broken.evidence
 
 
@@ -350,7 +349,7 @@ def test_a_lock_file_that_catches_up_with_its_manifest_adds_no_dependency(
 ) -> None:
     files = {"package.json": manifest, "package-lock.json": LOCKED}
     since = Since(names=tuple(files), changed=dict.fromkeys(files, "M"), manifests=files)
-    found = violations.find(prohibitions.in_messages(["No new dependencies."]), since, Record(), "Gemini")
+    found = violations.find(parse.in_messages(["No new dependencies."]), since, Record(), "Gemini")
     assert [one.subjects for one in found] == ([subjects] if subjects else [])
 
 
@@ -367,9 +366,7 @@ def test_the_agent_added_a_dependency_where_its_command_names_it(command: str, i
     files = {"package-lock.json": LOCKED}
     since = Since(names=tuple(files), changed=dict.fromkeys(files, "M"), manifests=files)
     runs = (Run(n=1, command=command, purpose="install", is_done=True, output=""),)
-    [one] = violations.find(
-        prohibitions.in_messages(["No new dependencies."]), since, Record(runs=runs), "Gemini"
-    )
+    [one] = violations.find(parse.in_messages(["No new dependencies."]), since, Record(runs=runs), "Gemini")
     assert one.is_by_agent is is_by_agent
 
 
@@ -387,9 +384,9 @@ def test_commits_and_pushes_that_no_command_shows_are_counted_by_the_logs_of_git
     git(root, "commit", "-q", "--allow-empty", "-m", "After", at=start + 600)
     env = {**os.environ, **GIT}
     begun, ended = (clock.moment(datetime.fromtimestamp(at, UTC)) for at in (start, start + 300))
-    made = worktree.made_between(root, env, begun, ended)
-    assert made == worktree.Made(commits=1, pushes=1)
-    banned = prohibitions.in_messages(["Do not commit or push."])
+    made = work_git.made_between(root, env, begun, ended)
+    assert made == work_git.Made(commits=1, pushes=1)
+    banned = parse.in_messages(["Do not commit or push."])
     since = Since(names=(), changed={}, commits=made.commits, pushes=made.pushes)
     assert [one.evidence for one in violations.find(banned, since, Record(), "Codex")] == [
         "1 commit since the handoff; the transcript does not show by whom",

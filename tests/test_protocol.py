@@ -10,22 +10,24 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from segue import notation, protocol, tiers
+from segue import tiers
+from segue.base import yaml_json
+from segue.base.yaml_json import Notation
 from segue.errors import BadInput, Refused
 from segue.model import ExpectedOutput, Tier
-from segue.notation import Notation
-from segue.protocol import HandoffForm
+from segue.protocol import document
+from segue.protocol.document import HandoffForm
 from segue.tiers import Received
 from tests.handoff_documents import AS_WRITTEN, FILTERED, FULL, METADATA, MINIMAL, SELECTIVE
 from tests.test_tiers import LISTS, ORIGINS, PAYLOADS, is_within
 
 
 def form_of(text: str) -> HandoffForm:
-    return protocol.read(text)[0]
+    return document.read(text)[0]
 
 
 def misfits(text: str) -> list[str]:
-    return [misfit.path for misfit in protocol.check(form_of(text))]
+    return [misfit.path for misfit in document.check(form_of(text))]
 
 
 def changed(text: str, old: str, new: str) -> str:
@@ -44,7 +46,7 @@ def with_payload(text: str, more: str) -> str:
 def test_each_founding_document_fits_its_tier_as_written(tier: Tier) -> None:
     form = form_of(AS_WRITTEN[tier])
     assert form.context_level is tier
-    assert protocol.check(form) == () and protocol.require(form) is form
+    assert document.check(form) == () and document.require(form) is form
 
 
 WRONG = [
@@ -96,7 +98,7 @@ WRONG = [
 def test_wrong_variants_are_refused_by_the_field_that_is_wrong(text: str, more: str, path: str) -> None:
     assert misfits(with_payload(text, more)) == [path]
     with pytest.raises(Refused, match="is wider than") as refused:
-        protocol.require(form_of(with_payload(text, more)))
+        document.require(form_of(with_payload(text, more)))
     assert path in str(refused.value) and "segue protocol reduce" in refused.value.next_step
 
 
@@ -121,8 +123,8 @@ def test_a_label_does_not_make_a_payload_narrower(text: str, narrower: str, path
 def test_a_document_is_the_same_in_yaml_json_and_without_its_outer_key(text: str) -> None:
     form = form_of(text)
     for written_in in Notation:
-        assert protocol.read(protocol.write(form, written_in)) == (form, written_in)
-    assert protocol.from_plain(protocol.to_plain(form)["handoff"]) == form
+        assert document.read(document.write(form, written_in)) == (form, written_in)
+    assert document.from_plain(document.to_plain(form)["handoff"]) == form
 
 
 @given(PAYLOADS, LISTS, st.sampled_from(Tier))
@@ -138,7 +140,7 @@ def test_what_is_written_is_read_again(payload: dict[str, Any], not_passed: list
     if tiers.misfits(payload, Tier.FULL):
         return
     for written_in in Notation:
-        assert protocol.read(protocol.write(form, written_in))[0] == form
+        assert document.read(document.write(form, written_in))[0] == form
 
 
 WORDS = st.text() | st.sampled_from(["1e3", "on", "=", "\n a", " a\n", "a\n\n", "- a", "#", "'", "a: b\n"])
@@ -146,15 +148,15 @@ WORDS = st.text() | st.sampled_from(["1e3", "on", "=", "\n a", " a\n", "a\n\n", 
 
 @given(st.dictionaries(WORDS, WORDS | st.lists(WORDS, max_size=3), min_size=1, max_size=3))
 def test_another_reader_of_yaml_reads_the_same(value: dict[str, Any]) -> None:
-    written = notation.write(value, Notation.YAML)
-    assert yaml.safe_load(written) == notation.read(written, "", next="")[0] == value
+    written = yaml_json.write(value, Notation.YAML)
+    assert yaml.safe_load(written) == yaml_json.read(written, "", next="")[0] == value
 
 
 @pytest.mark.parametrize("text", ["1e3", "5", "-2.5", "true", "True", "null", "~", "", " ", "1E5", "0"])
 def test_a_text_that_looks_like_a_value_stays_a_text(text: str) -> None:
     for written_in in Notation:
-        written = notation.write({"a": text}, written_in)
-        assert notation.read(written, "", next="")[0] == yaml.safe_load(written) == {"a": text}
+        written = yaml_json.write({"a": text}, written_in)
+        assert yaml_json.read(written, "", next="")[0] == yaml.safe_load(written) == {"a": text}
 
 
 @pytest.mark.parametrize(
@@ -163,7 +165,7 @@ def test_a_text_that_looks_like_a_value_stays_a_text(text: str) -> None:
 def test_what_looks_like_an_id_stays_one(word: str) -> None:
     form = form_of(with_payload(MINIMAL, f"    id: {word}\n"))
     assert form.payload["id"] == word
-    assert form_of(protocol.write(form)).payload["id"] == word
+    assert form_of(document.write(form)).payload["id"] == word
 
 
 @pytest.mark.parametrize(
@@ -177,7 +179,7 @@ def test_numbers_and_flags_are_read_as_such(word: str, value: Any) -> None:
 def test_a_number_that_no_program_counts_with_is_kept_as_it_is_written() -> None:
     long = "9" * 30
     assert form_of(with_payload(MINIMAL, f"    n: {long}\n")).payload["n"] == long
-    assert notation.read(f'{{"n": {long}, "m": 1e999}}', "", next="")[0] == {"n": long, "m": "1e999"}
+    assert yaml_json.read(f'{{"n": {long}, "m": 1e999}}', "", next="")[0] == {"n": long, "m": "1e999"}
 
 
 LAUGHS = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n" + "".join(
@@ -218,7 +220,7 @@ UNREADABLE = [
 @pytest.mark.parametrize(("data", "says"), UNREADABLE, ids=[says for _data, says in UNREADABLE])
 def test_what_cannot_be_read_is_refused_with_the_reason(data: str | bytes, says: str) -> None:
     with pytest.raises(BadInput) as refused:
-        protocol.read(data, "handoff.yaml")
+        document.read(data, "handoff.yaml")
     assert says in str(refused.value)
     assert (
         str(refused.value).startswith("handoff.yaml ") and "segue protocol schema" in refused.value.next_step
@@ -226,7 +228,7 @@ def test_what_cannot_be_read_is_refused_with_the_reason(data: str | bytes, says:
 
 
 def test_a_key_of_two_arrows_in_quotes_is_a_key_like_any_other() -> None:
-    assert notation.read('"<<": {a: 1}', "", next="")[0] == {"<<": {"a": 1}}
+    assert yaml_json.read('"<<": {a: 1}', "", next="")[0] == {"<<": {"a": 1}}
 
 
 def test_a_few_references_within_a_document_are_read() -> None:
@@ -261,7 +263,7 @@ MALFORMED = [
 @pytest.mark.parametrize(("old", "new", "says"), MALFORMED)
 def test_what_is_no_handoff_document_is_refused_with_the_field(old: str, new: str, says: str) -> None:
     with pytest.raises(BadInput) as refused:
-        protocol.read(changed(MINIMAL, old, new))
+        document.read(changed(MINIMAL, old, new))
     assert says in str(refused.value)
 
 
@@ -269,26 +271,26 @@ def test_leaving_something_out_must_be_said_even_if_it_is_nothing() -> None:
     head, tail = MINIMAL.split("  not_passed:")
     without = head + tail[tail.index("  expected_output") :]
     with pytest.raises(BadInput, match=r"lacks not_passed: write \[\]"):
-        protocol.read(without)
+        document.read(without)
     assert form_of(without + "  not_passed: []\n").not_passed == ()
 
 
 def test_prose_needs_no_schema() -> None:
     text = changed(MINIMAL, "format: yaml\n    schema: ImprovementReport", "format: markdown")
     assert form_of(text).expected_output == ExpectedOutput(format="markdown", schema="")
-    assert form_of(protocol.write(form_of(text))) == form_of(text)
+    assert form_of(document.write(form_of(text))) == form_of(text)
 
 
 def test_more_exclusions_than_anyone_reads_are_refused() -> None:
     with pytest.raises(BadInput, match="the most"):
-        protocol.read(changed(MINIMAL, "    - file_contents\n", "    - x\n" * 101))
+        document.read(changed(MINIMAL, "    - file_contents\n", "    - x\n" * 101))
 
 
 # Reducing
 
 
 def test_reducing_shows_what_fell_away_and_lists_it() -> None:
-    reduced, fallen = protocol.reduce(form_of(FULL), Tier.FILTERED)
+    reduced, fallen = document.reduce(form_of(FULL), Tier.FILTERED)
     assert [str(one).split("; ")[0] for one in fallen] == [
         "payload.plugin_manifest: an object",
         "payload.agent_files[0].content: contents: a text with line breaks",
@@ -300,9 +302,9 @@ def test_reducing_shows_what_fell_away_and_lists_it() -> None:
 
 def test_where_only_some_items_lose_a_field_the_list_says_how_many() -> None:
     form = form_of(with_payload(SELECTIVE, "    notes: [{text: short}, {text: 'a\n\n        b'}]\n"))
-    reduced, _fallen = protocol.reduce(form, Tier.FILTERED)
+    reduced, _fallen = document.reduce(form, Tier.FILTERED)
     assert "payload.notes[].text (1 of 2)" in reduced.not_passed
-    assert protocol.check(reduced) == ()
+    assert document.check(reduced) == ()
 
 
 @pytest.mark.parametrize("tier", Tier)
@@ -311,11 +313,11 @@ def test_a_founding_document_goes_down_and_never_up(tier: Tier, to: Tier) -> Non
     form = form_of(AS_WRITTEN[tier])
     if not tier.allows(to):
         with pytest.raises(Refused, match="tier down, never up"):
-            protocol.reduce(form, to)
+            document.reduce(form, to)
         return
-    reduced, fallen = protocol.reduce(form, to)
-    assert protocol.check(reduced) == () and reduced.context_level is to
-    assert protocol.reduce(reduced, to) == (reduced, ())
+    reduced, fallen = document.reduce(form, to)
+    assert document.check(reduced) == () and reduced.context_level is to
+    assert document.reduce(reduced, to) == (reduced, ())
     assert bool(fallen) == (reduced.payload != form.payload)
 
 
@@ -334,17 +336,17 @@ def test_a_reduced_document_can_be_written_read_and_passed(
     )
     if not tier.allows(to):
         return
-    reduced, fallen = protocol.reduce(form, to)
-    assert protocol.check(reduced) == ()
+    reduced, fallen = document.reduce(form, to)
+    assert document.check(reduced) == ()
     assert is_within(reduced.payload, payload)
     assert set(not_passed) <= set(reduced.not_passed)
-    assert protocol.reduce(reduced, to) == (reduced, ())
+    assert document.reduce(reduced, to) == (reduced, ())
     if not fallen:
         assert reduced == msgspec.structs.replace(form, context_level=to, origins=reduced.origins)
 
 
 def test_a_very_wide_document_is_reduced_to_one_that_can_be_read() -> None:
     wide = "".join(f"    field_{n}: {{a: 1}}\n" for n in range(5000))
-    reduced, fallen = protocol.reduce(form_of(with_payload(FULL, wide)), Tier.MINIMAL)
+    reduced, fallen = document.reduce(form_of(with_payload(FULL, wide)), Tier.MINIMAL)
     assert len(fallen) == 1000 and reduced.not_passed[-1] == "and 4,906 more fields"
-    assert form_of(protocol.write(reduced)) == reduced
+    assert form_of(document.write(reduced)) == reduced

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from segue import protocol
 from segue.errors import BadInput
 from segue.model import ExpectedOutput, Tier
-from segue.protocol import HandoffForm
+from segue.protocol import document
+from segue.protocol.document import HandoffForm
 from segue.tiers import Received
 from tests.handoff_documents import FULL, MINIMAL
 from tests.test_protocol import changed, form_of, misfits
@@ -27,7 +27,7 @@ REPORT = ExpectedOutput(format="yaml", schema="ImprovementReport")
 def test_the_analysis_pipeline_reads_for_itself_what_it_was_not_given() -> None:
     briefed = form_of(MINIMAL)
     files = [{"file": "agents/a.md", "content": "# A\n"}]
-    analysed = protocol.pass_on(
+    analysed = document.pass_on(
         briefed,
         to_agent="analyzer",
         context_level=Tier.FULL,
@@ -37,8 +37,8 @@ def test_the_analysis_pipeline_reads_for_itself_what_it_was_not_given() -> None:
     )
     assert analysed.from_agent == "coordinator"
     assert analysed.payload == {"mode": "all", "target_path": "/path/to/plugin", "agent_files": files}
-    assert protocol.check(analysed, [briefed]) == ()
-    assert form_of(protocol.write(analysed)) == analysed
+    assert document.check(analysed, [briefed]) == ()
+    assert form_of(document.write(analysed)) == analysed
 
 
 def test_the_improvement_and_synthesis_pipelines_narrow_step_by_step() -> None:
@@ -50,19 +50,19 @@ def test_the_improvement_and_synthesis_pipelines_narrow_step_by_step() -> None:
         not_passed=(),
         expected_output=REPORT,
     )
-    onwards = protocol.pass_on(
+    onwards = document.pass_on(
         found,
         to_agent="checker",
         context_level=Tier.FILTERED,
         own={"focus": "context"},
         expected_output=REPORT,
     )
-    assert [one.path for one in protocol.check(onwards, [found])] == ["payload.violations[0].quote"]
-    checked, fallen = protocol.reduce(onwards, Tier.FILTERED)
+    assert [one.path for one in document.check(onwards, [found])] == ["payload.violations[0].quote"]
+    checked, fallen = document.reduce(onwards, Tier.FILTERED)
     assert [one.path for one in fallen] == ["payload.violations[0].quote"]
-    assert protocol.check(checked, [found]) == ()
-    summary, _fallen = protocol.reduce(checked, Tier.METADATA)
-    assert protocol.check(summary, [found]) == ()
+    assert document.check(checked, [found]) == ()
+    summary, _fallen = document.reduce(checked, Tier.METADATA)
+    assert document.check(summary, [found]) == ()
 
 
 def test_what_came_at_minimal_cannot_go_on_as_more() -> None:
@@ -73,13 +73,13 @@ def test_what_came_at_minimal_cannot_go_on_as_more() -> None:
         "    mode: {name: all, how: {fast: true}}\n",
     ).replace("from_agent: improve-coordinator", "from_agent: coordinator")
     form = form_of(grown)
-    assert protocol.check(form) == ()
-    [misfit] = protocol.check(form, [briefed])
+    assert document.check(form) == ()
+    [misfit] = document.check(form, [briefed])
     assert misfit.path == "payload.mode" and misfit.reason == "received at MINIMAL from command: an object"
     own = form_of(
         changed(grown, "  not_passed:", "  origins: {mode: {from_agent: coordinator}}\n  not_passed:")
     )
-    assert protocol.check(own, [briefed]) == ()
+    assert document.check(own, [briefed]) == ()
 
 
 def test_an_origin_in_the_document_is_held_to_without_further_evidence() -> None:
@@ -97,7 +97,7 @@ def test_what_a_document_says_of_origins_is_held_against_what_was_received() -> 
 
     def told(origins: str) -> list[str]:
         form = form_of(changed(text, "  not_passed:", f"  origins: {{{origins}}}\n  not_passed:"))
-        return [one.reason for one in protocol.check(form, [briefed])]
+        return [one.reason for one in document.check(form, [briefed])]
 
     assert told("mode: {from_agent: command, context_level: MINIMAL}") == []
     assert told("mode: {from_agent: command, context_level: METADATA}") == []
@@ -114,10 +114,10 @@ def test_what_a_document_says_of_origins_is_held_against_what_was_received() -> 
 
 def test_a_tier_is_remembered_over_two_handoffs() -> None:
     briefed = form_of(MINIMAL)
-    second = protocol.pass_on(
+    second = document.pass_on(
         briefed, to_agent="middle", context_level=Tier.FULL, own={}, expected_output=REPORT, only=["mode"]
     )
-    third = protocol.pass_on(second, to_agent="last", context_level=Tier.FULL, own={}, expected_output=REPORT)
+    third = document.pass_on(second, to_agent="last", context_level=Tier.FULL, own={}, expected_output=REPORT)
     assert third.origins == {"payload.mode": Received(from_agent="coordinator", context_level=Tier.MINIMAL)}
 
 
@@ -133,11 +133,11 @@ def handed(
 
 
 def passed_on(form: HandoffForm, tier: Tier = Tier.FULL) -> HandoffForm:
-    return protocol.pass_on(form, to_agent="last", context_level=tier, own={}, expected_output=REPORT)
+    return document.pass_on(form, to_agent="last", context_level=tier, own={}, expected_output=REPORT)
 
 
 def paths(form: HandoffForm, *received: HandoffForm) -> list[str]:
-    return [misfit.path for misfit in protocol.check(form, received)]
+    return [misfit.path for misfit in document.check(form, received)]
 
 
 def test_the_tier_of_what_is_inside_of_a_field_goes_on_with_it() -> None:
@@ -161,12 +161,12 @@ def test_what_is_inside_is_held_to_its_tier_whatever_is_told_of_what_it_is_in() 
     assert paths(handed("b", "c", Tier.FULL, grown), got) == ["payload.report.detail"]
     outer = handed("b", "c", Tier.FULL, grown, report=Received("first", Tier.FULL))
     assert paths(outer, got) == ["payload.report.detail"]
-    [lie] = protocol.check(
+    [lie] = document.check(
         handed("b", "c", Tier.FULL, grown, report__detail=Received("first", Tier.FULL)), [got]
     )
     assert lie.reason == "said to be received at FULL, but first passed it at MINIMAL"
     other = handed("second", "b", Tier.FULL, {"report": {"text": TWO_LINES}})
-    [lie] = protocol.check(
+    [lie] = document.check(
         handed("b", "c", Tier.FULL, grown, report__detail=Received("second", Tier.FULL)), [got, other]
     )
     assert lie.reason == "said to be from second, who did not pass it to b"
@@ -192,7 +192,7 @@ def test_what_was_the_sender_s_own_inside_of_something_received_goes_on_at_the_f
         REPORT,
         {"improvements": Received("x", Tier.METADATA), "improvements[].code": Received("first")},
     )
-    assert protocol.check(got) == ()
+    assert document.check(got) == ()
     onwards = passed_on(got)
     assert onwards.origins == {
         "payload.improvements": Received("first", Tier.METADATA),
@@ -223,7 +223,7 @@ def test_of_a_field_that_two_passed_the_later_one_goes_on_with_its_origins_alone
         handed("first", "b", Tier.FULL, {"report": {"detail": "short"}}, **inner),
         handed("second", "b", Tier.FULL, {"report": {"text": TWO_LINES}}),
     ]
-    onwards = protocol.pass_on(got, to_agent="c", context_level=Tier.FULL, own={}, expected_output=REPORT)
+    onwards = document.pass_on(got, to_agent="c", context_level=Tier.FULL, own={}, expected_output=REPORT)
     assert onwards.origins == {"payload.report": Received("second", Tier.FULL)}
     assert paths(onwards, *got) == []
 
@@ -234,10 +234,10 @@ def test_what_may_be_passed_may_be_passed_on_as_it_is(
 ) -> None:
     # An object that is told apart from its list is an object, which FILTERED passes in lists alone.
     told = {path: one for path, one in origins.items() if not path.endswith("[]")}
-    form, _fallen = protocol.reduce(HandoffForm("a", "b", tier, payload, (), REPORT, told), tier)
+    form, _fallen = document.reduce(HandoffForm("a", "b", tier, payload, (), REPORT, told), tier)
     assert paths(passed_on(form, tier), form) == []
 
 
 def test_what_another_agent_received_is_no_evidence() -> None:
     with pytest.raises(BadInput, match="was handed to coordinator"):
-        protocol.check(form_of(FULL), [form_of(MINIMAL)])
+        document.check(form_of(FULL), [form_of(MINIMAL)])

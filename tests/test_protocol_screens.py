@@ -14,10 +14,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from inline_snapshot import snapshot
 
-from segue import notation, protocol, schemas, tiers
+from segue import tiers
+from segue.base import yaml_json
+from segue.base.yaml_json import Notation
 from segue.model import ExpectedOutput, Tier
-from segue.notation import Notation
-from segue.protocol import HandoffForm
+from segue.protocol import document, schemas
+from segue.protocol.document import HandoffForm
 from tests.conftest import CommandLine
 from tests.handoff_documents import AS_WRITTEN, FILTERED, FULL, METADATA, MINIMAL
 from tests.test_protocol import MALFORMED, WRONG, changed, form_of, misfits, with_payload
@@ -30,7 +32,7 @@ from tests.test_tiers import LISTS, PAYLOADS
 def test_the_schema_refuses_nothing_that_fits(
     payload: dict[str, Any], not_passed: list[str], tier: Tier
 ) -> None:
-    from segue import outputs
+    from segue.protocol import expected_output
 
     form = HandoffForm(
         from_agent="a",
@@ -40,28 +42,28 @@ def test_the_schema_refuses_nothing_that_fits(
         not_passed=tuple(entry for entry in not_passed if entry.isprintable() and entry.strip()),
         expected_output=ExpectedOutput(format="yaml", schema="X"),
     )
-    if protocol.check(form) == ():
-        assert outputs.problems(protocol.to_plain(form), schemas.document()) == ()
+    if document.check(form) == ():
+        assert expected_output.problems(document.to_plain(form), schemas.document()) == ()
 
 
 @pytest.mark.parametrize(("text", "more", "path"), WRONG)
 def test_the_schema_refuses_most_of_what_does_not_fit(text: str, more: str, path: str) -> None:
-    from segue import outputs
+    from segue.protocol import expected_output
 
-    plain = protocol.to_plain(form_of(with_payload(text, more)))
+    plain = document.to_plain(form_of(with_payload(text, more)))
     is_beyond_it = form_of(text).context_level is Tier.FULL or any(
         word in path for word in ("full_plugin", "[0]", "prior_")
     )
-    assert is_beyond_it or outputs.problems(plain, schemas.document())
+    assert is_beyond_it or expected_output.problems(plain, schemas.document())
 
 
 @pytest.mark.parametrize(("old", "new", "says"), MALFORMED)
 def test_the_schema_refuses_what_is_no_handoff_document(old: str, new: str, says: str) -> None:
-    from segue import outputs
+    from segue.protocol import expected_output
 
-    plain = notation.read(changed(MINIMAL, old, new), "", next="")[0]
+    plain = yaml_json.read(changed(MINIMAL, old, new), "", next="")[0]
     is_beyond_it = "not in the payload" in says or new == "from_agent: ' '"
-    assert is_beyond_it or outputs.problems(plain, schemas.document())
+    assert is_beyond_it or expected_output.problems(plain, schemas.document())
 
 
 # Screens
@@ -134,7 +136,7 @@ What MINIMAL does not pass fell away:
 def test_a_reduction_is_in_the_documents_own_notation_unless_told(cli: CommandLine, folder: Path) -> None:
     as_json = cli("protocol", "reduce", "full.yaml", "--to", "MINIMAL", "--json").out
     assert json.loads(as_json)["handoff"]["context_level"] == "MINIMAL"
-    (folder / "full.json").write_text(protocol.write(form_of(FULL), Notation.JSON))
+    (folder / "full.json").write_text(document.write(form_of(FULL), Notation.JSON))
     same = cli("protocol", "reduce", "full.json", "--to", "MINIMAL").out
     assert json.loads(same) == json.loads(as_json)
     assert cli("protocol", "reduce", "full.json", "--to", "MINIMAL", "--yaml").out.startswith("handoff:\n")
@@ -235,7 +237,7 @@ def test_the_table_of_shapes_is_right() -> None:
     rows = re.findall(r"^\| `(.+)` \| (.+) \|$", page, re.MULTILINE)[1:]
     assert len(rows) == 13
     for value, told in rows:
-        payload = notation.read(f"field: {value}", value, next="")[0]
+        payload = yaml_json.read(f"field: {value}", value, next="")[0]
         fits = ["yes" if not tiers.misfits(payload, tier) else "no" for tier in Tier]
         assert told.split(" | ") == fits, value
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from segue.model import Source, Transcript
-from segue.ops import refresh
+from segue.ops.index import refresh
 from tests.conftest import CommandLine
 from tests.machine import furnish
 from tests.world import Conversation

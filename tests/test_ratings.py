@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from segue.model import HandoffState
-from segue.ops import outcomes
+from segue.ops.handoff import outcome
 from tests.conftest import CommandLine
 from tests.test_handing_over import DEMO
 from tests.test_handing_over import worked as worked
@@ -60,14 +60,14 @@ def test_a_rating_does_not_outlive_its_handoff_in_what_is_recommended(worked: Co
 def test_a_rating_that_was_given_while_the_target_ran_stays(
     worked: CommandLine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    finish = outcomes.of
+    finish = outcome.of
 
     def rated_meanwhile(*arguments: Any) -> Any:
         told = finish(*arguments)
         assert worked("rate", "3").code == 0
         return told
 
-    monkeypatch.setattr(outcomes, "of", rated_meanwhile)
+    monkeypatch.setattr(outcome, "of", rated_meanwhile)
     assert worked(*DEMO).code == 0
     assert satisfactions(worked) == {"demo": 0.5}
 

@@ -9,12 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from segue.agents import aider, scanning
-from segue.agents.reading import INTERRUPT, Reading
+from segue.agents import aider
+from segue.agents.shared.transcripts import index_scan
+from segue.agents.shared.transcripts.reader import INTERRUPT, Reading
 from segue.errors import AgentError
 from segue.facts.tracker import derive
 from segue.model import Ending, Entry, EntryKind, Mark, Origin, Source, Tokens
-from segue.ops.warm import Meaning
+from segue.ops.index.tracked_transcript import Meaning
 
 HISTORY = Path(__file__).parent / "data" / "aider" / "history.md"
 
@@ -120,7 +121,7 @@ def test_times_are_local_and_only_a_start_has_one() -> None:
 def test_what_the_history_tells_is_learned(tmp_path: Path) -> None:
     path = tmp_path / aider.NAME
     path.write_bytes(HISTORY.read_bytes())
-    found = scanning.scan(aider.read(Source(agent="aider", path=str(path)))).transcript
+    found = index_scan.scan(aider.read(Source(agent="aider", path=str(path)))).transcript
 
     assert found.id.startswith("aider-")
     assert len(found.id) == len("aider-") + 12

@@ -14,14 +14,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from segue.agents import claude
-from segue.agents.claude.answers import told_quickly
-from segue.agents.claude.figures import CHUNK, PARENT, told_in, told_plainly, told_since
-from segue.agents.reading import INTERRUPT, found_from
-from segue.agents.scanning import Scan, scan
+from segue.agents.claude.token_decoder import told_quickly
+from segue.agents.claude.token_scan import CHUNK, PARENT, told_in, told_plainly, told_since
+from segue.agents.shared.transcripts.index_scan import Scan, scan
+from segue.agents.shared.transcripts.reader import INTERRUPT, found_from
 from segue.facts.tracker import derive
-from segue.ledger import row_of
 from segue.model import Ending, Entry, EntryKind, Mark, Origin, Relation, Source, Tokens
-from segue.ops.warm import Meaning
+from segue.ops.index.tracked_transcript import Meaning
+from segue.usage.ledger import row_of
 
 DATA = Path(__file__).parent / "data" / "claude"
 SESSION = "11111111-2222-4333-8444-555555555555"
@@ -837,9 +837,9 @@ def test_tags_that_are_only_opened_cost_no_time() -> None:
 
 
 def pieces_of_text(text: str) -> list[Any]:
-    from segue.agents.claude import text as texts
+    from segue.agents.claude import user_text
 
-    return list(texts.pieces_of(text))
+    return list(user_text.pieces_of(text))
 
 
 ORDERS = (

@@ -13,14 +13,14 @@ import zstandard
 
 from segue.agents import codex
 from segue.agents.codex.parts import output_of
-from segue.agents.reading import INTERRUPT, Reading
-from segue.agents.scanning import scan
-from segue.carry.tail import Tail
+from segue.agents.shared.transcripts.index_scan import scan
+from segue.agents.shared.transcripts.reader import INTERRUPT, Reading
+from segue.conversation.tail import Tail
 from segue.errors import AgentError
 from segue.facts.tracker import derive
 from segue.model import Ending, Entry, EntryKind, Limit, Origin, Relation, Scope, Source, Tokens, Transcript
-from segue.ops import transcripts
-from segue.ops.warm import Meaning
+from segue.ops.index.tracked_transcript import Meaning
+from segue.ops.work import transcripts
 
 DATA = Path(__file__).parent / "data" / "codex"
 AT = "2026-11-12T09:00:00.000Z"

@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 from segue.agents import copilot
-from segue.agents.reading import INTERRUPT, Reading
-from segue.agents.scanning import scan
+from segue.agents.shared.transcripts.index_scan import scan
+from segue.agents.shared.transcripts.reader import INTERRUPT, Reading
 from segue.facts.tracker import derive
 from segue.model import Ending, Entry, EntryKind, Origin, Relation, Scope, Source, Tokens, Transcript
-from segue.ops.warm import Meaning
+from segue.ops.index.tracked_transcript import Meaning
 
 DATA = Path(__file__).parent / "data" / "copilot"
 

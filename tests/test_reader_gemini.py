@@ -15,9 +15,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from segue.agents import gemini, scanning
+from segue.agents import gemini
 from segue.agents.gemini import parts
-from segue.agents.reading import INTERRUPT, Reading
+from segue.agents.shared.transcripts import index_scan
+from segue.agents.shared.transcripts.reader import INTERRUPT, Reading
 from segue.model import Ending, Entry, EntryKind, Mark, Origin, Relation, Scope, Source, Tokens
 
 DATA = Path(__file__).with_name("data") / "gemini"
@@ -312,7 +313,7 @@ def test_an_unknown_type_is_a_note_and_counted() -> None:
 
 
 def test_tokens_are_counted_once_and_in_one_field_each() -> None:
-    spends = scanning.scan(gemini.read(source(LINES))).spends
+    spends = index_scan.scan(gemini.read(source(LINES))).spends
     assert {s.key: s.tokens for s in spends} == {
         "gemini:a1": Tokens(input=600, output=50, cache_read=400),
         "gemini:a2": Tokens(input=1210, output=5),
@@ -327,7 +328,9 @@ def test_tokens_that_come_after_the_words_are_not_lost(tmp_path: Path) -> None:
     path = written(tmp_path, answered("a", "Hello.", tokens=None), late, late)
     found = entries(path)
     assert [e.text for e in found if e.kind is EntryKind.REPLY] == ["Hello."]
-    assert [s.tokens for s in scanning.scan(gemini.read(source(path))).spends] == [Tokens(input=9, output=2)]
+    assert [s.tokens for s in index_scan.scan(gemini.read(source(path))).spends] == [
+        Tokens(input=9, output=2)
+    ]
 
 
 def test_a_daily_quota_is_a_limit_of_the_model() -> None:
@@ -380,14 +383,14 @@ def test_a_cancelled_call_is_one_interruption() -> None:
 
 def test_a_cancelled_request_is_an_interruption(tmp_path: Path) -> None:
     path = written(tmp_path, said("u", "hi"), said("i", "Request cancelled.") | {"type": "info"})
-    assert scanning.scan(gemini.read(source(path))).transcript.ending is Ending.INTERRUPTED
+    assert index_scan.scan(gemini.read(source(path))).transcript.ending is Ending.INTERRUPTED
 
 
 # The transcript as a whole
 
 
 def test_the_transcript_is_described() -> None:
-    transcript = scanning.scan(gemini.read(source(LINES))).transcript
+    transcript = index_scan.scan(gemini.read(source(LINES))).transcript
     assert transcript.id == "0f1e2d3c-0000-4000-8000-000000000001"
     assert transcript.title == "Make the tests pass"
     assert (transcript.turns, transcript.calls, transcript.errors) == (5, 3, 3)
@@ -426,7 +429,7 @@ def test_a_project_that_cannot_be_told_is_left_open(tmp_path: Path) -> None:
     path.write_bytes(LINES.read_bytes())
     os.mkfifo(path.parents[1] / ".project_root")
     (tmp_path / ".gemini" / "projects.json").write_text("[}")
-    assert scanning.scan(gemini.read(source(path))).transcript.project == ""
+    assert index_scan.scan(gemini.read(source(path))).transcript.project == ""
 
 
 # Documents of older versions

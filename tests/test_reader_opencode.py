@@ -13,9 +13,10 @@ from typing import Any
 
 import pytest
 
-from segue.agents import opencode, scanning
+from segue.agents import opencode
 from segue.agents.opencode.limits import limit_of
-from segue.agents.reading import INTERRUPT, Reading
+from segue.agents.shared.transcripts import index_scan
+from segue.agents.shared.transcripts.reader import INTERRUPT, Reading
 from segue.errors import AgentError
 from segue.model import Ending, Entry, EntryKind, Limit, Mark, Origin, Relation, Scope, Source, Tokens
 
@@ -181,7 +182,7 @@ def test_every_step_of_a_long_message_counts(tmp_path: Path, export: dict[str, A
 
 
 def test_what_the_session_tells_is_learned() -> None:
-    scan = scanning.scan(opencode.read(Source(agent="opencode", path=str(EXPORT))))
+    scan = index_scan.scan(opencode.read(Source(agent="opencode", path=str(EXPORT))))
 
     found = scan.transcript
     assert (found.id, found.title, found.version) == (SESSION, "Fix the till", "1.14.30")
@@ -511,7 +512,7 @@ def test_a_fork_spends_nothing_again_and_knows_its_origin(
     other["info"] |= {"title": "Another", "time": {"created": 1, "updated": 1}}
     other["messages"] = [{"info": {"id": "msg_80", "role": "user", "time": {"created": 1}}, "parts": []}]
     database.fill(other, session="ses_other")
-    scans = {source.part: scanning.scan(opencode.read(source)) for source in opencode.find(home, [])}
+    scans = {source.part: index_scan.scan(opencode.read(source)) for source in opencode.find(home, [])}
 
     keys = [{spend.key for spend in scans[id].spends} for id in (SESSION, "ses_fork")]
     assert keys[0] == keys[1]
@@ -617,7 +618,7 @@ def test_a_database_that_cannot_be_read_is_named_by_find_and_refused_by_read(
 def test_a_locked_database_is_refused_after_a_moment(
     database: Database, home: dict[str, str], export: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("segue.agents.opencode.store.BUSY_SECONDS", 0.05)
+    monkeypatch.setattr("segue.agents.opencode.storage.BUSY_SECONDS", 0.05)
     database.connection.execute("pragma journal_mode = delete")
     database.fill(export)
     [source] = opencode.find(home, [])
@@ -772,4 +773,4 @@ def test_ids_that_occur_twice_stay_apart(tmp_path: Path, export: dict[str, Any])
 def test_an_interruption_is_a_note_of_its_own_kind() -> None:
     entries, _ = read_file(EXPORT)
 
-    assert [(e.id, e.tool) for e in entries if scanning.is_interruption(e)] == [("msg_05", INTERRUPT)]
+    assert [(e.id, e.tool) for e in entries if index_scan.is_interruption(e)] == [("msg_05", INTERRUPT)]

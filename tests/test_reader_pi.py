@@ -11,8 +11,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from segue.agents import pi, scanning
-from segue.agents.reading import INTERRUPT
+from segue.agents import pi
+from segue.agents.shared.transcripts import index_scan
+from segue.agents.shared.transcripts.reader import INTERRUPT
 from segue.model import Entry, EntryKind, Mark, Origin, Relation, Scope, Source, Tokens
 
 DATA = Path(__file__).with_name("data") / "pi"
@@ -121,7 +122,7 @@ def test_another_error_is_no_limit(tmp_path: Path) -> None:
 
 
 def test_tokens_and_prices_are_the_agents_own() -> None:
-    spends = scanning.scan(pi.read(source(LINES))).spends
+    spends = index_scan.scan(pi.read(source(LINES))).spends
     assert [(s.tokens, s.cost_usd) for s in spends] == [
         (Tokens(input=10, output=20, cache_read=300, cache_write=40), 0.05),
         (Tokens(input=1, output=2, cache_read=3, cache_write=4), 0.01),
@@ -131,13 +132,13 @@ def test_tokens_and_prices_are_the_agents_own() -> None:
 
 
 def test_an_answer_copied_into_a_fork_is_the_same_answer() -> None:
-    origin = {s.key for s in scanning.scan(pi.read(source(LINES))).spends}
-    fork = {s.key for s in scanning.scan(pi.read(source(FIRST_VERSION))).spends}
+    origin = {s.key for s in index_scan.scan(pi.read(source(LINES))).spends}
+    fork = {s.key for s in index_scan.scan(pi.read(source(FIRST_VERSION))).spends}
     assert len(fork) == 2 and fork < origin
 
 
 def test_the_transcript_is_described() -> None:
-    transcript = scanning.scan(pi.read(source(LINES))).transcript
+    transcript = index_scan.scan(pi.read(source(LINES))).transcript
     assert transcript.id == "7d1c0000-0000-4000-8000-00000000000b"
     assert (transcript.title, transcript.project) == ("Tests of the shop", "/home/ada/shop")
     assert transcript.parent == "6d1c0000-0000-4000-8000-00000000000a"

@@ -10,8 +10,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from segue.agents import gemini, qwen, scanning
-from segue.agents.reading import INTERRUPT
+from segue.agents import gemini, qwen
+from segue.agents.shared.transcripts import index_scan
+from segue.agents.shared.transcripts.reader import INTERRUPT
 from segue.model import Ending, Entry, EntryKind, Mark, Origin, Relation, Source, Tokens
 
 DATA = Path(__file__).with_name("data") / "qwen"
@@ -121,7 +122,7 @@ def test_a_refusal_for_quota_is_a_limit() -> None:
 
 
 def test_thoughts_that_are_part_of_an_answer_are_not_counted_twice() -> None:
-    spends = {s.key: s.tokens for s in scanning.scan(qwen.read(source(LINES))).spends}
+    spends = {s.key: s.tokens for s in index_scan.scan(qwen.read(source(LINES))).spends}
     assert spends == {
         "qwen:m1": Tokens(input=600, output=50, cache_read=400),
         "qwen:m2": Tokens(input=1200, output=15),
@@ -151,7 +152,7 @@ def test_the_prompt_of_a_command_that_is_not_recorded_is_not_the_persons(tmp_pat
 
 
 def test_the_transcript_is_described() -> None:
-    transcript = scanning.scan(qwen.read(source(LINES))).transcript
+    transcript = index_scan.scan(qwen.read(source(LINES))).transcript
     assert transcript.id == LINES.stem
     assert (transcript.title, transcript.version) == ("Tests and lint", "0.15.10")
     assert (transcript.project, transcript.branch) == ("/home/ada/shop", "main")
@@ -190,9 +191,9 @@ def test_a_fork_names_where_it_came_from_and_spends_nothing_new(tmp_path: Path) 
     copied = [json.loads(line) for line in LINES.read_text().splitlines()]
     origin = {"sessionId": LINES.stem, "messageUuid": "x"}
     path = written(tmp_path, *({**one, "sessionId": "fork", "forkedFrom": origin} for one in copied))
-    scan = scanning.scan(qwen.read(source(path)))
+    scan = index_scan.scan(qwen.read(source(path)))
     assert (scan.transcript.parent, scan.transcript.relation) == (LINES.stem, Relation.FORK)
-    assert scan.spends == scanning.scan(qwen.read(source(LINES))).spends
+    assert scan.spends == index_scan.scan(qwen.read(source(LINES))).spends
 
 
 def test_an_older_transcript_is_read_like_geminis() -> None:

@@ -13,9 +13,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from segue import agents, clock
-from segue.agents import claude, demo, limit_text, linking, pi, picture, qwen
-from segue.agents.reading import (
+from segue import agents
+from segue.agents import claude, demo, pi, qwen
+from segue.agents.shared.transcripts import entry_links, image_ref, limit_text
+from segue.agents.shared.transcripts.reader import (
     DEEPEST,
     Reading,
     decode_any,
@@ -27,6 +28,7 @@ from segue.agents.reading import (
     status_of,
     tokens_within,
 )
+from segue.base import clock
 from segue.model import Entry, EntryKind, Mark, Origin, Source, Tokens
 from segue.testing.entries import check_walks
 
@@ -87,8 +89,8 @@ def test_tokens_that_are_counted_within_others_are_counted_once() -> None:
 
 
 def test_a_picture_is_named_and_not_kept() -> None:
-    assert picture.reference("image/png", "aGVsbG8=") == "image/png, 5 bytes, sha256:2cf24dba5fb0a30e…"
-    assert picture.reference("", "no base64") == picture.reference("image", "no base64")
+    assert image_ref.reference("image/png", "aGVsbG8=") == "image/png, 5 bytes, sha256:2cf24dba5fb0a30e…"
+    assert image_ref.reference("", "no base64") == image_ref.reference("image", "no base64")
 
 
 # Marks
@@ -199,8 +201,8 @@ def test_whatever_is_linked_to_what_ids_are_unique_and_walks_end(links: list[tup
     parents: dict[str, str | None] = {}
     for name, parent, is_result in links:
         kind = EntryKind.RESULT if is_result else EntryKind.CALL
-        piece = linking.bare(kind, Origin.TOOL, "", call=name[0])
-        for entry in linking.chained(state, name, parent, [linking.note("x"), piece]):
+        piece = entry_links.bare(kind, Origin.TOOL, "", call=name[0])
+        for entry in entry_links.chained(state, name, parent, [entry_links.note("x"), piece]):
             assert entry.id not in parents
             parents[entry.id] = entry.parent
     check_walks(parents)
@@ -209,13 +211,16 @@ def test_whatever_is_linked_to_what_ids_are_unique_and_walks_end(links: list[tup
 def test_what_hangs_on_what_never_came_is_forgotten_in_time() -> None:
     state: dict[str, Any] = {}
     for number in range(5000):
-        linking.link(state, str(number), f"never-{number}")
-    assert len(state["links"]) <= 2 * linking.REMEMBERED and len(state["awaited"]) <= 2 * linking.REMEMBERED
+        entry_links.link(state, str(number), f"never-{number}")
+    assert (
+        len(state["links"]) <= 2 * entry_links.REMEMBERED
+        and len(state["awaited"]) <= 2 * entry_links.REMEMBERED
+    )
 
 
 def test_an_id_that_comes_ten_thousand_times_takes_no_longer_than_others() -> None:
     state: dict[str, Any] = {}
-    found = [linking.unused(state, "a") for _ in range(10_000)]
+    found = [entry_links.unused(state, "a") for _ in range(10_000)]
     assert len(set(found)) == 10_000 and found[:3] == ["a", "a~2", "a~3"]
 
 

@@ -12,8 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from segue.errors import BadInput
-from segue.redact import Known, Redacted, library, redact, scan
-from segue.redact import view as views
+from segue.redact import Known, Redacted, betterleaks, redact, scan, view
 from tests import secrets_planted as planting
 from tests.secrets_planted import DISGUISES, identifiers, is_gone, planted
 
@@ -63,10 +62,10 @@ def test_identifiers_are_left_alone() -> None:
 
 
 def test_without_the_library_our_own_rules_hold_the_bar_and_say_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, library.NAME, None)
-    for cached in (library._library, library._is_installed):
+    monkeypatch.setitem(sys.modules, betterleaks.NAME, None)
+    for cached in (betterleaks._library, betterleaks._is_installed):
         cached.cache_clear()
-    monkeypatch.setattr(library, "find_spec", lambda _name: None)
+    monkeypatch.setattr(betterleaks, "find_spec", lambda _name: None)
     try:
         assert redact("x", key=KEY).rules == "own rules; the library 'betterleaks' is not installed"
         left = [
@@ -76,12 +75,12 @@ def test_without_the_library_our_own_rules_hold_the_bar_and_say_so(monkeypatch: 
         ]
         assert len(left) <= 2, left
     finally:
-        for cached in (library._library, library._is_installed):
+        for cached in (betterleaks._library, betterleaks._is_installed):
             cached.cache_clear()
 
 
 def test_the_library_knows_vendors_that_we_do_not() -> None:
-    pytest.importorskip(library.NAME)
+    pytest.importorskip(betterleaks.NAME)
     token = "nvapi-" + "Q7dK2mXz9LpR4vTn8WbY1cHs6JfG3aEu5oViBqMtZxNwDkSrPyUlCgFhAj0e2I4O"
     redacted = redact(f"use {token} for it", key=KEY)
     assert token not in redacted.text and redacted.rules == "own rules and betterleaks"
@@ -229,7 +228,7 @@ def test_a_password_with_a_bracket_or_a_slash_is_no_call_and_no_folder(secret: s
 
 def test_a_secret_found_once_is_replaced_wherever_it_stands() -> None:
     text = clean(f"DB_PASSWORD={PASSWORD}\nlater: psql -W {PASSWORD}\nand '{PASSWORD}'")
-    assert PASSWORD not in text and len(set(views.PLACEHOLDER.findall(text))) == 1
+    assert PASSWORD not in text and len(set(view.PLACEHOLDER.findall(text))) == 1
 
 
 @pytest.mark.parametrize(

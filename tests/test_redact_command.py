@@ -13,9 +13,9 @@ import msgspec
 import pytest
 
 from segue.errors import SecretsLeft, StoreDamaged, StoreExposed
-from segue.ops import redaction
-from segue.ops.desk import Desk, open_desk
-from segue.redact import view as views
+from segue.ops.common import redaction
+from segue.ops.common.desk import Desk, open_desk
+from segue.redact import view
 from tests import secrets_planted as planting
 from tests.conftest import CommandLine
 from tests.test_redact import PASSWORD, TOKEN, clean
@@ -80,7 +80,7 @@ def env_file(cli: CommandLine) -> Path:
 def test_the_text_goes_to_stdout_and_the_talk_to_stderr(cli: CommandLine, env_file: Path) -> None:
     result = cli("redact", ".env")
     assert result.code == 0
-    assert views.PLACEHOLDER.sub("*", result.out) == "DEBUG=1\nGITHUB_TOKEN=*\nDB_PASSWORD=*\n"
+    assert view.PLACEHOLDER.sub("*", result.out) == "DEBUG=1\nGITHUB_TOKEN=*\nDB_PASSWORD=*\n"
     assert result.err.startswith("2 secrets replaced: 1 github-token, 1 password (own rules")
     assert cli("redact", ".env").out == result.out
 
@@ -131,7 +131,7 @@ def piped(arguments: list[str], content: bytes, home: Path) -> subprocess.Comple
 def test_bytes_that_are_no_text_pass_as_they_are(tmp_path: Path) -> None:
     content = b"\xff\xfa\x00caf\xe9 " + TOKEN.encode() + b"\r\n\x80end"
     done = piped(["-"], content, tmp_path)
-    assert done.returncode == 0 and views.PLACEHOLDER.sub("*", done.stdout.decode("latin-1")) == (
+    assert done.returncode == 0 and view.PLACEHOLDER.sub("*", done.stdout.decode("latin-1")) == (
         b"\xff\xfa\x00caf\xe9 *\r\n\x80end".decode("latin-1")
     )
 

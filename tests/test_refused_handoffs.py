@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 import segue
-from segue import waiting
 from segue.errors import NoConsent
+from segue.hooks import waiting_handoffs
 from segue.model import HandoffState
 from tests.conftest import CommandLine
 from tests.test_handing_over import DEMO, PROMPT, add, install, states
@@ -117,7 +117,7 @@ def test_consent_that_is_given_later_reaches_a_waiting_handoff(worked: CommandLi
     data = worked.home / "data"
 
     def words() -> str:
-        (note,) = waiting.notes(data)
+        (note,) = waiting_handoffs.notes(data)
         return note.text
 
     assert "may not go" in words() and PROMPT not in words()

@@ -12,14 +12,16 @@ import pytest
 from hypothesis import Phase, find, given, settings
 from hypothesis import strategies as st
 
-from segue import fence, pack, redact, rewrite, tokens
-from segue.briefs import About
+from segue import redact
+from segue.base import fence
+from segue.briefs import rewrite, select, tokens
+from segue.briefs.render import About
+from segue.briefs.rewrite import Asked, checked
+from segue.briefs.select import Packed
 from segue.errors import BadInput
 from segue.model import Fact, Fate, Origin, Tier
-from segue.ops import briefs
-from segue.ops.briefs import Made, Secrets, Wish
-from segue.pack import Packed
-from segue.rewrite import Asked, checked
+from segue.ops.briefs import make
+from segue.ops.briefs.make import Made, Secrets, Wish
 from tests.world import Conversation
 
 SAID = """I looked into why invoices are sometimes a cent off. The cause is that src/ledger/totals.py rounds the sum once at the
@@ -56,11 +58,11 @@ def made(
     tier: Tier = Tier.SELECTIVE,
 ) -> Made:
     wish = Wish(tier, budget, rewrite="model-x" if rewriter else "")
-    return briefs.of_facts(facts, About(title="Invoices"), wish, SECRETS, {}, rewriter=rewriter)
+    return make.of_facts(facts, About(title="Invoices"), wish, SECRETS, {}, rewriter=rewriter)
 
 
 def pack_all(facts: Sequence[Fact], budget: int) -> Packed:
-    return pack.pack(facts, tier=Tier.SELECTIVE, budget=budget, counter=tokens.counter(""), about=About())
+    return select.pack(facts, tier=Tier.SELECTIVE, budget=budget, counter=tokens.counter(""), about=About())
 
 
 class Recorder:
@@ -413,7 +415,7 @@ def test_the_person_hears_what_goes_where_before_it_goes() -> None:
         return SHORT
 
     wish = Wish(budget=4000, rewrite="model-x")
-    briefs.of_facts(work(SAID), About(), wish, SECRETS, {}, rewriter=model, tell=heard.append)
+    make.of_facts(work(SAID), About(), wish, SECRETS, {}, rewriter=model, tell=heard.append)
     assert heard == [
         f"model-x gets 1 text of the agent's ({len(SAID)} characters, secrets replaced), nothing of the person's",
         "asked",
@@ -422,7 +424,7 @@ def test_the_person_hears_what_goes_where_before_it_goes() -> None:
 
 def test_the_person_hears_that_nothing_goes_anywhere() -> None:
     heard: list[str] = []
-    briefs.of_facts(
+    make.of_facts(
         work("Done."), About(), Wish(budget=4000), SECRETS, {}, rewriter=Recorder(), tell=heard.append
     )
     assert heard == [

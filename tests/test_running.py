@@ -21,8 +21,9 @@ from typing import Any
 import pytest
 from inline_snapshot import snapshot
 
-from segue import disk
-from segue.ops import children, running
+from segue.base import files
+from segue.ops.common import process
+from segue.ops.run import run_records
 from tests.conftest import CommandLine
 
 AGENT = """\
@@ -248,14 +249,14 @@ def test_what_cannot_be_is_refused_with_what_to_do(
     result = cli(*arguments)
     assert (result.code, said in result.err) == (code, True), result
     assert "segue" in result.err.rpartition("\n")[0]
-    assert not (cli.home / "data" / running.FOLDER).exists(), "nothing was begun"
+    assert not (cli.home / "data" / run_records.FOLDER).exists(), "nothing was begun"
 
 
 def test_without_a_terminal_nothing_is_begun_that_would_need_to_ask(cli: CommandLine, agents: Agents) -> None:
     agents.add("codex")
     result = cli("run", "Mend it", "--chain", "claude,codex")
     assert result.code == 5 and "--yes" in result.err
-    assert not (cli.home / "data" / running.FOLDER).exists()
+    assert not (cli.home / "data" / run_records.FOLDER).exists()
 
 
 def test_the_chain_of_the_settings_is_taken_where_none_is_named(cli: CommandLine, agents: Agents) -> None:
@@ -286,7 +287,7 @@ def left_behind(cli: CommandLine, agents: Agents, monkeypatch: pytest.MonkeyPatc
         raise RuntimeError("killed")
 
     with monkeypatch.context() as patched:
-        patched.setattr(children, "run", die)
+        patched.setattr(process, "run", die)
         assert cli(*RUN).code == 70
     [shown] = json.loads(cli("run", "status", "--json").out)
     assert shown["run"]["state"] == "working"
@@ -310,13 +311,13 @@ def test_a_full_disk_in_the_middle_is_told_and_nothing_is_lost(
     cli: CommandLine, agents: Agents, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The disk is full from the nth time on that the run is put on record."""
-    write = disk.write_file
+    write = files.write_file
     written, number = 0, 0
 
     def full(path: Path, data: bytes, **more: bool) -> None:
         nonlocal written
-        written += path.name == running.FILE
-        if written >= number and path.name == running.FILE:
+        written += path.name == run_records.FILE
+        if written >= number and path.name == run_records.FILE:
             raise OSError(errno.ENOSPC, "No space left on device", str(path))
         write(path, data, **more)
 
@@ -325,7 +326,7 @@ def test_a_full_disk_in_the_middle_is_told_and_nothing_is_lost(
         agents.do("done")
         task = ("run", f"Task {number}", "--chain", "claude", "--json")
         with monkeypatch.context() as patched:
-            patched.setattr(disk, "write_file", full)
+            patched.setattr(files, "write_file", full)
             result = cli(*task)
         if result.code == 0:
             break
@@ -364,7 +365,7 @@ def test_a_disk_that_the_agent_fills_is_told_and_the_work_is_taken_up_where_it_i
 def test_a_record_that_cannot_be_read_stops_nobody(cli: CommandLine, agents: Agents) -> None:
     agents.do("done")
     cli(*RUN)
-    [path] = (cli.home / "data" / running.FOLDER).glob(f"*/{running.FILE}")
+    [path] = (cli.home / "data" / run_records.FOLDER).glob(f"*/{run_records.FILE}")
     path.write_text("{")
     assert cli("run", "status").out.startswith("No runs.")
     agents.do("done")
@@ -391,7 +392,7 @@ def test_secrets_are_in_neither_the_record_nor_the_log_nor_on_the_screen(
     agents.do(f"done The key is {secret} as you asked.")
     result = cli(*RUN)
     assert result.code == 0 and secret not in result.out + result.err
-    for path in (cli.home / "data" / running.FOLDER).rglob("*"):
+    for path in (cli.home / "data" / run_records.FOLDER).rglob("*"):
         if path.is_file() and not path.parent.name.startswith("start-"):
             assert secret.encode() not in path.read_bytes(), path
 
@@ -479,9 +480,9 @@ def test_all_that_were_left_are_taken_up_whatever_is_wrong_with_one(
     cli: CommandLine, agents: Agents, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     left_behind(cli, agents, monkeypatch)
-    [path] = (cli.home / "data" / running.FOLDER).glob(f"*/{running.FILE}")
+    [path] = (cli.home / "data" / run_records.FOLDER).glob(f"*/{run_records.FILE}")
     gone = json.loads(path.read_text()) | {"id": "r-gone", "project": str(cli.folder / "gone")}
-    disk.write_file(path.parent.parent / "r-gone" / running.FILE, json.dumps(gone).encode())
+    files.write_file(path.parent.parent / "r-gone" / run_records.FILE, json.dumps(gone).encode())
     agents.do("done")
     result = cli("run", "resume", "--all", "--json")
     assert result.code == 0 and "is not there" in result.err
@@ -502,7 +503,7 @@ def test_a_record_that_segue_did_not_write_is_not_believed(
 ) -> None:
     agents.do("done")
     cli(*RUN)
-    [path] = (cli.home / "data" / running.FOLDER).glob(f"*/{running.FILE}")
+    [path] = (cli.home / "data" / run_records.FOLDER).glob(f"*/{run_records.FILE}")
     path.write_text(json.dumps(spoil(json.loads(path.read_text()))))
     shown = cli("run", "status")
     assert shown.code == 0 and "cannot be read" in shown.err

@@ -7,10 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from segue import clock, runs
+from segue import routing
+from segue.base import clock
 from segue.model import Limit, Scope
-from segue.runs import Caps, Do, Leg, Move, Run, RunState, Spent
-from segue.stop import Stop, Why
+from segue.model.exit_reason import Stop, Why
+from segue.routing import Caps, Do, Leg, Move, Run, RunState, Spent
 
 NOW = "2026-03-01T12:00:00.000000Z"
 LATER = "2026-03-01T15:00:00.000000Z"
@@ -49,7 +50,7 @@ def hit(
 
 
 def next_move(one: Run, told: dict[str, list[Limit]] | None = None, now: str = NOW) -> Move:
-    return runs.decide(one, runs.bars(one, told or {}, now))
+    return routing.decide(one, routing.bars(one, told or {}, now))
 
 
 def test_it_begins_with_the_preferred_agent() -> None:
@@ -85,7 +86,7 @@ def test_with_nobody_left_the_first_reset_is_waited_for() -> None:
 def test_who_is_refused_again_at_the_reset_is_not_asked_again_at_once() -> None:
     early = run(leg("two", Why.LIMIT, limit=hit(resets_at=NOW)), chain=("two",))
     move = next_move(early)
-    assert (move.do, move.until) == (Do.WAIT, clock.later(NOW, runs.PAUSE_SECONDS))
+    assert (move.do, move.until) == (Do.WAIT, clock.later(NOW, routing.PAUSE_SECONDS))
 
 
 def test_a_limit_that_does_not_tell_its_end_ends_the_run_where_nobody_is_left() -> None:
@@ -95,18 +96,18 @@ def test_a_limit_that_does_not_tell_its_end_ends_the_run_where_nobody_is_left() 
 
 
 def test_a_crash_is_tried_again_and_not_for_ever() -> None:
-    for tries in range(1, runs.MOST_TRIES):
+    for tries in range(1, routing.MOST_TRIES):
         assert next_move(run(leg("one:large", Why.CRASHED, tries=tries))).do is Do.AGAIN
-    given_up = next_move(run(leg("one:large", Why.CRASHED, tries=runs.MOST_TRIES)))
+    given_up = next_move(run(leg("one:large", Why.CRASHED, tries=routing.MOST_TRIES)))
     assert given_up == Move(do=Do.HAND_OVER, target="one:small")
 
 
 def test_an_overloaded_vendor_is_left_alone_for_a_while_before_the_work_moves_on() -> None:
     first = run(leg("one:large", Why.OVERLOADED))
     move = next_move(first)
-    assert move.do is Do.WAIT and move.until == clock.later(NOW, runs.PAUSE_SECONDS)
+    assert move.do is Do.WAIT and move.until == clock.later(NOW, routing.PAUSE_SECONDS)
     assert next_move(first, now=str(move.until)) == Move(do=Do.AGAIN, target="one:large")
-    last = run(leg("one:large", Why.OVERLOADED, tries=runs.MOST_TRIES))
+    last = run(leg("one:large", Why.OVERLOADED, tries=routing.MOST_TRIES))
     assert next_move(last) == Move(do=Do.HAND_OVER, target="one:small")
 
 
@@ -116,16 +117,16 @@ def test_what_hangs_is_passed_over_and_alone_it_gets_another_chance() -> None:
 
 
 def test_agents_that_hang_in_turn_are_given_up() -> None:
-    hanging = [leg(target, Why.HUNG) for _ in range(runs.MOST_TRIES) for target in ("one:large", "two")]
+    hanging = [leg(target, Why.HUNG) for _ in range(routing.MOST_TRIES) for target in ("one:large", "two")]
     both = run(*hanging, chain=("one:large", "two"))
     move = next_move(both)
     assert move.state is RunState.FAILED and "hung 3 times" in move.why
 
 
 def test_an_overloaded_vendor_that_is_alone_is_asked_again_after_a_rest() -> None:
-    tired = run(leg("two", Why.OVERLOADED, tries=runs.MOST_TRIES), chain=("two",))
+    tired = run(leg("two", Why.OVERLOADED, tries=routing.MOST_TRIES), chain=("two",))
     move = next_move(tired)
-    assert (move.do, move.until) == (Do.WAIT, clock.later(NOW, runs.REST_SECONDS))
+    assert (move.do, move.until) == (Do.WAIT, clock.later(NOW, routing.REST_SECONDS))
     assert next_move(tired, now=str(move.until)) == Move(do=Do.AGAIN, target="two")
 
 
@@ -137,7 +138,7 @@ def test_a_reset_that_is_known_does_not_come_sooner_because_a_person_goes_on() -
 def test_a_full_context_goes_to_the_next_and_alone_begins_anew() -> None:
     assert next_move(run(leg("one:large", Why.CONTEXT))) == Move(do=Do.HAND_OVER, target="one:small")
     assert next_move(run(leg("two", Why.CONTEXT), chain=("two",))) == Move(do=Do.HAND_OVER, target="two")
-    again = [leg("two", Why.CONTEXT) for _ in range(runs.MOST_TRIES)]
+    again = [leg("two", Why.CONTEXT) for _ in range(routing.MOST_TRIES)]
     assert next_move(run(*again, chain=("two",))).state is RunState.FAILED, "it gets nowhere"
 
 
@@ -150,7 +151,7 @@ def test_what_was_refused_is_tried_again_once_a_person_lets_it_go_on() -> None:
     refused = run(leg("two", Why.REFUSED), chain=("two",))
     assert next_move(refused).state is RunState.FAILED
     taken_up = msgspec.structs.replace(refused, taken_up_at=LATER)
-    assert runs.bars(taken_up, {}, LATER) == {}
+    assert routing.bars(taken_up, {}, LATER) == {}
 
 
 def test_done_is_done_unless_the_preferred_agent_is_to_have_the_last_word() -> None:
@@ -182,7 +183,9 @@ def test_what_a_person_stopped_is_stopped() -> None:
 
 
 def test_a_task_that_only_changes_hands_ends() -> None:
-    many = [leg(CHAIN[number % 3], Why.LIMIT, limit=hit(resets_at=NOW)) for number in range(runs.MOST_LEGS)]
+    many = [
+        leg(CHAIN[number % 3], Why.LIMIT, limit=hit(resets_at=NOW)) for number in range(routing.MOST_LEGS)
+    ]
     assert "changed hands" in next_move(run(*many), now=LATER).why
     assert next_move(run(*many, taken_up_at=LATER), now=LATER).state is None
 
@@ -198,7 +201,7 @@ def test_a_task_that_only_changes_hands_ends() -> None:
     ],
 )
 def test_a_cap_is_reached_when_it_is_used_up(caps: Caps, spent: Spent, said: str) -> None:
-    found = runs.over(caps, spent)
+    found = routing.over(caps, spent)
     assert (said in found) if said else found == ""
 
 
@@ -232,8 +235,8 @@ def test_whatever_happens_the_next_move_can_be_made(
     done: list[Leg], told: dict[str, list[Limit]], returns: bool
 ) -> None:
     one = run(*done, returns=returns)
-    barred = runs.bars(one, told, NOW)
-    move = runs.decide(one, barred)
+    barred = routing.bars(one, told, NOW)
+    move = routing.decide(one, barred)
     match move.do:
         case Do.WAIT:
             assert move.until is not None and move.until > NOW, "waiting ends"

@@ -18,8 +18,8 @@ from hypothesis import strategies as st
 
 from segue.errors import BadInput
 from segue.faces.cli.saved import _spread
-from segue.ops import saved
-from segue.ops.desk import Desk, open_desk
+from segue.ops.briefs import saved_handoffs
+from segue.ops.common.desk import Desk, open_desk
 from tests.conftest import CommandLine, StillClock
 from tests.world import Conversation
 
@@ -217,14 +217,16 @@ def test_words_after_two_dashes_belong_to_no_option(cli: CommandLine) -> None:
 
 def test_two_in_the_same_second_are_both_kept(desk: Desk, cli: CommandLine) -> None:
     desk.clock = lambda: "2026-11-16T09:30:00.000000Z"
-    paths = [saved.save(desk, current_task=f"task {n}") for n in range(12)]
+    paths = [saved_handoffs.save(desk, current_task=f"task {n}") for n in range(12)]
     assert [path.name for path in paths[:2]] == [
         "handoff_20261116_093000.json",
         "handoff_20261116_093000_2.json",
     ]
-    assert [one["current_task"] for one in saved.listed(desk)] == [f"task {n}" for n in reversed(range(12))]
+    assert [one["current_task"] for one in saved_handoffs.listed(desk)] == [
+        f"task {n}" for n in reversed(range(12))
+    ]
     assert newest(cli)["handoff_id"] == "20261116_093000_12"
-    assert (saved.load(desk, "20261116_093000_2") or {})["current_task"] == "task 1"
+    assert (saved_handoffs.load(desk, "20261116_093000_2") or {})["current_task"] == "task 1"
 
 
 def test_files_are_the_persons_alone_and_the_link_leads_within(cli: CommandLine) -> None:
@@ -279,7 +281,7 @@ def test_what_is_no_handoff_is_left_out_of_the_list_and_refused_by_name(cli: Com
 @pytest.mark.parametrize("id", ["../../secret", "a/b", "..", "", "x" * 65, "a\0b", "a.b", "*", "~root"])
 def test_an_id_with_a_path_in_it_is_refused(desk: Desk, id: str) -> None:
     with pytest.raises(BadInput, match="is no id of a saved handoff"):
-        saved.load(desk, id)
+        saved_handoffs.load(desk, id)
 
 
 def test_a_link_that_leads_nowhere_does_not_hide_what_was_saved(cli: CommandLine, tmp_path: Path) -> None:
@@ -320,7 +322,7 @@ def test_no_secret_is_saved_wherever_it_stands(desk: Desk, cli: CommandLine) -> 
     made = talk(cli)
     made.prompt(f"The token is {SECRET}, keep it")
     made.reply("Noted: hunter2hunter2")
-    path = saved.save(
+    path = saved_handoffs.save(
         desk,
         current_task=f"use {SECRET}",
         files_being_worked_on=[f"{SECRET}.txt"],
@@ -338,11 +340,11 @@ def test_no_secret_is_saved_wherever_it_stands(desk: Desk, cli: CommandLine) -> 
 def test_a_history_that_is_given_is_the_one_that_is_saved(desk: Desk, cli: CommandLine) -> None:
     talk(cli)
     given = [{"role": "user", "content": f"{n}: {SECRET}"} for n in range(60)]
-    path = saved.save(desk, current_task="x", conversation_history=given)
+    path = saved_handoffs.save(desk, current_task="x", conversation_history=given)
     history = json.loads(path.read_text())["conversation_history"]
     assert len(history) == 50 and history[0]["content"].startswith("10: ") and SECRET not in path.read_text()
     assert json.loads(path.read_text())["reason"] == "token_limit_approaching"
-    empty = saved.save(desk, current_task="x", conversation_history=[])
+    empty = saved_handoffs.save(desk, current_task="x", conversation_history=[])
     assert json.loads(empty.read_text())["conversation_history"] == []
 
 
@@ -351,9 +353,11 @@ def test_a_very_long_message_is_begun_and_code_stays_as_it_was(desk: Desk, cli: 
     code = "# Heading\n```python\nx = {'a': 1}\n\tindented\n```"
     made.prompt(code)
     made.reply("word " * 10_000)
-    history = json.loads(saved.save(desk, current_task="x").read_text())["conversation_history"]
+    history = json.loads(saved_handoffs.save(desk, current_task="x").read_text())["conversation_history"]
     assert history[-2]["content"] == code
-    assert len(history[-1]["content"]) <= saved.LONGEST_MESSAGE + 2 and history[-1]["content"].endswith(" …")
+    assert len(history[-1]["content"]) <= saved_handoffs.LONGEST_MESSAGE + 2 and history[-1][
+        "content"
+    ].endswith(" …")
 
 
 class Odd:
@@ -375,7 +379,7 @@ def test_whatever_python_has_can_be_context(desk: Desk) -> None:
         "tuple": (1, 2.5),
         "\ud800": "\udfff",
     }
-    found = json.loads(saved.save(desk, current_task="x", context=given).read_text())["context"]  # type: ignore[arg-type]
+    found = json.loads(saved_handoffs.save(desk, current_task="x", context=given).read_text())["context"]  # type: ignore[arg-type]
     assert found["1"] == {
         "set": [1], "bytes": "b'x'", "odd": "odd ?", "nan": "nan", "big": str(1 << 80), "none": None, "yes": True,
     }  # fmt: skip
@@ -383,7 +387,7 @@ def test_whatever_python_has_can_be_context(desk: Desk) -> None:
     circle: dict[str, Any] = {}
     circle["self"] = circle
     with pytest.raises(BadInput, match="nested too deeply"):
-        saved.save(desk, current_task="x", context=circle)
+        saved_handoffs.save(desk, current_task="x", context=circle)
 
 
 json_values = st.recursive(
@@ -404,10 +408,10 @@ def test_what_is_saved_can_be_read_whatever_it_is(
     try:
         if not task.strip():
             return
-        path = saved.save(desk, current_task=task, context=context, conversation_history=[])
-        found = saved.load(desk)
+        path = saved_handoffs.save(desk, current_task=task, context=context, conversation_history=[])
+        found = saved_handoffs.load(desk)
         assert found == json.loads(path.read_text())
         assert found is not None and found["context"].keys() == context.keys()
-        assert [one["handoff_id"] for one in saved.listed(desk)] == [found["handoff_id"]]
+        assert [one["handoff_id"] for one in saved_handoffs.listed(desk)] == [found["handoff_id"]]
     finally:
         desk.close()

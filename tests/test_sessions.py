@@ -9,9 +9,9 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from segue import places
+from segue.base import paths
 from segue.model import Transcript
-from segue.ops import found
+from segue.ops.work import discovery
 from tests.conftest import CommandLine
 from tests.world import Conversation
 
@@ -56,7 +56,7 @@ def test_worktrees_of_one_repository_are_one_folder(cli: CommandLine, tmp_path: 
     cli.cwd = repository
     assert {work["session"]["title"] for work in works(cli)} == {"In the worktree", "In the repository"}
     assert {work["session"]["project"] for work in works(cli)} == {"/ada/../repo"} or True
-    assert places.find_work(worktree) == repository
+    assert paths.find_work(worktree) == repository
     cli.cwd = worktree
     assert len(works(cli)) == 2
 
@@ -64,7 +64,7 @@ def test_worktrees_of_one_repository_are_one_folder(cli: CommandLine, tmp_path: 
 def test_a_pointer_that_leads_nowhere_is_no_worktree(tmp_path: Path) -> None:
     for content in ("", "gitdir:", "nonsense", "gitdir: ../.git/modules/x", "x" * 5000):
         (tmp_path / ".git").write_text(content)
-        assert places.find_work(tmp_path) == tmp_path
+        assert paths.find_work(tmp_path) == tmp_path
 
 
 def test_a_folder_that_points_at_a_repository_which_does_not_know_it_stays_another_project(
@@ -77,13 +77,13 @@ def test_a_folder_that_points_at_a_repository_which_does_not_know_it_stays_anoth
     real.mkdir()
     for folder in (stranger, real):
         (folder / ".git").write_text(f"gitdir: {kept}\n")
-    assert places.find_work(stranger) == stranger
+    assert paths.find_work(stranger) == stranger
     for told in (f"{real}/.git\n", "../../../../real/.git\n"):
         (kept / "gitdir").write_text(told)
-        assert places.find_work(real) == repository
-        assert places.find_work(stranger) == stranger
+        assert paths.find_work(real) == repository
+        assert paths.find_work(stranger) == stranger
     (tmp_path / "link").symlink_to(real)
-    assert places.find_work(tmp_path / "link") == repository
+    assert paths.find_work(tmp_path / "link") == repository
 
 
 def test_a_session_that_is_only_found_is_kept_when_something_is_done_with_it(cli: CommandLine) -> None:
@@ -187,11 +187,11 @@ def test_families_are_what_hangs_together_even_where_parents_go_round(parents: d
         Transcript(id=id, agent="a", path=f"/{id}", parent=parent, updated_at=f"2026-11-{ord(id) - 90}")
         for id, parent in parents.items()
     ]
-    families = list(found.families(transcripts).values())
+    families = list(discovery.families(transcripts).values())
     assert sorted(member.id for family in families for member in family) == sorted(parents)
     home = {member.id: number for number, family in enumerate(families) for member in family}
     for id, parent in parents.items():
         if parent in parents:
             assert home[id] == home[parent]
     for family in families:
-        assert found.first_of(family) in family
+        assert discovery.first_of(family) in family

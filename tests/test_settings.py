@@ -17,9 +17,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from segue import disk, places, settings
+from segue import settings
+from segue.base import files, paths
 from segue.errors import BadValue, UnknownKey
-from segue.ops import config
+from segue.ops.common import settings as settings_ops
 from segue.settings import MODEL_LIMIT, SETTINGS, Assignment, Layer, Settings, Source
 from tests.conftest import CommandLine
 
@@ -39,7 +40,7 @@ def test_every_default_is_a_value_that_the_setting_takes() -> None:
 
 
 def test_the_template_can_be_read_and_changes_nothing() -> None:
-    text = config.template()
+    text = settings_ops.template()
     assert settings.read_text(text, Path("t"), Layer.USER) == []
     lines = [line[2:] if line.startswith("# ") and " = " in line else line for line in text.splitlines()]
     found = settings.read_text("\n".join(lines), Path("t"), Layer.USER)
@@ -332,7 +333,7 @@ def test_a_file_that_is_swapped_before_it_is_changed_is_not_trusted(
 ) -> None:
     file = cli.cwd / ".segue.toml"
     cli("config", "set", "--project", "handoff.auto", "true")
-    real = disk.locked
+    real = files.locked
 
     @contextlib.contextmanager
     def swapping(path: Path) -> Iterator[None]:
@@ -340,7 +341,7 @@ def test_a_file_that_is_swapped_before_it_is_changed_is_not_trusted(
             file.write_text("[handoff]\nauto_switch = true\n")
             yield
 
-    monkeypatch.setattr(disk, "locked", swapping)
+    monkeypatch.setattr(files, "locked", swapping)
     assert cli("config", "set", "--project", "handoff.preserve", "minimal").code == 0
     monkeypatch.undo()
     assert "= false" in cli("config", "get", "handoff.auto_switch").out
@@ -439,7 +440,7 @@ def test_the_policy_wins_over_all_and_cannot_be_changed(
 ) -> None:
     policy = tmp_path / "policy.toml"
     policy.write_text('[handoff]\nauto_switch = false\n[vendors]\nallowed = ["local"]\n')
-    monkeypatch.setattr(places, "policy_file", lambda: policy)
+    monkeypatch.setattr(paths, "policy_file", lambda: policy)
     shown = cli("--set", "handoff.auto_switch=true", "config", "get", "handoff.auto_switch")
     assert "= false" in shown.out and "from policy" in shown.out
     refused = cli("config", "set", "handoff.auto_switch", "true")
@@ -451,11 +452,11 @@ def test_a_project_file_is_looked_for_up_to_the_repository_and_not_beyond(tmp_pa
     inner = home / "repo" / "deep" / "er"
     inner.mkdir(parents=True)
     (home / ".segue.toml").touch()
-    assert places.find_project_file(inner, home) is None
+    assert paths.find_project_file(inner, home) is None
     (home / "repo" / ".segue.toml").touch()
-    assert places.find_project_file(inner, home) == home / "repo" / ".segue.toml"
+    assert paths.find_project_file(inner, home) == home / "repo" / ".segue.toml"
     (home / "repo" / "deep" / ".git").mkdir()
-    assert places.find_project_file(inner, home) is None
+    assert paths.find_project_file(inner, home) is None
 
 
 def an_editor(cli: CommandLine, text: str) -> dict[str, str]:

@@ -17,14 +17,14 @@ from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 from inline_snapshot import snapshot
 
-from segue import clock, guard
-from segue.agents import json_text
+from segue.agents.shared.settings import json_edit
+from segue.base import clock
 from segue.errors import Refused
-from segue.faces.cli import COMMANDS, Listed
-from segue.faces.cli import init as face
-from segue.guard import Held
-from segue.ops import setup
-from segue.ops.desk import Desk, open_desk
+from segue.faces.cli import COMMANDS, Listed, init
+from segue.hooks import guard
+from segue.hooks.guard import Held
+from segue.ops.common.desk import Desk, open_desk
+from segue.ops.setup import install
 from tests.conftest import CommandLine, Result
 
 OWN = """\
@@ -146,7 +146,7 @@ def test_without_a_terminal_it_is_shown_and_not_done(cli: CommandLine, settings:
 def test_on_a_terminal_the_person_decides(
     cli: CommandLine, settings: Path, monkeypatch: pytest.MonkeyPatch, answer: bool
 ) -> None:
-    monkeypatch.setattr(face, "confirmed", lambda: answer)
+    monkeypatch.setattr(init, "confirmed", lambda: answer)
     result = cli("init")
     assert result.code == 0 and (result.out == "Nothing was changed.\n") is not answer
     assert (settings.read_text() == OWN) is not answer
@@ -171,7 +171,7 @@ def test_a_line_of_any_length_with_tabs_in_it_is_shown_narrow(cli: CommandLine, 
     settings.write_text('{\n\t"hooks": {},\n\t"permissions": {"allow": ["' + "ls " * 200 + '"]}\n}\n')
     shown = cli("init").err
     assert "\ufffd" not in shown and '   "permissions"' in shown
-    assert max(len(line) for line in shown.splitlines() if "permissions" in line) == face.WIDEST + 2
+    assert max(len(line) for line in shown.splitlines() if "permissions" in line) == init.WIDEST + 2
 
 
 def test_who_has_no_agent_here_is_told_what_to_do(cli: CommandLine) -> None:
@@ -290,10 +290,10 @@ def test_settings_that_turn_hooks_off_are_told_of(cli: CommandLine, settings: Pa
 
 def test_what_was_changed_since_it_was_shown_is_not_written_over(cli: CommandLine, settings: Path) -> None:
     desk = desk_of(cli)
-    planned = setup.plan(desk)
+    planned = install.plan(desk)
     settings.write_text('{"new": true}')
     with pytest.raises(Refused, match="was changed while you looked at it"):
-        setup.apply(desk, planned)
+        install.apply(desk, planned)
     assert settings.read_text() == '{"new": true}'
 
 
@@ -446,7 +446,7 @@ def test_whatever_others_have_there_is_kept_and_taken_back_byte_for_byte(
     env = {"HOME": str(home), "SEGUE_HOME": str(home / "it's segue"), "PATH": "/nowhere"}
     desk = open_desk(env=env, cwd=home)
     for _ in range(data.draw(st.integers(1, 2))):
-        setup.apply(desk, setup.plan(desk, [name]))
+        install.apply(desk, install.plan(desk, [name]))
     after = json.loads(path.read_bytes())
     kept = [hook for hook in hooks_of(after) if "hook.sh" not in hook[2]]
     assert kept == hooks_of(own)
@@ -456,12 +456,12 @@ def test_whatever_others_have_there_is_kept_and_taken_back_byte_for_byte(
     added = {hook[0] for hook in hooks_of(after) if "hook.sh" in hook[2]}
     assert len(added) == (4 if name == "gemini" else 5)
     if data.draw(st.booleans()):
-        setup.undo(desk, [name])
+        install.undo(desk, [name])
         assert path.read_bytes() == before
     else:
         after["theirs since"] = 1
         path.write_text(json.dumps(after))
-        setup.undo(desk, [name])
+        install.undo(desk, [name])
         left = json.loads(path.read_bytes())
         assert left.pop("theirs since") == 1
         assert hooks_of(left) == hooks_of(own) and left.get("statusLine") == own.get("statusLine")
@@ -635,7 +635,7 @@ def test_gemini_settings_with_comments_are_understood_and_their_comments_stay(cl
     assert cli("init", "--yes").code == 0
     text = path.read_text()
     assert all(comment in text for comment in ("// mine", "/* and */", "// none yet", '// "last"'))
-    assert "hook.sh edit gemini" in text and json_text.parse_with_comments(text)["ui"] == {"theme": "x"}
+    assert "hook.sh edit gemini" in text and json_edit.parse_with_comments(text)["ui"] == {"theme": "x"}
     path.write_text(text.replace('"x"', '"y"'))
     assert "taken out" in cli("init", "--undo").out
     assert path.read_text() == own.replace('"x"', '"y"')
@@ -653,7 +653,7 @@ def old_form(cli: CommandLine, settings: Path) -> str:
     quoted = shlex.quote(str(script))
     handler = {"type": "command", "command": f"[ ! -x {quoted} ] || {quoted} claude", "timeout": 10}
     group = {"matcher": "Edit|Bash", "hooks": [handler]}
-    text = json_text.append(settings.read_text(), ("hooks", "PreToolUse"), group)
+    text = json_edit.append(settings.read_text(), ("hooks", "PreToolUse"), group)
     backup = cli.home / "data" / "setup" / "claude-20260101T000000Z.json"
     backup.write_text(settings.read_text())
     hashes = [hashlib.sha256(each.encode()).hexdigest() for each in (settings.read_text(), text)]

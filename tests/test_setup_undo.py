@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from segue.ops import setup
-from segue.ops.desk import open_desk
+from segue.ops.common.desk import open_desk
+from segue.ops.setup import install
 from tests.conftest import CommandLine
 from tests.test_setup import OWN
 
@@ -105,7 +105,7 @@ def test_two_files_of_one_name_have_a_backup_each(cli: CommandLine, settings: Pa
         files[-1].parent.mkdir()
         files[-1].write_text(f'{{"who": "{name}"}}')
         desk = open_desk(env=cli.env, cwd=cli.cwd, clock=lambda: "2026-11-16T09:30:00.000000Z")
-        setup.apply(desk, setup.plan(desk, ["claude"]))
+        install.apply(desk, install.plan(desk, ["claude"]))
         desk.close()
     assert len(list((cli.home / "data" / "setup").glob("claude-settings.json-*"))) == 2
     assert cli("init", "--undo").code == 0

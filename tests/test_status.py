@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 
 import segue
-from segue.ops import running
-from segue.ops.desk import open_desk
-from segue.runs import Run, RunState
+from segue.ops.common.desk import open_desk
+from segue.ops.run import run_records
+from segue.routing import Run, RunState
 from tests.conftest import CommandLine
 from tests.world import Conversation
 
@@ -325,7 +325,7 @@ def test_less_than_one_percent_is_said_to_be_so(cli: CommandLine) -> None:
 def begun(cli: CommandLine, **more: Any) -> Run:
     """A run of this folder, as it is on record."""
     with contextlib.closing(open_desk(env=cli.env, cwd=cli.cwd, clock=cli.clock)) as desk:
-        return running.save(
+        return run_records.save(
             desk,
             Run(
                 id="r-1",
@@ -346,7 +346,7 @@ def test_a_run_in_this_folder_is_told_of_and_nothing_is_to_be_handed_over_meanwh
     run = begun(cli)
     with (
         contextlib.closing(open_desk(env=cli.env, cwd=cli.cwd, clock=cli.clock)) as desk,
-        running.attended(desk, run),
+        run_records.attended(desk, run),
     ):
         shown = cli().out
         assert "  Run r-1: working (segue run attach r-1 reads along)\n" in shown

@@ -15,8 +15,9 @@ from typing import Any
 
 import pytest
 
-from segue import clock, places, spool
+from segue.base import clock, paths
 from segue.faces import statusline
+from segue.hooks import spool
 
 NOON = 1_794_830_400  # 2026-11-16 12:00 UTC, a Monday
 
@@ -363,7 +364,7 @@ def test_the_spool_is_where_segue_keeps_its_data(
     monkeypatch.delenv("XDG_DATA_HOME", raising=False)
     for name, value in env.items():
         monkeypatch.setenv(name, value)
-    assert Path(statusline.data_folder(env)) == places.find(env).data
+    assert Path(statusline.data_folder(env)) == paths.find(env).data
 
 
 # Whatever goes wrong

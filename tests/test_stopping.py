@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from segue import agents
-from segue.agents import stopping
+from segue.agents.shared import exit_reason
 from segue.model import Limit, Scope
-from segue.stop import LONGEST_SAID, Output, Stop, Why
+from segue.model.exit_reason import LONGEST_SAID, Output, Stop, Why
 
 NOW = "2026-11-16T16:31:39.000000Z"
 AGENTS = ("claude", "codex", "gemini", "opencode", "ollama", "llm")
@@ -342,7 +342,7 @@ def test_what_stops_codex_is_told_of_whoever_it_works_for(agent: str, case: str)
     found = stop(agent, ended(1, codex_fails(said)))
     assert found is not None
     assert (found.why, found.limit) == (why, limit)
-    assert found.said.startswith(stopping.message_in(said)[:40])
+    assert found.said.startswith(exit_reason.message_in(said)[:40])
 
 
 def test_a_try_again_of_codex_stands_only_if_nothing_comes_after_it() -> None:
@@ -769,4 +769,4 @@ def test_megabytes_are_soon_gone_through() -> None:
     ],
 )
 def test_a_status_comes_before_words(said: str, status: int | None, why: Why | None) -> None:
-    assert stopping.why_of(said, status) is why
+    assert exit_reason.why_of(said, status) is why

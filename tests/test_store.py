@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from segue import clock
+from segue.base import clock
 from segue.errors import BlobDamaged, InUse, KeyTaken, LeaseLost, NotFound
 from segue.model import Handoff, HandoffState, Package, Session, SessionStatus, Tier
 from segue.store import HANDOFF, SESSION, Shared, chain

@@ -14,17 +14,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from segue import agents, clock
+from segue import agents
 from segue.agents import claude
 from segue.agents.claude.target import folder_name
-from segue.agents.claude.writing import NO_OUTPUT, UNTIMED, records
-from segue.agents.reading import found_from
-from segue.agents.scanning import scan
-from segue.agents.starting import Start
-from segue.conversation import Conversation, Speaker, ToolUse, Turn
-from segue.delivery import Mode
+from segue.agents.claude.transcript_writer import NO_OUTPUT, UNTIMED, records
+from segue.agents.shared.launch import Start
+from segue.agents.shared.transcripts.index_scan import scan
+from segue.agents.shared.transcripts.reader import found_from
+from segue.base import clock
 from segue.errors import AgentError
 from segue.model import Ending, EntryKind, Origin, Source
+from segue.model.conversation import Conversation, Speaker, ToolUse, Turn
+from segue.model.delivery import Mode
 
 ID = claude.new_id("handoff-1")
 OWN = "11111111-2222-4333-8444-555555555555"

@@ -14,12 +14,12 @@ from hypothesis import strategies as st
 from segue import agents
 from segue.agents import codex
 from segue.agents.codex.target import FAILED, MAKER, UNTIMED
-from segue.agents.scanning import scan
-from segue.agents.starting import Start
-from segue.conversation import Conversation, Speaker, ToolUse, Turn
-from segue.delivery import Mode
+from segue.agents.shared.launch import Start
+from segue.agents.shared.transcripts.index_scan import scan
 from segue.errors import AgentError
 from segue.model import Ending, EntryKind, Origin, Source
+from segue.model.conversation import Conversation, Speaker, ToolUse, Turn
+from segue.model.delivery import Mode
 
 ID = codex.new_id("handoff-1")
 AT = "2026-11-12T09:12:37.123456Z"

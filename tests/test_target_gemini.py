@@ -16,12 +16,12 @@ from hypothesis import strategies as st
 
 from segue.agents import gemini
 from segue.agents.gemini.target import MAKER, NO_TOOLS
-from segue.agents.scanning import scan
-from segue.agents.starting import Start
-from segue.conversation import Conversation, Speaker, ToolUse, Turn
-from segue.delivery import Mode
+from segue.agents.shared.launch import Start
+from segue.agents.shared.transcripts.index_scan import scan
 from segue.errors import AgentError
 from segue.model import Ending, EntryKind, Origin, Source
+from segue.model.conversation import Conversation, Speaker, ToolUse, Turn
+from segue.model.delivery import Mode
 
 ID = gemini.new_id("handoff-1")
 PROMPT = "# Handoff h-1\n\nGo on."

@@ -18,14 +18,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from segue import places, prompt
-from segue.agents import llm, reading
-from segue.agents.llm import chat, library, target, telling, vendors
-from segue.agents.starting import Start
-from segue.conversation import Conversation, Speaker, ToolUse, Turn
-from segue.delivery import Mode
+from segue.agents import llm
+from segue.agents.llm import as_text, chat, library, target
+from segue.agents.llm import vendor as llm_vendor
+from segue.agents.shared.launch import Start
+from segue.agents.shared.transcripts import reader
+from segue.base import paths
+from segue.briefs import prompt
 from segue.errors import AgentError, BadInput
 from segue.model import Entry, EntryKind, Origin
+from segue.model.conversation import Conversation, Speaker, ToolUse, Turn
+from segue.model.delivery import Mode
 from tests.test_llm import WATCHDOG, Server
 
 KEY = b"a key for these tests only"
@@ -64,7 +67,7 @@ OPENAI = "llm.default_plugins.openai_models"
 def test_the_plugin_and_its_server_tell_who_gets_what_is_said(
     model: Any, env: dict[str, str], vendor: str
 ) -> None:
-    assert vendors.vendor_of(model, env) == vendor
+    assert llm_vendor.vendor_of(model, env) == vendor
 
 
 @pytest.mark.parametrize(
@@ -80,7 +83,7 @@ def test_the_plugin_and_its_server_tell_who_gets_what_is_said(
     ],
 )
 def test_nobody_becomes_this_machine_by_a_name(model: Any) -> None:
-    assert vendors.vendor_of(model, {}) not in vendors.NO_VENDORS
+    assert llm_vendor.vendor_of(model, {}) not in llm_vendor.NO_VENDORS
 
 
 def test_a_model_that_is_not_named_or_not_known_may_be_anyones(
@@ -98,7 +101,7 @@ def entry(kind: EntryKind, text: str, **more: Any) -> Entry:
 
 
 def test_calls_are_told_in_words_and_results_as_data() -> None:
-    pairs, last = telling.told(
+    pairs, last = as_text.told(
         [
             entry(EntryKind.PROMPT, "Find out why."),
             entry(EntryKind.THOUGHT, "unsaid"),
@@ -124,9 +127,9 @@ KINDS = st.sampled_from([EntryKind.PROMPT, EntryKind.REPLY, EntryKind.THOUGHT, E
 
 @given(st.lists(st.tuples(KINDS, st.text("ab \n", max_size=4))))
 def test_everything_said_is_told_once_and_the_two_take_turns(items: list[tuple[EntryKind, str]]) -> None:
-    pairs, last = telling.told([entry(kind, text) for kind, text in items], KEY)
+    pairs, last = as_text.told([entry(kind, text) for kind, text in items], KEY)
     spoken = [text.strip() for kind, text in items if kind in (EntryKind.PROMPT, EntryKind.REPLY)]
-    sent = [text for pair in pairs for text in pair if text != telling.UNSAID] + [last]
+    sent = [text for pair in pairs for text in pair if text != as_text.UNSAID] + [last]
     assert "".join("".join(sent).split()) == "".join("".join(spoken).split())
     assert all(said and answered for said, answered in pairs)
 
@@ -175,7 +178,7 @@ def start(mode: Mode, **more: Any) -> Start:
 
 def test_a_handoff_that_is_too_long_to_be_said_goes_along_as_words(tmp_path: Path) -> None:
     env = {"SEGUE_HOME": str(tmp_path)}
-    file = places.find(env).data / "runs" / "h-0123456789ab" / "handoff.md"
+    file = paths.find(env).data / "runs" / "h-0123456789ab" / "handoff.md"
     said = target.spoken(prompt.pointing_to("h-0123456789ab", file))
     argv = target.command(start(Mode.OPEN, prompt=said), env).argv
     assert argv[argv.index("--along") + 1] == str(file) and argv[-2:] == ("--", said)
@@ -211,10 +214,10 @@ def test_transcripts_are_among_segues_own_data(tmp_path: Path, monkeypatch: pyte
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.delenv("XDG_DATA_HOME", raising=False)
     for env in ({"HOME": str(tmp_path)}, {"SEGUE_HOME": str(tmp_path / "s")}):
-        assert llm.chats(env) == places.find(env).data / "chats"
+        assert llm.chats(env) == paths.find(env).data / "chats"
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "x"))
     env = {"HOME": str(tmp_path), "XDG_DATA_HOME": str(tmp_path / "x")}
-    assert llm.chats(env) == places.find(env).data / "chats"
+    assert llm.chats(env) == paths.find(env).data / "chats"
 
 
 # The program
@@ -260,7 +263,7 @@ class Program:
         return process.returncode, out, err
 
     def entries(self) -> list[Entry]:
-        source = reading.source_of("llm", self.path)
+        source = reader.source_of("llm", self.path)
         assert source is not None
         return list(llm.read(source))
 
@@ -384,7 +387,7 @@ def test_a_line_that_was_cut_off_costs_no_other(tmp_path: Path) -> None:
     again = chat.Talk(path)
     again.add(EntryKind.REPLY, Origin.ASSISTANT, "Two. \ud800", model="m")
     os.close(again.fd)
-    source = reading.source_of("llm", path)
+    source = reader.source_of("llm", path)
     assert source is not None
     found = llm.read(source)
     assert [one.text for one in found if one.kind is not EntryKind.NOTE] == ["One.", "Two. ?"]

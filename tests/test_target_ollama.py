@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from segue import agents
 from segue.agents import ollama
-from segue.agents.starting import Launch, Start
-from segue.delivery import Mode
+from segue.agents.shared.launch import Launch, Start
 from segue.errors import AgentError, BadInput
+from segue.model.delivery import Mode
 
 PROMPT = "# Handoff h-1\n\nGo on."
 DEFAULT = "http://127.0.0.1:11434"

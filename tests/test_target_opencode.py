@@ -14,14 +14,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from segue.agents import opencode
-from segue.agents.opencode import choice, target
-from segue.agents.opencode.choice import Model
-from segue.agents.scanning import scan
-from segue.agents.starting import Start
-from segue.conversation import Conversation, Speaker, ToolUse, Turn
-from segue.delivery import Mode
+from segue.agents.opencode import default_model, target
+from segue.agents.opencode.default_model import Model
+from segue.agents.shared.launch import Start
+from segue.agents.shared.transcripts.index_scan import scan
 from segue.errors import AgentError
 from segue.model import Ending, EntryKind, Origin, Source
+from segue.model.conversation import Conversation, Speaker, ToolUse, Turn
+from segue.model.delivery import Mode
 
 ID = opencode.new_id("handoff-1")
 NOW = "2026-11-16T13:00:00.000000Z"
@@ -287,7 +287,7 @@ def test_without_a_place_nothing_is_written(home: Path) -> None:
 
 
 def chosen(home: Path, project: Path = PROJECT, **env: str) -> str:
-    found = choice.model_of_choice(project, {"HOME": str(home), **env})
+    found = default_model.model_of_choice(project, {"HOME": str(home), **env})
     return f"{found.provider_id}/{found.model_id}"
 
 

@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from inline_snapshot import snapshot
 
-from segue import goals
-from segue.goals import task_from
+from segue.briefs import goals
+from segue.briefs.goals import task_from
 from segue.model import Fact, Origin
 from tests.conftest import CommandLine
 from tests.world import Conversation

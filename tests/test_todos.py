@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from segue.acts import Act, Deed, Todo, TodoState
 from segue.facts.todos import Todos
 from segue.model import Entry, EntryKind, Origin
+from segue.model.tool_action import Act, Deed, Todo, TodoState
 from tests.test_tracker import plan, said, values
 
 ENTRY = Entry(id="e", kind=EntryKind.RESULT, origin=Origin.TOOL, text="")

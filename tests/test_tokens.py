@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from segue import tokens
+from segue.briefs import tokens
 
 SAMPLES = {
     "Please fix the failing test in src/parser/lexer.py, and don't touch the public API.": 19,

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from segue.acts import Act, Answer, Change, Deed, Going, Todo, TodoState, Verdict
-from segue.facts import runs
+from segue.facts import command_results
 from segue.facts.tracker import BROKEN_OFF, NOT_BEGUN, NOT_DONE, Tracker, derive
 from segue.model import INTERRUPT, Entry, EntryKind, Fact, Origin
+from segue.model.tool_action import Act, Answer, Change, Deed, Going, Todo, TodoState, Verdict
 
 
 class Plain:
@@ -471,9 +471,9 @@ def test_a_box_that_was_ticked_later_is_done() -> None:
 
 
 def test_a_command_keeps_its_words_and_never_takes_long() -> None:
-    assert runs.as_run("cd /work/app && make all 2>&1 | tail -20") == "make all"
+    assert command_results.as_run("cd /work/app && make all 2>&1 | tail -20") == "make all"
     started = time.process_time()
-    runs.as_run("x " + "| cat -a " * 400 + "; y")
+    command_results.as_run("x " + "| cat -a " * 400 + "; y")
     assert time.process_time() - started < 5
 
 

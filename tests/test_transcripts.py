@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from segue import agents
-from segue.ops import transcripts as ops
-from segue.ops.desk import open_desk
+from segue.ops.common.desk import open_desk
+from segue.ops.work import transcripts
 from tests.conftest import CommandLine
 from tests.world import Conversation
 
@@ -122,7 +122,7 @@ def test_subagents_are_counted_with_their_parent_and_listed_on_request(
 def test_only_what_changed_is_touched(
     cli: CommandLine, talks: dict[str, Conversation], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from segue.ops import refresh
+    from segue.ops.index import refresh
 
     read: list[str] = []
     original = refresh.work
@@ -184,11 +184,11 @@ def test_hostile_text_cannot_move_the_cursor(cli: CommandLine) -> None:
 
 def test_a_live_one_is_followed(cli: CommandLine, talks: dict[str, Conversation]) -> None:
     desk = open_desk(env=cli.env, cwd=cli.cwd, clock=cli.clock)
-    shown = ops.find(desk, "live")
+    shown = transcripts.find(desk, "live")
     stop = threading.Event()
     seen: list[str] = []
     try:
-        for entry in ops.follow(shown, last=1, goes_on=lambda: not stop.is_set()):
+        for entry in transcripts.follow(shown, last=1, goes_on=lambda: not stop.is_set()):
             seen.append(entry.text)
             if len(seen) == 1:
                 talks["live"].prompt("One more thing")
@@ -250,7 +250,9 @@ def test_two_that_start_from_nothing_at_once_come_to_the_same(
 
     def look() -> None:
         desk = open_desk(env=env, cwd=cli.cwd)
-        results.append([item.transcript.id for item in ops.listing(desk, ops.Wanted()).transcripts])
+        results.append(
+            [item.transcript.id for item in transcripts.listing(desk, transcripts.Wanted()).transcripts]
+        )
         desk.close()
 
     threads = [threading.Thread(target=look) for _ in range(4)]

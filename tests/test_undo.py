@@ -9,8 +9,10 @@ import pytest
 
 from segue.errors import Refused
 from segue.model import HandoffState
-from segue.ops import demo, planning, sessions
-from segue.ops.planning import Order
+from segue.ops import demo
+from segue.ops.handoff import plan
+from segue.ops.handoff.plan import Order
+from segue.ops.work import sessions
 from segue.store import HANDOFF
 from tests.conftest import CommandLine
 from tests.test_demo import prepared
@@ -74,5 +76,5 @@ def test_a_closed_session_takes_no_handoff(tmp_path: Path) -> None:
     sessions.close(desk, handoff.session)
     order = Order(to=demo.TARGET, session=handoff.session)
     with pytest.raises(Refused, match="is closed"):
-        planning.plan(desk, order)
+        plan.plan(desk, order)
     desk.close()

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from segue import prices
-from segue.ledger import CLASSES
+from segue.usage import prices
+from segue.usage.ledger import CLASSES
 from tests.conftest import CommandLine
 from tests.world import Conversation
 
@@ -130,9 +130,9 @@ def test_two_requests_for_one_message_are_two_answers(cli: CommandLine) -> None:
 
 
 def test_a_line_without_end_is_passed_over(cli: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
-    from segue.agents import files
+    from segue.agents.shared.transcripts import file_scan
 
-    monkeypatch.setattr(files, "LONGEST_LINE", 3 << 20)
+    monkeypatch.setattr(file_scan, "LONGEST_LINE", 3 << 20)
     talk = work(cli)
     talk.reply("one", message="msg_1", output_tokens=5)
     talk.write('{"type":"assistant","x":"' + "y" * (9 << 20) + '"}\n')
@@ -249,9 +249,9 @@ def test_another_folder_for_one_run_costs_the_index_nothing(cli: CommandLine, tm
 
 
 def test_what_another_process_changed_meanwhile_is_not_added_to(cli: CommandLine) -> None:
-    from segue.ops import counting, refresh
-    from segue.ops.desk import open_desk
-    from segue.store.counting import ID
+    from segue.ops.common.desk import open_desk
+    from segue.ops.index import count_tokens, refresh
+    from segue.store.index.usage_index import ID
 
     talk = work(cli)
     talk.reply("one", message="msg_1", output_tokens=5)
@@ -259,13 +259,13 @@ def test_what_another_process_changed_meanwhile_is_not_added_to(cli: CommandLine
     talk.reply("two", message="msg_2", output_tokens=7)
     desk = open_desk(env=cli.env, cwd=cli.cwd)
     known = desk.index.known()
-    jobs = counting.jobs_of(desk, refresh._countable(refresh.find(desk, [])), known)
-    done = [(job, counting.work(job)) for job in jobs]
+    jobs = count_tokens.jobs_of(desk, refresh._countable(refresh.find(desk, [])), known)
+    done = [(job, count_tokens.work(job)) for job in jobs]
     assert done and not any(is_anew for _, (*_, is_anew, _) in done)
     with desk.index.changing():
         desk.index.drop([row[ID] for row in known.values()])
     with desk.index.changing():
-        counting.keep(desk.index, done)
+        count_tokens.keep(desk.index, done)
     desk.close()
     assert totals(cli)["output"] == 12
 
@@ -294,7 +294,7 @@ def test_a_full_disk_costs_the_index_not_the_answer(
 ) -> None:
     import sqlite3
 
-    from segue.store.index_file import IndexFile
+    from segue.store.index.index_file import IndexFile
 
     work(cli).reply("one", output_tokens=5)
     original = IndexFile._run_all

@@ -11,12 +11,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from segue import budget, clock, errors, lifecycle, model
-from segue.budget import Thresholds
+from segue import errors, model
+from segue.base import clock
 from segue.errors import NoSuchStep, SegueError
-from segue.lifecycle import Event
-from segue.model import HandoffState, Operation, Tier, Urgency, Usage, Value
+from segue.model import HandoffState, Operation, Tier, Urgency, Usage, Value, lifecycle
+from segue.model.lifecycle import Event
 from segue.store import chain
+from segue.usage import budget
+from segue.usage.budget import Thresholds
 
 NOUNS = [value for _, value in inspect.getmembers(model, inspect.isclass) if issubclass(value, Value)]
 

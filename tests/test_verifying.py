@@ -18,9 +18,9 @@ from inline_snapshot import snapshot
 import segue
 from segue import assertions
 from segue.assertions import Record, Verdict
-from segue.ops import testruns, worktree
-from segue.ops import world as world_module
-from segue.ops.world import RealWorld
+from segue.ops.verify import evidence, project_tests
+from segue.ops.verify.evidence import RealWorld
+from segue.ops.work import git as work_git
 from tests.conftest import CommandLine
 from tests.machine import call
 from tests.world import Conversation
@@ -249,14 +249,14 @@ def test_a_strangers_project_cannot_name_the_test_command(cli: CommandLine, proj
 
 
 def test_a_test_run_that_does_not_end_is_ended(tmp_path: Path) -> None:
-    run = testruns.run(
+    run = project_tests.run(
         [sys.executable, "-c", "import time; time.sleep(60)"], tmp_path, os.environ, seconds=0.5
     )
     assert run.status is None and "longer than" in run.summary
 
 
 def test_a_command_that_is_not_there_is_told(tmp_path: Path) -> None:
-    assert testruns.run(["no-such-program"], tmp_path, os.environ).status is None
+    assert project_tests.run(["no-such-program"], tmp_path, os.environ).status is None
 
 
 # The screen
@@ -377,7 +377,7 @@ def test_a_pipe_in_the_place_of_a_settings_file_is_not_waited_for(tmp_path: Path
     for name in ("pytest.ini", "pyproject.toml", "package.json", "Makefile"):
         os.mkfifo(tmp_path / name)
     done: list[tuple[str, ...]] = []
-    looking = threading.Thread(target=lambda: done.append(testruns._suggested(tmp_path)), daemon=True)
+    looking = threading.Thread(target=lambda: done.append(project_tests._suggested(tmp_path)), daemon=True)
     looking.start()
     looking.join(10)
     assert done == [()]
@@ -397,7 +397,7 @@ def test_searching_for_symbols_ends_when_enough_was_read(
 ) -> None:
     for name in ("a.py", "b.py", "c.py"):
         (tmp_path / name).write_text(f"def in_{name[0]}(): ...\n")
-    monkeypatch.setattr(world_module, "LARGEST_TOTAL", 30)
+    monkeypatch.setattr(evidence, "LARGEST_TOTAL", 30)
     world = RealWorld(tmp_path, Record(), None, None, {})
     assert world.holding("in_b") == ("b.py",)
     assert world.holding("in_c") is None, "two files are more than may be held"
@@ -473,7 +473,7 @@ def test_a_commit_that_git_does_not_find_in_time_is_unknown(
     project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert world_since_handoff(project).commit("0123abc4d") is False
-    monkeypatch.setattr(worktree, "SECONDS", 1.0)
+    monkeypatch.setattr(work_git, "SECONDS", 1.0)
     assert world_with_slow_git(project, "rev-parse").commit("0123abc4d") is None
 
 
@@ -484,7 +484,7 @@ def test_a_file_is_unknown_where_git_does_not_tell_the_commits_in_time(
     os.utime(project / "src" / "client.py", (LONG_AGO, LONG_AGO))
     git(project, "commit", "-q", "-a", "-m", "Later", at=HANDED_OVER + 1)
     assert world_since_handoff(project).file("src/client.py").is_changed is True
-    monkeypatch.setattr(worktree, "SECONDS", 1.0)
+    monkeypatch.setattr(work_git, "SECONDS", 1.0)
     world = world_with_slow_git(project, "log")
     assert world.file("src/client.py").is_changed is None
     assert world.commit("") is None

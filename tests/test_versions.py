@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from segue import agents
-from segue.ops import versions
-from segue.ops.desk import open_desk
+from segue.ops.common import program_version
+from segue.ops.common.desk import open_desk
 from tests.conftest import CommandLine
 from tests.test_handing_over import worked as worked
 
@@ -22,7 +22,7 @@ CODEX = agents.get("codex")
 def test_what_is_older_than_the_oldest_or_of_another_generation_is_unknown(
     version: str, is_known: bool
 ) -> None:
-    assert (versions.judged(CODEX, version) == "") is is_known
+    assert (program_version.judged(CODEX, version) == "") is is_known
 
 
 def program(folder: Path, version: str) -> None:
@@ -35,9 +35,9 @@ def test_a_program_is_asked_again_only_when_it_has_changed(tmp_path: Path) -> No
     program(tmp_path / "bin", "0.166.0")
     desk = open_desk(env={"SEGUE_HOME": str(tmp_path), "PATH": f"{tmp_path}/bin:/bin"}, cwd=tmp_path)
     path = str(tmp_path / "bin" / "codex")
-    assert [versions.of(desk, CODEX, path) for _ in range(3)] == ["0.166.0"] * 3
+    assert [program_version.of(desk, CODEX, path) for _ in range(3)] == ["0.166.0"] * 3
     program(tmp_path / "bin", "0.167.10")
-    assert versions.of(desk, CODEX, path) == "0.167.10"
+    assert program_version.of(desk, CODEX, path) == "0.167.10"
     assert (tmp_path / "bin" / "asked").read_text().count("asked") == 2
     desk.close()
 

@@ -8,7 +8,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from segue import clock
+from segue.base import clock
 
 START = "2026-11-16T08:00:00.000Z"
 

@@ -21,7 +21,7 @@ def main() -> None:
             import gc  # lazy: as all else here
 
             gc.disable()  # there is nothing worth collecting in a run this short, nor in what it loads
-            from segue.faces.plain import answer  # lazy: see above
+            from segue.faces.fast_usage import answer  # lazy: see above
 
             code = answer(sys.argv[1:])
             if code is not None:

@@ -11,7 +11,7 @@ import sys
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from segue import clock
+from segue.base import clock
 
 ahead = Path(sys.argv[1])
 

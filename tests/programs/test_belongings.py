@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 from pathlib import Path
 
-from segue.agents import belongings
+from segue.agents.shared.settings import project_config
 from tests.programs.model_server import Reply
 from tests.programs.program import Program
 
@@ -36,7 +36,7 @@ def test_what_it_loads_is_what_is_told_of_it(program: Program, workspace: Path) 
             path.write_text(f"Note canary-{n:03d}-x. See @docs/imported.md\n")
             planted[path] = f"canary-{n:03d}-x"
         run = program.run("Hello", folder, [Reply("Hello.")], sandbox=sandbox)
-        told = belongings.of(program.name, sandbox.environment, folder).instructions
+        told = project_config.of(program.name, sandbox.environment, folder).instructions
     assert run.exit_code == 0, run.report
     sent = str([request.body for request in run.requests])
     assert {path for path, canary in planted.items() if canary in sent} == set(told)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from segue.agents import codex as agent
+from segue.agents import codex
 from segue.model import Entry, EntryKind
 
 from .household import Household, Ran, git, saying
@@ -80,8 +80,8 @@ def hand_to_codex(household: Household, project: Path, script: list[Step], addre
 
 
 def codex_entries(household: Household) -> list[Entry]:
-    [source] = agent.find({"HOME": str(household.home)}, [])
-    return list(agent.read(source))
+    [source] = codex.find({"HOME": str(household.home)}, [])
+    return list(codex.read(source))
 
 
 @pytest.mark.parametrize(

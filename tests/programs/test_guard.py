@@ -7,11 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from segue import clock, guard
-from segue.guard import Held
-from segue.ops import setup
-from segue.ops.desk import Desk, open_desk
-from segue.ops.setup import State
+from segue.base import clock
+from segue.hooks import guard
+from segue.hooks.guard import Held
+from segue.ops.common.desk import Desk, open_desk
+from segue.ops.setup import install
+from segue.ops.setup.install import State
 from tests.programs.claude import Claude
 from tests.programs.model_server import Reply, Step
 from tests.programs.program import Run
@@ -64,7 +65,7 @@ def test_a_held_worktree_is_left_alone_until_it_is_given_back(program: Claude, w
         settings.parent.mkdir(parents=True)
         settings.write_text(json.dumps(OWN))
         before = settings.read_bytes()
-        (change,) = setup.apply(desk, setup.plan(desk, ["claude"]))
+        (change,) = install.apply(desk, install.plan(desk, ["claude"]))
         assert change.state is State.DONE
 
         guard.put(desk.places.data, held(worktree), clock.now())
@@ -86,7 +87,7 @@ def test_a_held_worktree_is_left_alone_until_it_is_given_back(program: Claude, w
         assert notes.read_text() == LARGE, run.report
         assert "hook" not in run.stderr.lower() and guard.failures(desk.places.data) == []
 
-        (change,) = setup.undo(desk, ["claude"])
+        (change,) = install.undo(desk, ["claude"])
         assert change.state is State.UNDONE and settings.read_bytes() == before
         desk.close()
 
@@ -99,7 +100,7 @@ def test_a_lease_that_ran_out_and_a_guard_that_is_broken_let_the_work_go_on(
     with program.sandbox() as sandbox:
         desk = open_in(sandbox, worktree)
         (sandbox.home / ".claude").mkdir()
-        (change,) = setup.apply(desk, setup.plan(desk, ["claude"]))
+        (change,) = install.apply(desk, install.plan(desk, ["claude"]))
         assert change.state is State.DONE
         guard.put(desk.places.data, held(worktree, seconds=-1), clock.now())
         run = program.run("Write", worktree, [program.write_file(one, "1"), Reply("Done.")], sandbox=sandbox)

@@ -12,8 +12,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from segue.ops import children, records
-from segue.ops.desk import open_desk
+from segue.ops.common import process as processes
+from segue.ops.common.desk import open_desk
+from segue.ops.handoff import handoff_records
 
 from . import matrix
 from .claude import SUBSCRIPTION, refusal
@@ -150,10 +151,10 @@ def test_at_the_limit_of_the_account_another_model_of_it_is_refused_with_the_rea
 
 def from_the_message(request: Request) -> Reply:
     """A model that answers from what is in the request, and from nothing else."""
-    from segue.agents.demo import answering
+    from segue.agents.demo import answer
 
     text = next((m.text for m in reversed(request.messages) if "# Handoff h-" in m.text), "")
-    return Reply(answering.reply_to(text))
+    return Reply(answer.reply_to(text))
 
 
 @pytest.mark.parametrize("target", list(KINDS))
@@ -345,10 +346,10 @@ def test_a_signal_ends_the_target_and_the_handoff_can_be_continued(household: Ho
             time.sleep(0.05)
         (signed,) = household.home.glob("**/runs/h-*/pid")
         folder = signed.parent
-        assert children.is_running(folder)
+        assert processes.is_running(folder)
         process.signal(signal.SIGTERM)
         assert process.wait() == 128 + signal.SIGTERM, process.stderr
-    assert not children.is_running(folder)
+    assert not processes.is_running(folder)
     assert "segue to codex continues it" in process.stderr
     (one,) = household.segue("handoff", "list", "--json", cwd=project).data
     assert one["state"] == "acknowledged"
@@ -374,15 +375,15 @@ def own_home(household: Household) -> dict[str, str]:
 def take_out(household: Household, project: Path, id: str, line: str) -> None:
     """Take one line out of what a prepared handoff would say."""
     desk = open_desk(env=own_home(household), cwd=project)
-    handoff = records.get(desk, id)
-    brief = records.brief_of(desk, handoff)
+    handoff = handoff_records.get(desk, id)
+    brief = handoff_records.brief_of(desk, handoff)
     sections = tuple(
         msgspec.structs.replace(section, lines=tuple(one for one in section.lines if line not in one))
         for section in brief.sections
     )
     assert sections != brief.sections
     kept = desk.shared.keep(msgspec.json.encode(msgspec.structs.replace(brief, sections=sections)))
-    records.change(
+    handoff_records.change(
         desk,
         id,
         "handoff.settled",

@@ -12,9 +12,10 @@ from typing import Any
 
 import pytest
 
-from segue import agents, clock
+from segue import agents
 from segue.agents.gemini import limits as gemini_limits
-from segue.clock import Moment
+from segue.base import clock
+from segue.base.clock import Moment
 from segue.model import Entry, EntryKind, Limit, Scope
 from tests.programs import claude, codex
 from tests.programs.conftest import PROGRAMS

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 import segue
-from segue.agents.claude import fittings
+from segue.agents.claude import hook_settings
 from tests.programs.household import Household
 from tests.programs.model_server import Call, Reply, Step
 from tests.programs.program import Run
@@ -84,7 +84,7 @@ def test_its_hooks_are_those_that_init_sets_up() -> None:
         for one in group["hooks"]
     ]
     assert sorted(told) == sorted(
-        (hook.event, hook.matcher, hook.what, hook.timeout) for hook in fittings.HOOKS
+        (hook.event, hook.matcher, hook.what, hook.timeout) for hook in hook_settings.HOOKS
     )
 
 

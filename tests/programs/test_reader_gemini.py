@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from segue.agents import gemini, scanning
+from segue.agents import gemini
+from segue.agents.shared.transcripts import index_scan
 from segue.model import Ending, Entry, EntryKind, Origin, Relation, Source, Tokens
 from tests.programs.model_server import Call, Reply, Step
 from tests.programs.model_server import Tokens as Used
@@ -56,7 +57,7 @@ def test_a_session_with_tools_is_read_as_it_went(program: Program, workspace: Pa
     assert found[-1].at
     assert reading.broken == 0 and not reading.unknown
 
-    scan = scanning.scan(gemini.read(source))
+    scan = index_scan.scan(gemini.read(source))
     assert len(scan.spends) == len(run.requests) == 4
     assert scan.spends[-1].tokens == Tokens(input=70, output=7, cache_read=30)
     assert scan.transcript.id == program.session_id(run.stdout)
@@ -95,7 +96,7 @@ def test_a_sub_agent_is_a_transcript_of_its_own(program: Program, workspace: Pat
     run = program.run("Ask your helper", workspace, script)
     assert run.exit_code == 0, run.report
 
-    scans = [scanning.scan(gemini.read(found)) for found in gemini.find({"HOME": str(run.home)}, ())]
+    scans = [index_scan.scan(gemini.read(found)) for found in gemini.find({"HOME": str(run.home)}, ())]
     [session] = [scan.transcript for scan in scans if scan.transcript.relation is None]
     [helper] = [scan.transcript for scan in scans if scan.transcript.relation is Relation.SUBAGENT]
     assert (helper.parent, helper.project) == (session.id, session.project)
@@ -106,6 +107,6 @@ def test_a_sub_agent_is_a_transcript_of_its_own(program: Program, workspace: Pat
 def test_a_session_that_met_a_limit_is_left_open(program: Program, workspace: Path) -> None:
     run = program.run("Try it", workspace, [program.usage_limit(0)] * 3)
     assert run.exit_code != 0
-    scan = scanning.scan(gemini.read(transcript(run.home)))
+    scan = index_scan.scan(gemini.read(transcript(run.home)))
     assert scan.transcript.ending is Ending.OPEN, "the program writes nothing of a limit into its transcript"
     assert scan.transcript.turns == 1

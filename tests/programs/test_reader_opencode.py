@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from segue.agents import opencode, scanning
+from segue.agents import opencode
+from segue.agents.shared.transcripts import index_scan
 from segue.model import Ending, EntryKind, Origin, Scope, Tokens
 from tests.programs.model_server import Reply, Script
 from tests.programs.program import Program
@@ -45,7 +46,7 @@ def test_a_run_is_read_back_from_the_real_database(program: Program, workspace: 
     assert reading.unknown == {}
     assert (reading.broken, reading.is_cut) == (0, False)
 
-    found = scanning.scan(opencode.read(source))
+    found = index_scan.scan(opencode.read(source))
     assert len(found.spends) == len(run.requests) == 3
     assert (
         sum((spend.tokens for spend in found.spends), Tokens()).total == 3 * found.spends[0].tokens.total > 0
@@ -84,7 +85,7 @@ def test_a_session_that_goes_on_is_followed(program: Program, workspace: Path) -
 def test_a_refusal_for_want_of_payment_is_a_limit(program: Program, workspace: Path) -> None:
     run = program.run("Write the notes", workspace, Script(then=program.usage_limit(0)), timeout=60)
     [source] = opencode.find({"HOME": str(run.home)}, [])
-    found = scanning.scan(opencode.read(source))
+    found = index_scan.scan(opencode.read(source))
 
     [entry] = [entry for entry in opencode.read(source) if entry.kind is EntryKind.LIMIT]
     [limit] = entry.limits

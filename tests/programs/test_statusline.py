@@ -12,11 +12,11 @@ from pathlib import Path
 
 import pytest
 
-from segue import spool
 from segue.agents.claude import limits_of_status
-from segue.ops import setup
-from segue.ops.desk import open_desk
-from segue.spool import Report
+from segue.hooks import spool
+from segue.hooks.spool import Report
+from segue.ops.common.desk import open_desk
+from segue.ops.setup import install
 from tests.programs import claude
 from tests.programs.model_server import Reply
 from tests.programs.program import Running, write_new
@@ -128,13 +128,13 @@ def test_set_up_by_init_the_persons_own_line_stays_and_ours_stands_beneath(
         before = settings.read_bytes()
         env = {"HOME": str(sandbox.home), "SEGUE_HOME": str(sandbox.home / "segue's home")}
         desk = open_desk(env=env, cwd=workspace)
-        setup.apply(desk, setup.plan(desk, ["claude"]))
+        install.apply(desk, install.plan(desk, ["claude"]))
         with program.start(
             "Go", workspace, [answer], sandbox=sandbox, environment=claude.SUBSCRIPTION
         ) as running:
             wait_for(running, lambda: "hand over soon: segue" in screen(running))
             assert "only mine" in screen(running)
         assert spool.read_status(desk.places.data) and spool.read_failures(desk.places.data) == []
-        setup.undo(desk, ["claude"])
+        install.undo(desk, ["claude"])
         assert settings.read_bytes() == before
         desk.close()

@@ -11,11 +11,12 @@ from typing import Any
 
 import pytest
 
-from segue import agents, clock
-from segue.agents.starting import Start
-from segue.delivery import Mode
+from segue import agents
+from segue.agents.shared.launch import Start
+from segue.base import clock
 from segue.model import Limit, Scope
-from segue.stop import Output, Stop, Why
+from segue.model.delivery import Mode
+from segue.model.exit_reason import Output, Stop, Why
 from tests.programs import claude, gemini
 from tests.programs.conftest import PROGRAMS
 from tests.programs.model_server import Fault, Hang, ModelServer, Reply, Script

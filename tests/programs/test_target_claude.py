@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 
 from segue.agents import claude as agent
-from segue.agents.scanning import scan
-from segue.agents.starting import Launch, Start
-from segue.conversation import Conversation, Speaker, ToolUse, Turn
-from segue.delivery import Mode
+from segue.agents.shared.launch import Launch, Start
+from segue.agents.shared.transcripts.index_scan import scan
 from segue.model import Ending, EntryKind, Origin, Source
+from segue.model.conversation import Conversation, Speaker, ToolUse, Turn
+from segue.model.delivery import Mode
 from tests.programs import claude
 from tests.programs.model_server import ModelServer, Reply, Request, Script
 from tests.programs.program import Program, write_new

@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 
 from segue.agents import gemini as agent
-from segue.agents import scanning
-from segue.agents.starting import Launch, Start
-from segue.conversation import Conversation, Speaker, ToolUse, Turn
-from segue.delivery import Mode
+from segue.agents.shared.launch import Launch, Start
+from segue.agents.shared.transcripts import index_scan
 from segue.model import Ending, EntryKind, Origin, Source
+from segue.model.conversation import Conversation, Speaker, ToolUse, Turn
+from segue.model.delivery import Mode
 from tests.programs import gemini
 from tests.programs.model_server import ModelServer, Reply, Script, Step
 from tests.programs.program import Program
@@ -152,7 +152,7 @@ def test_the_model_gets_the_whole_conversation_as_real_calls_and_then_the_brief(
     assert {entry.origin for entry in prompts} == {Origin.HUMAN} and len(prompts) == 4
     replies = [entry.text for entry in found if entry.kind is EntryKind.REPLY]
     assert [text[:8] for text in replies] == ["canary-2", "canary-4", "canary-6", "canary-8"]
-    scanned = scanning.scan(agent.read(Source(agent="gemini", path=str(path))))
+    scanned = index_scan.scan(agent.read(Source(agent="gemini", path=str(path))))
     assert len(scanned.spends) == 1, "only the new answer was paid for here"
     assert (scanned.transcript.id, scanned.transcript.ending) == (target.id, Ending.ENDED)
 
@@ -181,7 +181,7 @@ def test_any_prompt_is_only_words(target: Target, prompt: str, arrives: str) -> 
     server = target.run(target.start(resume="", id=target.id, prompt=prompt), [Reply("Yes.")])
     assert told(server) == [("user", {"text": arrives})]
     [source] = agent.find(target.env, [])
-    assert scanning.scan(agent.read(source)).transcript.id == target.id, (
+    assert index_scan.scan(agent.read(source)).transcript.id == target.id, (
         "a new session has the id it was told"
     )
     assert not (target.workspace / "pwned").exists()

@@ -126,11 +126,11 @@ def test_on_a_terminal_it_is_a_conversation_that_ctrl_d_ends(here: WithLibrary) 
 
 
 def test_what_arrived_is_proved_by_questions_and_the_copy_is_thrown_away(here: WithLibrary) -> None:
-    from segue.agents.demo import answering
+    from segue.agents.demo import answer
 
     def from_the_message(request: Request) -> Reply:
         text = next((m.text for m in reversed(request.messages) if "# Handoff h-" in m.text), "")
-        return Reply(answering.reply_to(text))
+        return Reply(answer.reply_to(text))
 
     script = Script(then=from_the_message, auxiliary=from_the_message)
     for way in ("native", "prompt"):

@@ -9,9 +9,9 @@ import pytest
 
 from segue import agents
 from segue.agents import ollama
-from segue.agents.starting import Start
-from segue.delivery import Mode
+from segue.agents.shared.launch import Start
 from segue.model import EntryKind
+from segue.model.delivery import Mode
 from tests.programs import install
 from tests.programs.codex import CONFIG
 from tests.programs.model_server import ModelServer, Reply, Script

@@ -11,12 +11,12 @@ from typing import Any
 
 import pytest
 
-from segue.agents import opencode as agent
-from segue.agents import scanning
-from segue.agents.starting import Launch, Start
-from segue.conversation import Conversation, Speaker, ToolUse, Turn
-from segue.delivery import Mode
+from segue.agents import opencode
+from segue.agents.shared.launch import Launch, Start
+from segue.agents.shared.transcripts import index_scan
 from segue.model import Ending, EntryKind, Origin, Source
+from segue.model.conversation import Conversation, Speaker, ToolUse, Turn
+from segue.model.delivery import Mode
 from tests.programs.model_server import ModelServer, Reply, Script, Step
 from tests.programs.program import Program
 from tests.programs.sandbox import Sandbox
@@ -72,18 +72,18 @@ class Target:
         self.sandbox = sandbox
         self.workspace = workspace
         self.env = {"HOME": str(sandbox.home)}
-        self.id = agent.new_id("h-1")
+        self.id = opencode.new_id("h-1")
         program.configure(sandbox.home, sandbox.url)
 
     def write(self) -> None:
-        written = agent.write(TALK, self.id, self.workspace, str(self.program.executable), self.env)
+        written = opencode.write(TALK, self.id, self.workspace, str(self.program.executable), self.env)
         assert written.id == self.id
         self.run(Launch(argv=written.admit), [])
 
     def start(self, **more: Any) -> Launch:
         asked: dict[str, Any] = {"mode": Mode.HEADLESS, "prompt": BRIEF, "resume": self.id, **more}
         program = str(self.program.executable)
-        return agent.command(Start(program=program, project=self.workspace, **asked), self.env)
+        return opencode.command(Start(program=program, project=self.workspace, **asked), self.env)
 
     def run(self, launch: Launch, script: Script | list[Step]) -> ModelServer:
         """A headless run to its end, with what it is given to read."""
@@ -118,7 +118,7 @@ class Target:
 
     @property
     def source(self) -> Source:
-        [source] = [one for one in agent.find(self.env, []) if one.part == self.id]
+        [source] = [one for one in opencode.find(self.env, []) if one.part == self.id]
         return source
 
 
@@ -168,7 +168,7 @@ def test_the_model_gets_the_whole_conversation_as_real_calls_and_then_the_brief(
     assert "canary-of-a-file" not in json.dumps(server.main_requests[0].body), "no file was read for it"
 
     # What it adds goes into the same session, and is read by our reader.
-    found = list(agent.read(target.source))
+    found = list(opencode.read(target.source))
     prompts = [entry for entry in found if entry.kind is EntryKind.PROMPT]
     assert [entry.text for entry in prompts] == [
         *(turn.text for turn in TALK.turns if turn.speaker is Speaker.PERSON),
@@ -179,7 +179,7 @@ def test_the_model_gets_the_whole_conversation_as_real_calls_and_then_the_brief(
     assert [text[:8] for text in replies] == ["canary-2", "canary-4", "canary-6", "canary-8"]
     results = {entry.call: (entry.tool, entry.is_error) for entry in found if entry.kind is EntryKind.RESULT}
     assert results == {"toolu_1": ("Bash", False), "toolu_2": ("exec_command", True)}
-    scanned = scanning.scan(agent.read(target.source))
+    scanned = index_scan.scan(opencode.read(target.source))
     assert len(scanned.spends) == 1, "only the new answer was paid for here"
     told_of = scanned.transcript
     assert (told_of.id, told_of.title, told_of.ending) == (target.id, "Rounding", Ending.ENDED)
@@ -187,14 +187,14 @@ def test_the_model_gets_the_whole_conversation_as_real_calls_and_then_the_brief(
 
     # A second try finds the work under way, and leaves it.
     target.write()
-    after = [(entry.id, entry.kind, entry.text, entry.at) for entry in agent.read(target.source)]
+    after = [(entry.id, entry.kind, entry.text, entry.at) for entry in opencode.read(target.source)]
     assert after == [(entry.id, entry.kind, entry.text, entry.at) for entry in found]
 
     # What Segue made can be taken away again.
-    launch = agent.discard(target.source, str(target.program.executable), target.env)
+    launch = opencode.discard(target.source, str(target.program.executable), target.env)
     assert launch
     target.run(launch, [])
-    assert list(agent.find(target.env, [])) == []
+    assert list(opencode.find(target.env, [])) == []
 
 
 @pytest.mark.parametrize(

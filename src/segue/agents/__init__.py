@@ -21,11 +21,11 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:  # not asked of typing: that takes long to load
     from typing import Any
 
-    from segue.agents.installed import Installed as Installed
-    from segue.agents.installed import ask_version as ask_version
-    from segue.agents.installed import locate as locate
-    from segue.agents.reading import Reader as Reader
-    from segue.agents.starting import Starter, Writer
+    from segue.agents.shared.installation import Installed as Installed
+    from segue.agents.shared.installation import ask_version as ask_version
+    from segue.agents.shared.installation import locate as locate
+    from segue.agents.shared.launch import Starter, Writer
+    from segue.agents.shared.transcripts.reader import Reader as Reader
     from segue.model import Agent
 
 NAMES = ("claude", "codex", "gemini", "opencode", "copilot", "qwen", "pi", "aider", "ollama", "llm", "demo")
@@ -54,14 +54,14 @@ PLACES = {
 nowhere is not loaded; a test holds this to what each `find` does."""
 
 ELSEWHERE = {
-    "Reader": "reading", "Installed": "installed", "ask_version": "installed", "locate": "installed"
+    "Reader": "transcripts.reader", "Installed": "installation", "ask_version": "installation", "locate": "installation"
 }  # fmt: skip
 """Names that are here, and the files that hold them: totals are told without those."""
 
 
 def __getattr__(name: str) -> object:
     if name in ELSEWHERE:
-        return getattr(_loaded(f"segue.agents.{ELSEWHERE[name]}"), name)
+        return getattr(_loaded(f"segue.agents.shared.{ELSEWHERE[name]}"), name)
     raise AttributeError(f"module 'segue.agents' has no attribute '{name}'")
 
 
@@ -165,7 +165,7 @@ def all_readers() -> list[Reader]:
 
 def program_of(name: str, env: Mapping[str, str]) -> str | None:
     """The program that is started for an agent; None where it is not installed."""
-    from segue.agents.installed import locate  # lazy: totals are told without it
+    from segue.agents.shared.installation import locate  # lazy: totals are told without it
 
     named = offers(name, "program")
     found: str | None = named(env) if named else locate(get(name), env).path

@@ -9,21 +9,21 @@ told mechanically is unknown, and said to be.
 
 from __future__ import annotations
 
+from segue.assertions.assertion import Assertion as Assertion
+from segue.assertions.assertion import Checked as Checked
+from segue.assertions.assertion import Kind as Kind
+from segue.assertions.assertion import Seen as Seen
+from segue.assertions.assertion import TestRun as TestRun
+from segue.assertions.assertion import Verdict as Verdict
+from segue.assertions.assertion import World as World
+from segue.assertions.evidence import Record as Record
+from segue.assertions.evidence import record_of as record_of
 from segue.assertions.extract import in_entries as in_entries
 from segue.assertions.extract import in_reply as in_reply
-from segue.assertions.judging import judge as judge
-from segue.assertions.prohibitions import Prohibition as Prohibition
-from segue.assertions.rait import Rait as Rait
-from segue.assertions.rait import Word as Word
-from segue.assertions.rait import in_words as in_words
-from segue.assertions.rait import label as label
-from segue.assertions.rait import report as report
-from segue.assertions.record import Record as Record
-from segue.assertions.record import record_of as record_of
-from segue.assertions.values import Assertion as Assertion
-from segue.assertions.values import Checked as Checked
-from segue.assertions.values import Kind as Kind
-from segue.assertions.values import Seen as Seen
-from segue.assertions.values import TestRun as TestRun
-from segue.assertions.values import Verdict as Verdict
-from segue.assertions.values import World as World
+from segue.assertions.scorecard import Rait as Rait
+from segue.assertions.scorecard import Word as Word
+from segue.assertions.scorecard import in_words as in_words
+from segue.assertions.scorecard import label as label
+from segue.assertions.scorecard import report as report
+from segue.assertions.verdicts import judge as judge
+from segue.prohibitions.parse import Prohibition as Prohibition

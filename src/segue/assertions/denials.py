@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from segue.assertions import mood
-from segue.assertions.prose import PRIVATE, Sentence
-from segue.assertions.spans import What
-from segue.assertions.values import Assertion, Kind
-from segue.patterns import lazy_pattern
+from segue.assertions import modality
+from segue.assertions.assertion import Assertion, Kind
+from segue.assertions.code_spans import What
+from segue.assertions.sentences import PRIVATE, Sentence
+from segue.base.lazy_regex import lazy_pattern
 
 CODE = "[\ue000-\uf8ff]"
 FILES = rf"(?:the |any |file |existing ){{0,2}}{CODE}(?:(?:,| and| or|, or|, and) {CODE})*"
@@ -41,19 +41,19 @@ NO_COMMIT = lazy_pattern(
 
 def in_sentence(sentence: Sentence) -> Iterator[Assertion]:
     """What a sentence says was not done."""
-    if mood.is_question(sentence.text) or mood.is_aside(sentence.section):
+    if modality.is_question(sentence.text) or modality.is_aside(sentence.section):
         return
     text = sentence.text.lower().replace("’", "'")
     for pattern in (DID_NOT, UNCHANGED):
         for found in pattern.finditer(text):
-            if mood.is_open(text[: found.start()]):
+            if modality.is_open(text[: found.start()]):
                 continue
             named = next(group for group in found.groups() if group)
             for letter in PRIVATE.findall(named):
                 span = sentence.at(letter)
                 if span is not None and span.what is What.PATH:
                     yield _assertion(Kind.UNTOUCHED, span.text, sentence)
-    if sentence.referred and (it := IT.search(text)) and not mood.is_open(text[: it.start()]):
+    if sentence.referred and (it := IT.search(text)) and not modality.is_open(text[: it.start()]):
         yield _assertion(Kind.UNTOUCHED, sentence.referred, sentence)
     for pattern, kind in ((NOTHING, Kind.NOTHING_CHANGED), (NO_COMMIT, Kind.NO_COMMIT)):
         if (none := pattern.search(text)) and not _is_limited(text, none):
@@ -64,7 +64,7 @@ def _is_limited(text: str, found: re.Match[str]) -> bool:
     """Whether it is a plan, or leaves something out: 'no files were changed except …'."""
     after = text[found.end() :]
     limits = r"\b(?:except|other than|besides|apart|outside|beyond|yet|but|until|in this|by this|during)\b"
-    return mood.is_open(text[: found.start()]) or re.search(limits, after) is not None
+    return modality.is_open(text[: found.start()]) or re.search(limits, after) is not None
 
 
 def _assertion(kind: Kind, subject: str, sentence: Sentence) -> Assertion:

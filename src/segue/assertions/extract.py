@@ -6,8 +6,8 @@ from collections.abc import Iterable
 
 import msgspec
 
-from segue.assertions import deeds, denials, prose, quoted, told
-from segue.assertions.values import Assertion, Kind
+from segue.assertions import denials, file_statements, quoted_output, result_statements, sentences
+from segue.assertions.assertion import Assertion, Kind
 from segue.model import Entry, EntryKind, Origin
 
 FILES = (Kind.CREATED, Kind.CHANGED, Kind.DELETED)
@@ -40,13 +40,13 @@ def in_reply(text: str) -> tuple[Assertion, ...]:
 
 def _in(text: str) -> Iterable[tuple[tuple[str, str], Assertion | None]]:
     is_limited = False
-    for sentence in prose.sentences(text):
-        is_limited = is_limited or told.still_fails(sentence)
+    for sentence in sentences.sentences(text):
+        is_limited = is_limited or result_statements.still_fails(sentence)
         for assertion in (
-            *deeds.in_sentence(sentence),
+            *file_statements.in_sentence(sentence),
             *denials.in_sentence(sentence),
-            *told.in_sentence(sentence),
-            *quoted.in_sentence(sentence),
+            *result_statements.in_sentence(sentence),
+            *quoted_output.in_sentence(sentence),
         ):
             if assertion is None:
                 yield (Kind.TESTS.value, ""), None

@@ -14,19 +14,25 @@ from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
 from segue import tiers
-from segue.delivery import Mode
+from segue.briefs.rewrite import Rewriter
 from segue.errors import BadInput
 from segue.model import Fact, Handoff, Preserve, Session, Transcript, Usage
-from segue.ops import briefs, handoffs, runs, saved, sessions, status, tasks, transcripts, usage, verifying
-from segue.ops.briefs import Made, Wish
-from segue.ops.desk import Desk, open_desk
-from segue.ops.planning import Order
-from segue.ops.transcripts import Wanted
-from segue.ops.usage import By, Report
-from segue.ops.verifying import Verification
-from segue.rewrite import Rewriter
-from segue.runs import Caps, Run
-from segue.task import TaskContext
+from segue.model.delivery import Mode
+from segue.model.task import TaskContext
+from segue.ops.briefs import make, saved_handoffs, task
+from segue.ops.briefs.make import Made, Wish
+from segue.ops.common.desk import Desk, open_desk
+from segue.ops.handoff import handoffs
+from segue.ops.handoff.plan import Order
+from segue.ops.run import control
+from segue.ops.usage import report
+from segue.ops.usage import standing as usage_standing
+from segue.ops.usage.report import By, Report
+from segue.ops.verify import verify as verification
+from segue.ops.verify.verify import Verification
+from segue.ops.work import sessions, transcripts
+from segue.ops.work.transcripts import Wanted
+from segue.routing import Caps, Run
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -61,14 +67,14 @@ def should_handoff(warning_only: bool = False, project: str | Path | None = None
     """Whether a folder's session should be handed over, and the reason: 'normal', 'approaching_limit',
     'warning_threshold_reached' (with `warning_only`, and then False) or 'auto_switch_threshold_reached'."""
     with _desk(project) as desk:
-        check = status.check(desk, warning_only)
+        check = usage_standing.check(desk, warning_only)
     return check.should_handoff, check.reason
 
 
 def current_usage(project: str | Path | None = None) -> Usage | None:
     """How near a folder's session is to every limit; None where there is no session."""
     with _desk(project) as desk:
-        standing = status.standing_here(desk)
+        standing = usage_standing.standing_here(desk)
         return standing.usage if standing else None
 
 
@@ -78,7 +84,7 @@ def usage_report(by: str = "daily") -> Report:
     with _desk(None) as desk:
         if by not in list(By):
             raise BadInput(what=f"Usage is not summed up by '{by}'.", next="segue usage --help")
-        return usage.report(desk, By(by))
+        return report.report(desk, By(by))
 
 
 def all_transcripts(text: str | None = None, agent: str | None = None) -> list[Transcript]:
@@ -103,19 +109,19 @@ def brief(
     prose; what it loses is put back."""
     with _desk(project) as desk:
         wish = Wish(tiers.named(tier, next="segue pack --help"), budget, target)
-        return briefs.packed(desk, transcript, wish, rewriter=rewriter)
+        return make.packed(desk, transcript, wish, rewriter=rewriter)
 
 
 def transcript_facts(transcript: str | None = None, project: str | Path | None = None) -> tuple[Fact, ...]:
     """What was asked, done and found in a transcript, each with its current value; secrets are still in them."""
     with _desk(project) as desk:
-        return briefs.open_known(desk, transcript).facts()
+        return make.open_known(desk, transcript).facts()
 
 
 def current_task(project: str | Path | None = None) -> TaskContext:
     """What a folder's session is about: derived, with what a person said of it in its place."""
     with _desk(project) as desk:
-        return tasks.show(desk).task
+        return task.show(desk).task
 
 
 def prepare(
@@ -184,9 +190,9 @@ def run(
     with _desk(project) as desk:
         caps = Caps(usd=usd, tokens=tokens, seconds=seconds, week=desk.settings.run_week)
         names = chain.split(",") if isinstance(chain, str) else chain
-        wish = runs.Wish(task=task, chain=tuple(names), caps=caps, returns=returns)
-        begun = runs.begin(desk, wish, lambda _vendor, _target: yes)
-        return runs.supervise(desk, begun.run, _to_nobody)
+        wish = control.Wish(task=task, chain=tuple(names), caps=caps, returns=returns)
+        begun = control.begin(desk, wish, lambda _vendor, _target: yes)
+        return control.supervise(desk, begun.run, _to_nobody)
 
 
 def verify(
@@ -200,7 +206,7 @@ def verify(
     world contradicts, each with its evidence. `run_tests` runs the command of the setting verify.test_command."""
     with _desk(project or (session.project if isinstance(session, Session) else None)) as desk:
         id = session.id if isinstance(session, Session) else session
-        return verifying.verify(desk, id, run_tests=run_tests, opinion=opinion)
+        return verification.verify(desk, id, run_tests=run_tests, opinion=opinion)
 
 
 def handoff_history(limit: int = 10) -> list[Handoff]:
@@ -222,7 +228,7 @@ def save_handoff(
     session are saved."""
     with _desk(project) as desk:
         return str(
-            saved.save(
+            saved_handoffs.save(
                 desk,
                 conversation_history=conversation_history,
                 current_task=current_task,
@@ -237,13 +243,13 @@ def save_handoff(
 def load_handoff(handoff_id: str | None = None) -> dict[str, Any] | None:
     """What was saved last, or under an id; None where there is nothing."""
     with _desk(None) as desk:
-        return saved.load(desk, handoff_id)
+        return saved_handoffs.load(desk, handoff_id)
 
 
 def list_handoffs() -> list[dict[str, Any]]:
     """Everything that was saved, the newest first, in a few fields each."""
     with _desk(None) as desk:
-        return saved.listed(desk)
+        return saved_handoffs.listed(desk)
 
 
 def _id(handoff: Handoff | str) -> str:

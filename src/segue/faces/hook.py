@@ -38,12 +38,15 @@ def main(argv: list[str], env: Mapping[str, str]) -> int:
 
 
 def _answer(data: str, event: str, agent: str, given: bytes, env: Mapping[str, str]) -> str:
-    from segue import guard, waiting  # lazy: what cannot be loaded must not stop the work either
+    from segue.hooks import (  # lazy: what cannot be loaded must not stop the work either
+        guard,
+        waiting_handoffs,
+    )
 
     if event == "edit":
         return guard.answer(data, agent, given, env.get("SEGUE_HANDOFF", ""))
     if event == "start":
-        return waiting.answer(data, agent, given)
+        return waiting_handoffs.answer(data, agent, given)
     raise ValueError(f"'{event}' is nothing that a hook is asked about")
 
 
@@ -51,17 +54,17 @@ def _tend(env: Mapping[str, str]) -> None:
     """Away from the agent that started it: what ends that must not end this."""
     from pathlib import Path  # lazy: as above
 
-    from segue.ops import tending
+    from segue.ops import background
 
     if os.getsid(0) != os.getpid():
         os.setsid()
     os.nice(NICE)
-    tending.tend(env, Path("/"))
+    background.tend(env, Path("/"))
 
 
 def _note(data: str, error: Exception) -> None:
     try:
-        from segue import guard  # lazy: as above
+        from segue.hooks import guard  # lazy: as above
 
         if data:
             guard.note_failure(data, error, guard.now())

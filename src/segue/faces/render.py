@@ -7,8 +7,8 @@ from collections.abc import Container, Iterable, Sequence
 
 import click
 
-from segue import clock
-from segue.text import printable
+from segue.base import clock
+from segue.base.text import printable
 
 MARKS = {"ok": ("✓", "green"), "note": ("·", "yellow"), "problem": ("✗", "red")}
 

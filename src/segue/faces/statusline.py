@@ -229,9 +229,9 @@ def data_folder(env: Mapping[str, str]) -> str:
     if home := env.get("SEGUE_HOME"):
         return os.path.join(os.path.abspath(os.path.expanduser(home)), "data")
     if sys.platform != "linux":
-        from segue import places  # lazy: see above
+        from segue.base import paths  # lazy: see above
 
-        return str(places.find(env).data)
+        return str(paths.find(env).data)
     shared = env.get("XDG_DATA_HOME", "")
     return os.path.join(shared if shared.strip() else os.path.expanduser("~/.local/share"), "segue")
 

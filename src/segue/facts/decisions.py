@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from segue.acts import ON_FILES, Act, Answer, Deed, Verdict
-from segue.facts import files, speech
+from segue.base.text import begun
+from segue.facts import constraints, file_states
 from segue.model import Entry
-from segue.text import begun
+from segue.model.tool_action import ON_FILES, Act, Answer, Deed, Verdict
 
 if TYPE_CHECKING:
     from segue.facts.tracker import Tracker
@@ -57,7 +57,7 @@ def title_of(act: Act, folder: str) -> str:
     """What a call is told by: of one on a file, what it would do to it."""
     subject = act.subject.strip()
     if subject and act.deed in ON_FILES:
-        return f"{act.deed} {files.relative(subject, folder) or subject}"
+        return f"{act.deed} {file_states.relative(subject, folder) or subject}"
     return subject
 
 
@@ -73,9 +73,9 @@ def add_plan(tracker: Tracker, text: str, entry: Entry, *, is_order: bool = Fals
         tracker.facts.pop("rule", None)
     tracker.put("plan", entry.id if is_order else "", text.strip(), entry)
     tracker.heat.said(text)
-    for sentence in itertools.islice(speech.rules(text), speech.MOST_BINDING):
+    for sentence in itertools.islice(constraints.rules(text), constraints.MOST_BINDING):
         tracker.put("rule", sentence, sentence, entry)
-    for todo, state in speech.todos_in(text):
+    for todo, state in constraints.todos_in(text):
         tracker.todos.note(todo, state, entry, tracker.n)
 
 

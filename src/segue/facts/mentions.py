@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 
 from msgspec import Struct
 
-from segue.patterns import lazy_pattern
+from segue.base.lazy_regex import lazy_pattern
 
 LONGEST_NAME = 80
 LONGEST_PATH = 250

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from segue.acts import Act, TodoState
 from segue.model import Entry, Fact, Origin
+from segue.model.tool_action import Act, TodoState
 
 
 class Item(Struct, frozen=True):

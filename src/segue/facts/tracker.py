@@ -14,17 +14,18 @@ from typing import Protocol
 import msgspec
 from msgspec import Struct
 
-from segue.acts import ON_FILES, Act, Answer, Change, Deed, Going, Verdict
-from segue.facts import asking, decisions, files, going, handed, heat, shell, speech
-from segue.facts.blame import Blame
-from segue.facts.going import Running
-from segue.facts.heat import Heat, Spot
+from segue.base.lazy_regex import lazy_pattern
+from segue.base.text import begun
+from segue.facts import background, constraints, decisions, file_states, questions, received_brief, relevance
+from segue.facts.background import Running
+from segue.facts.command_results import Failing
 from segue.facts.mentions import references
-from segue.facts.runs import Failing
+from segue.facts.open_errors import Blame
+from segue.facts.relevance import Heat, Spot
 from segue.facts.todos import Todos
 from segue.model import INTERRUPT, Entry, EntryKind, Fact, Origin
-from segue.patterns import lazy_pattern
-from segue.text import begun
+from segue.model.tool_action import ON_FILES, Act, Answer, Change, Deed, Going, Verdict
+from segue.shell import commands
 
 LONGEST_WORDS = 20_000
 """How much of one message is looked through for what it mentions."""
@@ -85,7 +86,7 @@ class Tracker(Struct):
     """Everything that is known so far."""
 
     facts: dict[str, dict[str, Fact]] = {}
-    files: files.Files = msgspec.field(default_factory=files.Files)
+    files: file_states.Files = msgspec.field(default_factory=file_states.Files)
     todos: Todos = msgspec.field(default_factory=Todos)
     heat: Heat = msgspec.field(default_factory=Heat)
     waiting: dict[str, Entry] = {}
@@ -180,31 +181,31 @@ class Tracker(Struct):
 
     def _add_prompt(self, entry: Entry, reads: Reads) -> None:
         text = entry.text.strip()
-        if not text or speech.OF_PROGRAM.match(text.lower()):
+        if not text or constraints.OF_PROGRAM.match(text.lower()):
             return
         is_asked = any(
             act.deed is Deed.ASK for call in self.waiting.values() for act in reads.acts(call, None)
         )
         self.aside = dict(list((self.aside | self.waiting).items())[-MOST_ASIDE:])
         self.waiting.clear()
-        if handed.id_in(text):
+        if received_brief.id_in(text):
             self._add_handoff(text, entry)
             return
         self._replace_broken_off(text)
         # Where a call asks, what is said answers that one.
         asked = self._asked() if not is_asked else ""
-        if asked and asking.is_answer(text, asked):
-            told = asking.with_options(begun(text, TOLD_ANSWER), self.replies[-1].text)
+        if asked and questions.is_answer(text, asked):
+            told = questions.with_options(begun(text, TOLD_ANSWER), self.replies[-1].text)
             self.put("decision", asked.partition("\n")[0], told, entry)
         self._end_turn()
         self.facts.pop("findings", None)
-        self.last = EntryKind.PROMPT if speech.is_work(text) else self.last
+        self.last = EntryKind.PROMPT if constraints.is_work(text) else self.last
         self.is_refused = self.is_broken_off = False
         self.put("instruction", entry.id, text, entry)
-        for kind, sentence in itertools.islice(speech.binding(text), speech.MOST_BINDING):
+        for kind, sentence in itertools.islice(constraints.binding(text), constraints.MOST_BINDING):
             if kind != "correction" or not self._is_quoted(sentence):
                 self.put(kind, sentence, sentence, entry)
-        for todo, state in speech.todos_in(speech.own_words(text)):
+        for todo, state in constraints.todos_in(constraints.own_words(text)):
             self.todos.note(todo, state, entry, self.n)
         self._mention(text, entry)
         self.heat.said(text)
@@ -212,7 +213,7 @@ class Tracker(Struct):
     def _asked(self) -> str:
         """What the agent asks. One that goes on with calls does not wait for an answer."""
         is_last = self.last is EntryKind.REPLY and self.replies
-        return asking.question_in(self.replies[-1].text) if is_last else ""
+        return questions.question_in(self.replies[-1].text) if is_last else ""
 
     def _is_quoted(self, sentence: str) -> bool:
         """Whether it is the agent's own sentence: what an agent said cannot tell it that it went wrong."""
@@ -249,10 +250,10 @@ class Tracker(Struct):
         from the conversation itself."""
         self._end_turn()
         known = [_plain(fact.value) for fact in self.facts.get("instruction", {}).values()]
-        for number, (kind, words) in enumerate(handed.words_in(text)):
+        for number, (kind, words) in enumerate(received_brief.words_in(text)):
             if any(_plain(words) in said for said in known):
                 continue
-            bound = list(itertools.islice(speech.binding(words), speech.MOST_BINDING))
+            bound = list(itertools.islice(constraints.binding(words), constraints.MOST_BINDING))
             if kind == "instruction" or bound:
                 self.put("instruction", f"{entry.id} {number}", words, entry)
             for kind_of_sentence, sentence in bound if kind == "constraint" else ():
@@ -267,7 +268,7 @@ class Tracker(Struct):
             self.talk.append(self.replies.pop(0))
         if len(self.talk) > 2 * KEPT_TALK:
             self.talk = self.talk[-KEPT_TALK:]
-        for todo, state in speech.todos_in(entry.text):
+        for todo, state in constraints.todos_in(entry.text):
             self.todos.note(todo, state, entry, self.n)
         self.heat.used(entry.text, "reply")
         for act in reads.acts(entry, None):
@@ -285,7 +286,7 @@ class Tracker(Struct):
         for act in reads.acts(entry, None):
             self._do(act, entry)
         if self.running:
-            going.notice(self, reads.going(entry, entry), entry)
+            background.notice(self, reads.going(entry, entry), entry)
 
     def _mention(self, text: str, entry: Entry) -> None:
         for found in references(begun(text, LONGEST_WORDS)):
@@ -311,14 +312,14 @@ class Tracker(Struct):
         is_done = reads.is_done(call, result)
         acts = reads.acts(call, result)
         lasting = reads.going(call, result)
-        going.follow(self, lasting, result, is_done)
+        background.follow(self, lasting, result, is_done)
         for act in acts:
             if not result.subagent:
                 self._warm(self.heat, act)
             if act.deed in OUTLIVING and lasting and not lasting.is_over:
-                going.start(self, lasting.handle, act, _light(call), result)
+                background.start(self, lasting.handle, act, _light(call), result)
             elif act.deed is Deed.RUN and not is_refused:
-                going.end(self, act, call, result, is_done)
+                background.end(self, act, call, result, is_done)
             elif act.deed is Deed.DELEGATE and is_done:
                 self.report(act, lasting.report if lasting else result.text, result)
             elif is_done:
@@ -344,13 +345,13 @@ class Tracker(Struct):
         todos = "\n".join(todo.text for todo in act.todos)
         text = f"{act.subject}\n{act.to}\n{todos}"
         if act.deed in ON_FILES:
-            heat.opens(files.relative(act.subject, self.folder))
+            heat.opens(file_states.relative(act.subject, self.folder))
         if act.deed not in (Deed.WRITE, Deed.EDIT):
             heat.used(text, how)
             return
         changes = "\n".join(f"{change.old}\n{change.new}" for change in act.changes)
         beside = {line for change in act.changes for line in _unchanged(change)}
-        home = files.relative(act.subject, self.folder)
+        home = file_states.relative(act.subject, self.folder)
         heat.used(f"{text}\n{changes or act.content or ''}", how, home, beside)
 
     def _since(self) -> str:
@@ -368,17 +369,17 @@ class Tracker(Struct):
     def _do(self, act: Act, result: Entry) -> None:
         deed = act.deed
         if deed is Deed.READ:
-            self.put("read", files.relative(act.subject, self.folder), "read", result)
+            self.put("read", file_states.relative(act.subject, self.folder), "read", result)
         elif deed in ON_FILES:
             if not result.subagent:
                 decisions.allow(self, act)
-            self.files.add(act, files.relative(act.subject, self.folder), result, self.n, self.folder)
+            self.files.add(act, file_states.relative(act.subject, self.folder), result, self.n, self.folder)
         elif deed is Deed.FETCH and "://" in act.subject:
             self.put("url", act.subject, "fetched", result)
         elif deed is Deed.PLAN:
             self.todos.plan(act, result, self.n)
         elif deed is Deed.PROPOSE:
-            for todo, state in speech.todos_in(act.subject):
+            for todo, state in constraints.todos_in(act.subject):
                 self.todos.note(todo, state, result, self.n)
         elif deed is Deed.COMMIT:
             sha, _, message = act.subject.partition(" ")
@@ -407,7 +408,7 @@ class Tracker(Struct):
         ] + changed
         spots = self._spots(reads)
         found = [
-            msgspec.structs.replace(fact, weight=heat.heat_of(fact.subject, self.folder, spots))
+            msgspec.structs.replace(fact, weight=relevance.heat_of(fact.subject, self.folder, spots))
             if fact.kind in PATHS
             else fact
             for fact in found
@@ -417,7 +418,7 @@ class Tracker(Struct):
         told = {fact.subject for fact in found if fact.kind in PATHS}
         for name, spot in spots.items():
             spot.home = "" if self.files.lacks(spot.home, name) else spot.home
-        found += heat.facts(spots, self.n, told, self.folder)
+        found += relevance.facts(spots, self.n, told, self.folder)
         found += self._open(reads)
         return tuple(sorted(found, key=lambda fact: (fact.n, fact.kind)))
 
@@ -425,7 +426,7 @@ class Tracker(Struct):
         """Whether it is another worktree, or repository, where nothing was changed."""
         if fact.kind != "worktree":
             return False
-        place = files.relative(fact.subject, self.folder).rstrip("/") + "/"
+        place = file_states.relative(fact.subject, self.folder).rstrip("/") + "/"
         return not any(file.subject.startswith(place) for file in changed)
 
     def _with_age(self, fact: Fact, changed: Sequence[Fact]) -> Fact:
@@ -453,7 +454,7 @@ class Tracker(Struct):
             self._fact("delegation", begun(one.act.subject, TOLD_ERRAND), "pending", one.call)
             if one.act.deed is Deed.DELEGATE
             else self._fact("pending", one.act.subject, "still running", one.call)
-            for one in going.still(self)
+            for one in background.still(self)
         ]
         by = self.replies[-1] if self.replies else None
         asked = self._asked()
@@ -487,7 +488,7 @@ class Tracker(Struct):
         done or given up; else how far it came with what the person asked for."""
         is_asked = self.last is EntryKind.PROMPT
         is_stopped = self.is_refused or self.is_broken_off
-        intent = speech.intent_in(by.text) if by and not is_asked and not is_stopped else ""
+        intent = constraints.intent_in(by.text) if by and not is_asked and not is_stopped else ""
         asked = next(reversed(self.facts.get("instruction", {}).values()), None)
         if by and intent:
             fact = self._fact("next step", "", intent, by)
@@ -511,7 +512,7 @@ class Tracker(Struct):
 
 def _how_shown(act: Act) -> str:
     """How a call came to show what it did. To look at something through a shell is nearly to read it."""
-    is_look = act.deed is Deed.RUN and shell.purpose(act.subject) == "look"
+    is_look = act.deed is Deed.RUN and commands.purpose(act.subject) == "look"
     return "look" if is_look else USES.get(act.deed, "other")
 
 

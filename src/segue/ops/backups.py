@@ -9,11 +9,12 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from segue import disk, settings, store
+from segue import settings, store
+from segue.base import files
 from segue.errors import NotFound, StoreDamaged
 from segue.model import Operation
-from segue.ops.desk import Desk
-from segue.store import backup, faults
+from segue.ops.common.desk import Desk
+from segue.store import backup, os_errors
 from segue.store.backup import Backup as Backup
 from segue.store.database import Database
 from segue.store.sqlite import SqliteDatabase
@@ -91,9 +92,9 @@ def _rebuild(desk: Desk, chosen: Backup) -> Path:
     old one nothing is deleted. Killed in between, the store is either of the two, or plainly gone."""
     file = store.shared_file(desk.places.data)
     mark = f"{desk.clock()[:19].replace(':', '').replace('-', '')}-{os.urandom(3).hex()}"
-    building, aside = file.parent / f"{disk.TEMPORARY}{mark}", file.parent / f"damaged-{mark}"
-    with faults.translated(file.parent):
-        disk.make_private_folder(building)
+    building, aside = file.parent / f"{files.TEMPORARY}{mark}", file.parent / f"damaged-{mark}"
+    with os_errors.translated(file.parent):
+        files.make_private_folder(building)
         try:
             new = SqliteDatabase(building / file.name, blobs=file.parent / "blobs")
             with contextlib.closing(new):
@@ -102,7 +103,7 @@ def _rebuild(desk: Desk, chosen: Backup) -> Path:
             for path in file.parent.glob(f"{file.name}*"):
                 path.rename(aside / path.name)
             (building / file.name).rename(file)
-            disk.sync_folder(file.parent)
+            files.sync_folder(file.parent)
         finally:
             shutil.rmtree(building)
     return aside

@@ -15,17 +15,22 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
-from segue import agents, budget, disk
-from segue import clock as clocks
+from segue import agents
 from segue.agents import demo
-from segue.clock import Clock
-from segue.delivery import Mode, Way
+from segue.base import clock as clocks
+from segue.base import files
+from segue.base.clock import Clock
 from segue.errors import BadInput, NoReason
 from segue.model import Brief, Receipt, Trigger, Usage
-from segue.ops import desk as desks
-from segue.ops import handoffs, history, redaction, sessions
-from segue.ops.desk import Desk, NewId
-from segue.ops.planning import Order
+from segue.model.delivery import Mode, Way
+from segue.ops import log
+from segue.ops.common import desk as desks
+from segue.ops.common import redaction
+from segue.ops.common.desk import Desk, NewId
+from segue.ops.handoff import handoffs
+from segue.ops.handoff.plan import Order
+from segue.ops.work import sessions
+from segue.usage import budget
 
 BUDGET = 550
 """Small, so that the receipt has something to say about what was left out."""
@@ -47,7 +52,7 @@ class Story(Struct, frozen=True):
     brief: Brief
     receipt: Receipt
     report: handoffs.Report
-    log: history.Verdict
+    log: log.Verdict
     operations: int
 
 
@@ -62,7 +67,7 @@ def run(keep: Path | None, *, clock: Clock, new_id: NewId) -> Story:
         # Whatever a policy says of stores, this one is in the scratch folder.
         desk.settings = msgspec.structs.replace(desk.settings, store_url="")
         # The same brief for everyone: there is nothing to guess in a story that ships with Segue.
-        disk.write_file(desk.places.data / redaction.KEY_FILE, KEY)
+        files.write_file(desk.places.data / redaction.KEY_FILE, KEY)
         with contextlib.closing(desk):
             return msgspec.structs.replace(
                 play(desk, home / "project"), home=str(home), is_kept=keep is not None
@@ -92,11 +97,11 @@ def _scratch() -> Path:
 
 def begin(desk: Desk, folder: Path) -> Path:
     """An agent has worked in a folder that is made for it: its session, and its transcript."""
-    disk.make_private_folder(folder)
+    files.make_private_folder(folder)
     session = sessions.create(desk, "Invoices a cent off", project=folder).kept()
     desk.local.confirm(str(folder), demo.AGENT.name, desk.clock())
     path = folder / f"work-{session.id}.demo.jsonl"
-    disk.write_file(path, TRANSCRIPT.read_bytes())
+    files.write_file(path, TRANSCRIPT.read_bytes())
     sessions.include(desk, session.id, path.name.partition(".")[0])
     return path
 
@@ -133,6 +138,6 @@ def play(desk: Desk, folder: Path) -> Story:
         handoffs.brief_of(desk, handoff),
         handoffs.receipt_of(desk, handoff),
         report,
-        history.verify(desk),
-        len(history.log(desk, history.LIMIT)),
+        log.verify(desk),
+        len(log.log(desk, log.LIMIT)),
     )

@@ -14,12 +14,17 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from segue import agents, disk, guard, places, settings, spool, store, waiting
-from segue.agents.fitting import SCRIPT
+from segue import agents, settings, store
+from segue.agents.shared.settings.settings_patch import SCRIPT
+from segue.base import files, paths
 from segue.errors import LocalDamaged, SegueError, StoreDamaged, StoreForeign
-from segue.ops import history, leases, refresh, scripting, setup
-from segue.ops.desk import INDEX_FILE, LOCAL_FILE, Desk, open_desk
-from segue.ops.refresh import Pass
+from segue.hooks import guard, spool, waiting_handoffs
+from segue.ops import log
+from segue.ops.common.desk import INDEX_FILE, LOCAL_FILE, Desk, open_desk
+from segue.ops.handoff import leases
+from segue.ops.index import refresh
+from segue.ops.index.refresh import Pass
+from segue.ops.setup import hook_script, install
 from segue.store.sqlite import SqliteDatabase
 
 STALE_SECONDS = 3600
@@ -48,7 +53,7 @@ def examine(
     env: Mapping[str, str], cwd: Path, flags: Iterable[str] = (), *, mend: bool = False
 ) -> list[Finding]:
     """Look everything over, each part even if another is broken; with `mend`, do what is safe to do."""
-    found = places.find(env)
+    found = paths.find(env)
     findings = [Finding("python", Level.OK, f"Python {sys.version.split()[0]} at {sys.executable}")]
     if mend:
         findings += _guarded("mending", lambda: _mend(found))
@@ -118,7 +123,7 @@ def _variables(env: Mapping[str, str]) -> Iterator[Finding]:
             )
 
 
-def _private_paths(found: places.Places) -> list[Path]:
+def _private_paths(found: paths.Places) -> list[Path]:
     shared = store.shared_file(found.data)
     inner = (shared.parent, shared, shared.parent / "blobs", store.backups_folder(found.data))
     spooled = found.data / spool.FOLDER
@@ -126,11 +131,11 @@ def _private_paths(found: places.Places) -> list[Path]:
     return [path for path in kept if path.exists()]
 
 
-def _folders(found: places.Places) -> Iterator[Finding]:
+def _folders(found: paths.Places) -> Iterator[Finding]:
     for path in _private_paths(found):
-        if not disk.is_ours(path):
+        if not files.is_ours(path):
             yield _problem("folders", StoreForeign(place=path))
-    exposed = [(path, what) for path in _private_paths(found) if (what := disk.exposure(path))]
+    exposed = [(path, what) for path in _private_paths(found) if (what := files.exposure(path))]
     for path, what in exposed:
         yield Finding("folders", Level.PROBLEM, f"{path} is open to others ({what})", "segue doctor --mend")
     for path in _leftovers(found):
@@ -150,9 +155,9 @@ def _unwritable(folder: Path) -> Path | None:
     return None if os.access(folder, os.W_OK | os.X_OK) and folder.is_dir() else folder
 
 
-def _leftovers(found: places.Places) -> list[Path]:
+def _leftovers(found: paths.Places) -> list[Path]:
     old = time.time() - STALE_SECONDS
-    candidates = found.data.rglob(disk.TEMPORARY + "*") if found.data.exists() else ()
+    candidates = found.data.rglob(files.TEMPORARY + "*") if found.data.exists() else ()
     return sorted(path for path in candidates if path.lstat().st_mtime < old)
 
 
@@ -203,7 +208,7 @@ def _worktrees(desk: Desk) -> Iterator[Finding]:
     for held in guard.notes(data):
         if held.expires <= desk.clock():
             continue
-        path, root = guard.note_of(data, held.root), places.as_text(Path(held.root))
+        path, root = guard.note_of(data, held.root), paths.as_text(Path(held.root))
         text, mend = (
             f"{held.holder} holds {root} since {held.since[:16]}Z ({held.handoff})",
             f"{held.back}, in that folder, returns it",
@@ -216,23 +221,25 @@ def _worktrees(desk: Desk) -> Iterator[Finding]:
 def _hooks(desk: Desk) -> Iterator[Finding]:
     """Whether what is set up in agents works, and what hooks could not tell."""
     data = desk.places.data
-    troubles = list(setup.trouble(desk))
+    troubles = list(install.trouble(desk))
     for title, why in troubles:
         mend = "segue init" if "another version" in why else "mend that, or segue init --undo takes it out"
         yield Finding("hooks", Level.NOTE, f"{title}: {why}", mend)
-    for title in setup.sound(desk):
+    for title in install.sound(desk):
         text = f"{title}: its hooks are set up, and nothing in its settings keeps them from running"
         yield Finding("hooks", Level.OK, text)
-    if setup.is_set_up(desk) and not scripting.is_whole(desk):
+    if install.is_set_up(desk) and not hook_script.is_whole(desk):
         text = f"{data / SCRIPT} is gone, or was made by another version"
         yield Finding("hooks", Level.NOTE, text, "segue init")
     for failure in guard.failures(data)[-FEW:]:
         text = f"a hook could not tell at {failure.at[:19]}Z, and let the agent go on: {failure.error}"
         yield Finding("hooks", Level.NOTE, text, f"once mended, remove {data / guard.LOG}")
-    for note in waiting.notes(data):
+    for note in waiting_handoffs.notes(data):
         if note.expires > desk.clock():
-            given = ", ".join(waiting.given_to(data, note.handoff)) or "nobody yet"
-            text = f"{note.handoff} waits in {places.as_text(Path(note.root))} for {note.target}; told to {given}"
+            given = ", ".join(waiting_handoffs.given_to(data, note.handoff)) or "nobody yet"
+            text = (
+                f"{note.handoff} waits in {paths.as_text(Path(note.root))} for {note.target}; told to {given}"
+            )
             yield Finding("hooks", Level.OK, text)
 
 
@@ -251,7 +258,7 @@ def _shared(desk: Desk) -> Iterator[Finding]:
     restore = "segue backup list, then segue backup restore latest"
     for what in database.check():
         yield Finding("shared store", Level.PROBLEM, what, restore)
-    verdict = history.verify(desk)
+    verdict = log.verify(desk)
     for flaw in verdict.flaws:
         yield Finding("log", Level.PROBLEM, f"{flaw.chain} link {flaw.n}: {flaw.what}", restore)
     if not verdict.flaws:
@@ -289,10 +296,10 @@ def _agent(found: agents.Installed) -> Finding:
     return Finding("agents", Level.OK, f"{title} {found.version} at {found.path}")
 
 
-def _mend(found: places.Places) -> Iterator[Finding]:
+def _mend(found: paths.Places) -> Iterator[Finding]:
     """What is safe to do without asking: close folders, clear leftovers, put a damaged local store aside."""
     for path in _private_paths(found):
-        if disk.exposure(path) and disk.is_ours(path):
+        if files.exposure(path) and files.is_ours(path):
             path.chmod(0o700 if path.is_dir() else 0o600)
             yield Finding("mended", Level.OK, f"{path} is closed to others now")
     for path in _leftovers(found):

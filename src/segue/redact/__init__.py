@@ -16,13 +16,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from hashlib import blake2b
 
 from segue.model import Value
-from segue.redact import allowing, carried, finding, library, shapes
+from segue.redact import allowlist, betterleaks, context_rules, search, value_shape
 from segue.redact.view import Hit, placeholder
 
 FEW = 20
 """So many known secrets are sooner looked for one by one."""
 SHORTEST_KEY = 16
-LONGEST = carried.LONGEST_KEY
+LONGEST = context_rules.LONGEST_KEY
 """Nothing that is seen as one secret is longer, base64 aside."""
 
 
@@ -53,7 +53,7 @@ class Redacted(Value, frozen=True):
 
 def redact(text: str, *, key: bytes, allow: Sequence[str] = ()) -> Redacted:
     """Replace every secret. What was redacted before stays as it is."""
-    hits = finding.find_all(text, allowing.judge(allow))
+    hits = search.find_all(text, allowlist.judge(allow))
     findings, pieces, at = [], [], 0
     for hit in hits:
         instead = placeholder_for(hit.secret, hit.kind, key)
@@ -69,10 +69,10 @@ class Known:
     was a secret in its place only: elsewhere it is a word."""
 
     def __init__(self, secrets: Mapping[str, str], key: bytes, allow: Sequence[str] = ()) -> None:
-        is_allowed = allowing.judge(allow)
+        is_allowed = allowlist.judge(allow)
         self._key = key
         self._kinds = {
-            one: kind for one, kind in secrets.items() if shapes.is_telling(one) and not is_allowed(one)
+            one: kind for one, kind in secrets.items() if value_shape.is_telling(one) and not is_allowed(one)
         }
         self._size = min(map(len, self._kinds), default=0)
         self._heads: dict[str, list[str]] = {}
@@ -84,7 +84,7 @@ class Known:
         placeholders, pieces, at = set(), [], 0
         for start in self._starts(text):
             likely = self._heads[text[start : start + self._size]] if start >= at else ()
-            secret = next((one for one in likely if finding.stands_at(text, start, one)), "")
+            secret = next((one for one in likely if search.stands_at(text, start, one)), "")
             if secret:
                 instead = placeholder_for(secret, self._kinds[secret], self._key)
                 placeholders.add(instead)
@@ -102,12 +102,12 @@ class Known:
 
 def scan(text: str, allow: Sequence[str] = ()) -> tuple[Finding, ...]:
     """What would be replaced: for a last look at what is about to leave."""
-    return tuple(_finding(hit, "") for hit in finding.find_all(text, allowing.judge(allow)))
+    return tuple(_finding(hit, "") for hit in search.find_all(text, allowlist.judge(allow)))
 
 
 def at_hand() -> str:
     """Which rules there are, in words: without the library, our own do what they can."""
-    return library.rules()
+    return betterleaks.rules()
 
 
 def placeholder_for(secret: str, kind: str, key: bytes) -> str:

@@ -12,7 +12,7 @@ from bisect import bisect_right
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from segue.redact import vendors
+from segue.redact import vendor_rules
 
 FILLER = "\x01"
 ESCAPED = "\x02"
@@ -44,8 +44,8 @@ ESCAPES = (
 )
 """The escapes of JSON that are a letter or a quote, and what a view shows instead."""
 GLUED = re.compile(
-    rf"\\(?:(?={vendors.LIKE_ESCAPES})"
-    rf"|(?:[aeEv0]|[0-3][0-7]{{2}}|u[0-9A-Fa-f]{{4}}|x[0-9A-Fa-f]{{2}})(?={vendors.ANY_PREFIX}))"
+    rf"\\(?:(?={vendor_rules.LIKE_ESCAPES})"
+    rf"|(?:[aeEv0]|[0-3][0-7]{{2}}|u[0-9A-Fa-f]{{4}}|x[0-9A-Fa-f]{{2}})(?={vendor_rules.ANY_PREFIX}))"
 )
 """A backslash before a token that begins like an escape; an escape that JSON does not have, or of a letter, before a
 token. Elsewhere these may be parts of a path or a word."""

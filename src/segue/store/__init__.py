@@ -7,7 +7,7 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # not asked of typing: that takes long to load
-    from segue.store.opening import (
+    from segue.store.open_stores import (
         HANDOFF,
         MARK,
         SESSION,
@@ -46,7 +46,7 @@ __all__ = [
 
 def __getattr__(name: str) -> object:
     if name in __all__:
-        from segue.store import opening  # lazy: see above
+        from segue.store import open_stores  # lazy: see above
 
-        return getattr(opening, name)
+        return getattr(open_stores, name)
     raise AttributeError(f"module 'segue.store' has no attribute '{name}'")

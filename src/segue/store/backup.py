@@ -22,11 +22,11 @@ import msgspec
 import zstandard
 from msgspec import Struct
 
-from segue import disk
-from segue.clock import Moment
+from segue.base import files
+from segue.base.clock import Moment
 from segue.errors import BackupDamaged, BlobDamaged, StoreDamaged, StoreError, StoreNewer
 from segue.model import Hash, Operation
-from segue.store import blobs, faults, migrate, shared
+from segue.store import blobs, migrate, os_errors, shared
 from segue.store.database import Database, Transaction, in_transaction
 from segue.store.sqlite import SqliteTransaction, scratch
 
@@ -108,8 +108,8 @@ def _write_file(
 ) -> Backup:
     name = "segue-" + made_at[:19].replace(":", "").replace("-", "") + "-" + os.urandom(3).hex()
     path = folder / (name + SUFFIX)
-    with faults.translated(folder), disk.replacing(path) as temporary:
-        fd = disk.open_private(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
+    with os_errors.translated(folder), files.replacing(path) as temporary:
+        fd = files.open_private(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
         with os.fdopen(fd, "wb") as file:
             compressor = zstandard.ZstdCompressor(level=3, write_checksum=True)
             with compressor.stream_writer(file, closefd=False) as out:
@@ -224,7 +224,7 @@ def check(path: Path) -> Header:
 
 def list_in(folder: Path) -> list[Backup]:
     """The backups in a folder, the newest first; what cannot be read is told at the end."""
-    with faults.translated(folder):
+    with os_errors.translated(folder):
         paths = sorted(folder.glob("*" + SUFFIX), reverse=True) if folder.exists() else []
     found = [_listed(path) for path in paths]
     return sorted(found, key=lambda backup: backup.header.made_at if backup.header else "", reverse=True)

@@ -13,11 +13,11 @@ from pathlib import Path
 
 import zstandard
 
-from segue import disk
+from segue.base import files
+from segue.base.text import printable
 from segue.errors import BlobDamaged
 from segue.model import Hash
-from segue.store import faults
-from segue.text import printable
+from segue.store import os_errors
 
 LEVEL = 3
 LARGEST = 2**31
@@ -62,15 +62,15 @@ class BlobFiles:
 
     def put(self, hash: Hash, packed: bytes) -> None:
         path = self.path(hash)
-        with faults.translated(self.folder):
+        with os_errors.translated(self.folder):
             if path.exists() and path.read_bytes() == packed:
                 # Whoever wrote it may not have come to this yet.
-                disk.sync_folder(path.parent)
+                files.sync_folder(path.parent)
                 return
-            with disk.replacing(path) as temporary:
-                fd = disk.open_private(temporary, os.O_RDWR | os.O_CREAT | os.O_EXCL)
+            with files.replacing(path) as temporary:
+                fd = files.open_private(temporary, os.O_RDWR | os.O_CREAT | os.O_EXCL)
                 try:
-                    disk.write_all(fd, packed)
+                    files.write_all(fd, packed)
                     os.fsync(fd)
                 finally:
                     os.close(fd)
@@ -78,7 +78,7 @@ class BlobFiles:
                     raise BlobDamaged(hash=hash, place=self.folder, what="the disk gave back other bytes")
 
     def get(self, hash: Hash) -> bytes | None:
-        with faults.translated(self.folder):
+        with os_errors.translated(self.folder):
             try:
                 return self.path(hash).read_bytes()
             except FileNotFoundError:
@@ -86,4 +86,4 @@ class BlobFiles:
 
     def leftovers(self) -> list[Path]:
         """Half-written files of processes that were killed."""
-        return sorted(self.folder.glob(f"*/{disk.TEMPORARY}*"))
+        return sorted(self.folder.glob(f"*/{files.TEMPORARY}*"))

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from segue import places
-from segue.clock import Moment
+from segue.base import paths
+from segue.base.clock import Moment
 from segue.model import Hash
 from segue.store import migrate
 from segue.store.database import Row, in_transaction
@@ -25,16 +25,16 @@ class Local:
 
     def trusts(self, path: Path, hash: Hash) -> bool:
         with self.database.read() as transaction:
-            row = transaction.one("trust_get", path=places.as_text(path))
+            row = transaction.one("trust_get", path=paths.as_text(path))
         return row is not None and row["hash"] == hash
 
     def trust(self, path: Path, hash: Hash, at: Moment) -> None:
         in_transaction(
-            self.database, lambda t: t.run("trust_put", path=places.as_text(path), hash=hash, at=at)
+            self.database, lambda t: t.run("trust_put", path=paths.as_text(path), hash=hash, at=at)
         )
 
     def distrust(self, path: Path) -> bool:
-        return bool(in_transaction(self.database, lambda t: t.run("trust_drop", path=places.as_text(path))))
+        return bool(in_transaction(self.database, lambda t: t.run("trust_drop", path=paths.as_text(path))))
 
     def trusted(self) -> list[Row]:
         with self.database.read() as transaction:

@@ -13,7 +13,7 @@ from typing import Any, Generic, TypeVar
 import msgspec
 from msgspec import Struct
 
-from segue import clock
+from segue.base import clock
 from segue.errors import BadInput, BlobDamaged, InUse, KeyTaken, LeaseLost, NotFound, StoreDamaged
 from segue.model import Blob, Handoff, Hash, Lease, Operation, Session
 from segue.store import blobs, chain

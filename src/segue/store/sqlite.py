@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from segue import disk
+from segue.base import files
 from segue.errors import (
     SegueError,
     StoreBusy,
@@ -27,7 +27,7 @@ from segue.errors import (
     StoreReadOnly,
 )
 from segue.model import Hash
-from segue.store import faults, queries
+from segue.store import os_errors, queries
 from segue.store.blobs import BlobFiles
 from segue.store.database import Contention, Row, Transaction, plain_name
 
@@ -100,28 +100,28 @@ class SqliteDatabase:
         self.place = str(path)
         self.blobs = BlobFiles(blobs or path.parent / "blobs")
         self.busy_seconds = busy_seconds
-        with faults.translated(path):
+        with os_errors.translated(path):
             self._was_there = path.exists()
         self._make_file()
         self._refuse_exposed()
         self._connection = self._connect(path)
 
     def _make_file(self) -> None:
-        with faults.translated(self.path.parent):
-            disk.make_private_folder(self.path.parent)
+        with os_errors.translated(self.path.parent):
+            files.make_private_folder(self.path.parent)
             for path in (self.path, self.path.with_name(self.path.name + "-journal")):
-                if disk.is_no_file(path):
+                if files.is_no_file(path):
                     raise StoreDamaged(place=path, what="it is no file")
             if not self._was_there:
-                os.close(disk.open_private(self.path, os.O_RDWR | os.O_CREAT))
-                disk.sync_folder(self.path.parent)
+                os.close(files.open_private(self.path, os.O_RDWR | os.O_CREAT))
+                files.sync_folder(self.path.parent)
 
     def _refuse_exposed(self) -> None:
-        with faults.translated(self.path):
+        with os_errors.translated(self.path):
             for path in (self.path.parent, self.path):
-                if not disk.is_ours(path):
+                if not files.is_ours(path):
                     raise StoreForeign(place=path)
-                if what := disk.exposure(path):
+                if what := files.exposure(path):
                     raise StoreExposed(place=path, what=what)
 
     def _connect(self, path: Path) -> sqlite3.Connection:
@@ -175,8 +175,8 @@ class SqliteDatabase:
     def snapshot(self) -> Iterator[Transaction]:
         """A copy of the file: with the DELETE journal a long reader would hold up every writer."""
         with (
-            faults.translated(self.path),
-            tempfile.TemporaryDirectory(prefix=disk.TEMPORARY, dir=self.path.parent) as folder,
+            os_errors.translated(self.path),
+            tempfile.TemporaryDirectory(prefix=files.TEMPORARY, dir=self.path.parent) as folder,
             self._translated(),
         ):
             copy = sqlite3.connect(Path(folder) / "copy.db", isolation_level=None)

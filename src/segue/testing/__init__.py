@@ -24,13 +24,19 @@ from typing import NamedTuple
 
 from segue.agents import Reader
 from segue.errors import SegueError
-from segue.testing.acting import check_acts
 from segue.testing.entries import check_entries, check_links, check_records, is_json_lines
-from segue.testing.following import check_cut, check_following, check_replaced, check_scan, check_twice
-from segue.testing.passes import ensure, placed, read_all, source_of, state_of
-from segue.testing.spoiling import mutations
-from segue.testing.starting import check_starter
-from segue.testing.writing import check_writer
+from segue.testing.incremental_reads import (
+    check_cut,
+    check_following,
+    check_replaced,
+    check_scan,
+    check_twice,
+)
+from segue.testing.launch import check_starter
+from segue.testing.mutations import mutations
+from segue.testing.sample import ensure, placed, read_all, source_of, state_of
+from segue.testing.tool_calls import check_acts
+from segue.testing.transcript_writer import check_writer
 
 __all__ = [
     "Toll",

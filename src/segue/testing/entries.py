@@ -7,9 +7,9 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
-from segue.agents.reading import LONGEST_LINE, decode
+from segue.agents.shared.transcripts.reader import LONGEST_LINE, decode
 from segue.model import Entry, EntryKind, Origin, Spend
-from segue.testing.passes import Pass, ensure
+from segue.testing.sample import Pass, ensure
 
 MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z")
 ORIGINS = {

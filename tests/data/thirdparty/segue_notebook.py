@@ -8,13 +8,22 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from segue import disk
-from segue.agents.reading import Reading, compact, count_of, decode, dict_of, moment_of, records, text_of
-from segue.agents.starting import Launch, Start, Written
-from segue.conversation import Conversation, Speaker, Turn
-from segue.delivery import Mode
+from segue.agents.shared.launch import Launch, Start, Written
+from segue.agents.shared.transcripts.reader import (
+    Reading,
+    compact,
+    count_of,
+    decode,
+    dict_of,
+    moment_of,
+    records,
+    text_of,
+)
+from segue.base import files
 from segue.errors import AgentError
 from segue.model import Agent, Entry, EntryKind, Mark, Origin, Source, Spend, Tokens
+from segue.model.conversation import Conversation, Speaker, Turn
+from segue.model.delivery import Mode
 
 AGENT = Agent(name="notebook", title="Notebook", vendor="Example", program="notebook", tested="1.0.0")
 
@@ -132,7 +141,7 @@ def write(
     content = "".join(compact(line) + "\n" for line in lines).encode()
     try:
         if not path.exists():
-            disk.write_file(path, content)
+            files.write_file(path, content)
         if not path.read_bytes().startswith(content):  # what the agent has added since is its own
             raise AgentError(agent=AGENT.name, what=f"{path} holds another conversation; it stays as it is")
     except OSError as error:
@@ -153,7 +162,7 @@ def discard(source: Source, program: str, env: Mapping[str, str]) -> Launch | No
     path = Path(source.path)
     if not path.exists():
         return None
-    with disk.open_file(path) as file:
+    with files.open_file(path) as file:
         is_ours = (decode(file.readline(10_000)) or {}).get("made_by") == "segue"
     if path.parent != Path(env.get("HOME", "/"), ".notebook") or not is_ours:
         raise AgentError(agent=AGENT.name, what=f"{path} was not made by Segue; it stays as it is")

@@ -25,7 +25,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
-from segue.agents.reading import Reading, source_of
+from segue.agents.shared.transcripts.reader import Reading, source_of
 from segue.model import Agent, Entry, Mark, Source
 
 AGENT = Agent(name="aider", title="aider", vendor="aider", program="aider", tested="")

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from segue import clock
-from segue.agents.limit_text import LONGEST, limit_in, tells_of_limit
-from segue.agents.reading import INTERRUPT, number_of, text_of
-from segue.clock import Moment
-from segue.digest import short_hash
+from segue.agents.shared.transcripts.limit_text import LONGEST, limit_in, tells_of_limit
+from segue.agents.shared.transcripts.reader import INTERRUPT, number_of, text_of
+from segue.base import clock
+from segue.base.clock import Moment
+from segue.base.hashing import short_hash
 from segue.model import Ending, Entry, EntryKind, Origin, Spend, Tokens
 
 START, PROMPT, OUTPUT, REPLY, EMPTY = "start", "prompt", "output", "reply", "empty"

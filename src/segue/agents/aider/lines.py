@@ -20,8 +20,8 @@ from segue.agents.aider.blocks import (
     is_known_output,
     start_of,
 )
-from segue.agents.reading import LONGEST_LINE, Reading, open_file, witness
-from segue.digest import short_hash
+from segue.agents.shared.transcripts.reader import LONGEST_LINE, Reading, open_file, witness
+from segue.base.hashing import short_hash
 from segue.model import Entry, Mark
 
 SPACES = "  "

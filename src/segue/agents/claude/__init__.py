@@ -8,8 +8,8 @@ apart in `text`, limits in `limits`, what was typed meanwhile in `queue`. What t
 
 from __future__ import annotations
 
-from segue.agents.claude.figures import rows
-from segue.agents.claude.finding import files
+from segue.agents.claude.locate import files
+from segue.agents.claude.token_scan import rows
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # not asked of typing: that takes long to load

@@ -9,12 +9,12 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from segue import clock
-from segue.agents.limit_text import reset_in
-from segue.agents.reading import dict_of, moment_of, number_of, text_of
-from segue.clock import Moment
+from segue.agents.shared.transcripts.limit_text import reset_in
+from segue.agents.shared.transcripts.reader import dict_of, moment_of, number_of, text_of
+from segue.base import clock
+from segue.base.clock import Moment
+from segue.base.lazy_regex import lazy_pattern
 from segue.model import Limit, Scope
-from segue.patterns import lazy_pattern
 
 _WINDOWS = {"five_hour": "5h", "seven_day": "week", "one_day": "day", "daily": "day", "weekly": "week",
             "monthly": "month", "thirty_day": "month"}  # fmt: skip

@@ -6,12 +6,12 @@ from typing import Any
 
 import msgspec
 
-from segue.agents.claude import queue as claude_queue
-from segue.agents.claude.figures import SYNTHETIC
+from segue.agents.claude import queued_prompts
 from segue.agents.claude.limits import limits_hit
-from segue.agents.claude.passing import Pass, Record, learn_title
-from segue.agents.claude.spending import spends_in
-from segue.agents.claude.text import (
+from segue.agents.claude.record_context import Pass, Record, learn_title
+from segue.agents.claude.token_scan import SYNTHETIC
+from segue.agents.claude.token_values import spends_in
+from segue.agents.claude.user_text import (
     ASSIGNMENT,
     Piece,
     arguments_of,
@@ -28,9 +28,9 @@ from segue.agents.claude.text import (
     words_in_result,
     words_on_plan,
 )
-from segue.agents.reading import dict_of, list_of, moment_of, text_of
+from segue.agents.shared.transcripts.reader import dict_of, list_of, moment_of, text_of
+from segue.base.lazy_regex import lazy_pattern
 from segue.model import EntryKind, Origin
-from segue.patterns import lazy_pattern
 
 NEXT_MESSAGE = lazy_pattern(r"</teammate-message>\s*<teammate-message\b[^<>]*>")
 
@@ -50,7 +50,7 @@ def user(way: Pass, record: Record) -> list[Piece]:
         found += joined(said) + _user_block(way, record, block)
         said = []
     found += joined(said)
-    return found if way.is_side else claude_queue.delivered(found, way.state, "dequeue")
+    return found if way.is_side else queued_prompts.delivered(found, way.state, "dequeue")
 
 
 def _is_text(block: Any) -> bool:

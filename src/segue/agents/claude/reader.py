@@ -12,23 +12,23 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from segue.agents.claude.finding import files, folders
-from segue.agents.claude.spending import spends as spends
-from segue.agents.reading import Reading, count_of, decode, dict_of, source_from, text_of
-from segue.agents.reading import records as json_records
-from segue.clock import Moment
+from segue.agents.claude.locate import files, folders
+from segue.agents.claude.token_values import spends as spends
+from segue.agents.shared.transcripts.reader import Reading, count_of, decode, dict_of, source_from, text_of
+from segue.agents.shared.transcripts.reader import records as json_records
+from segue.base.clock import Moment
 from segue.model import Agent, Entry, EntryKind, Limit, Mark, Source
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from segue.agents.belongings import Belongings
-    from segue.agents.fitting import Piece
-    from segue.agents.hooking import Manner
-    from segue.agents.starting import Launch, Start, Written
-    from segue.carry import Kept
-    from segue.conversation import Conversation
-    from segue.stop import Output, Stop
+    from segue.agents.shared.launch import Launch, Start, Written
+    from segue.agents.shared.settings.hook_settings import Manner
+    from segue.agents.shared.settings.project_config import Belongings
+    from segue.agents.shared.settings.settings_patch import Piece
+    from segue.conversation import Kept
+    from segue.model.conversation import Conversation
+    from segue.model.exit_reason import Output, Stop
 
 AGENT = Agent(
     name="claude",
@@ -142,16 +142,16 @@ def limits_of_event(record: dict[str, Any], at: Moment | None) -> tuple[Limit, .
 
 def hooks() -> Manner:
     """What it tells its hooks, and how it is answered."""
-    from segue.agents.claude import fittings  # lazy: as above
+    from segue.agents.claude import hook_settings  # lazy: as above
 
-    return fittings.MANNER
+    return hook_settings.MANNER
 
 
 def pieces() -> tuple[Piece, ...]:
     """What is set up in it."""
-    from segue.agents.claude import fittings  # lazy: as above
+    from segue.agents.claude import hook_settings  # lazy: as above
 
-    return fittings.pieces()
+    return hook_settings.pieces()
 
 
 # What was too long for it
@@ -227,37 +227,37 @@ def discard(source: Source, program: str, env: Mapping[str, str]) -> Launch | No
 
 
 def belongings(env: Mapping[str, str], project: Path) -> Belongings:
-    from segue.agents.claude import surroundings  # lazy: as above
+    from segue.agents.claude import project_config  # lazy: as above
 
-    return surroundings.belongings(env, project)
+    return project_config.belongings(env, project)
 
 
 def kept(entry: Entry) -> Kept | None:
     """What an entry says of the conversation before it, for whoever carries that on."""
-    from segue.agents.claude import keeping  # lazy: reading needs none of it
+    from segue.agents.claude import compaction  # lazy: reading needs none of it
 
-    return keeping.kept(entry)
+    return compaction.kept(entry)
 
 
 # How a run of it stopped
 
 
 def stop_of(output: Output, now: Moment) -> Stop | None:
-    from segue.agents.claude import stopping  # lazy: as above
+    from segue.agents.claude import exit_reason  # lazy: as above
 
-    return stopping.stop_of(output, now)
+    return exit_reason.stop_of(output, now)
 
 
 def reports_of(stdout: str, now: Moment) -> tuple[Limit, ...]:
-    from segue.agents.claude import stopping  # lazy: as above
+    from segue.agents.claude import exit_reason  # lazy: as above
 
-    return stopping.reports_of(stdout, now)
+    return exit_reason.reports_of(stdout, now)
 
 
 def denied_in(stdout: str) -> tuple[str, ...]:
-    from segue.agents.claude import stopping  # lazy: as above
+    from segue.agents.claude import exit_reason  # lazy: as above
 
-    return stopping.denied_in(stdout)
+    return exit_reason.denied_in(stdout)
 
 
 PERMITTING = "--permission-mode=acceptEdits"
@@ -267,6 +267,6 @@ CLIENTS = ("claude-code",)
 
 
 def tool_server() -> Piece:
-    from segue.agents.claude import serving  # lazy: reading needs none of it
+    from segue.agents.claude import mcp_settings  # lazy: reading needs none of it
 
-    return serving.PIECE
+    return mcp_settings.PIECE

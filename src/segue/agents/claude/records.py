@@ -9,21 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from segue.agents.claude import queue as claude_queue
+from segue.agents.claude import queued_prompts
 from segue.agents.claude.limits import limits_hit, limits_of_event, limits_of_headers
 from segue.agents.claude.messages import assistant, for_agent, is_injected, progress, user
-from segue.agents.claude.passing import (
-    Pass,
-    Record,
-    State,
-    call_of,
-    learn,
-    learn_title,
-    subagent_of,
-)
-from segue.agents.claude.text import Piece, gist, is_typed, note, pieces_of
-from segue.agents.linking import arrived, is_known, link, remember, unringed, unused
-from segue.agents.reading import INTERRUPT, Reading, count_of, dict_of, text_of
+from segue.agents.claude.record_context import Pass, Record, State, call_of, learn, learn_title, subagent_of
+from segue.agents.claude.user_text import Piece, gist, is_typed, note, pieces_of
+from segue.agents.shared.transcripts.entry_links import arrived, is_known, link, remember, unringed, unused
+from segue.agents.shared.transcripts.reader import INTERRUPT, Reading, count_of, dict_of, text_of
 from segue.model import Entry, EntryKind, Origin
 
 _BOOKKEEPING = frozenset(
@@ -108,17 +100,17 @@ def _attachment(way: Pass, record: Record) -> list[Piece]:
     attachment = dict_of(record.get("attachment"))
     kind = text_of(attachment.get("type"))[:80] or "attachment"
     if kind == "queued_command":
-        found = claude_queue.content_pieces(attachment.get("prompt"))
+        found = queued_prompts.content_pieces(attachment.get("prompt"))
         if is_injected(attachment) or attachment.get("commandMode") == "task-notification":
             return [note("task-notification", piece.text) for piece in found]
         if way.is_side:
             return for_agent(found)
-        return claude_queue.delivered(found, way.state, "remove")
+        return queued_prompts.delivered(found, way.state, "remove")
     return [note(kind, "" if kind.startswith(_COPIES) else gist(attachment))]
 
 
 def _queue_operation(way: Pass, record: Record) -> list[Piece]:
-    return claude_queue.of_operation(record, way.state)
+    return queued_prompts.of_operation(record, way.state)
 
 
 def _summary(way: Pass, record: Record) -> list[Piece]:

@@ -16,14 +16,14 @@ from pathlib import Path
 
 import msgspec
 
-from segue import disk
 from segue.agents.claude import AGENT, roots
-from segue.agents.claude.writing import records
-from segue.agents.starting import Launch, Start, Written
-from segue.conversation import Conversation
-from segue.delivery import Mode
+from segue.agents.claude.transcript_writer import records
+from segue.agents.shared.launch import Launch, Start, Written
+from segue.base import files
 from segue.errors import AgentError
 from segue.model import Source
+from segue.model.conversation import Conversation
+from segue.model.delivery import Mode
 
 CONFIG = "CLAUDE_CONFIG_DIR"
 
@@ -100,7 +100,7 @@ def write(
     try:
         content = b"".join(msgspec.json.encode(record) + b"\n" for record in found)
         if not os.path.lexists(path):
-            disk.write_file(path, content)
+            files.write_file(path, content)
         elif not _begins_with(path, content):
             raise _error(f"{path} holds another conversation under this id; it was left as it is")
     except UnicodeEncodeError as error:
@@ -112,7 +112,7 @@ def write(
 
 def _begins_with(path: Path, content: bytes) -> bool:
     """Whether a file is what was written: what the agent has added since is its own."""
-    with disk.open_file(path) as file:
+    with files.open_file(path) as file:
         return file.read(len(content)) == content
 
 

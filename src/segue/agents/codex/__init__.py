@@ -19,20 +19,20 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from segue.agents.files import COMPRESSED
-from segue.agents.reading import Reading, source_of
-from segue.agents.reading import records as json_records
+from segue.agents.shared.transcripts.file_scan import COMPRESSED
+from segue.agents.shared.transcripts.reader import Reading, source_of
+from segue.agents.shared.transcripts.reader import records as json_records
 from segue.model import Agent, Entry, Mark, Source
 
 if TYPE_CHECKING:
-    from segue.agents.belongings import Belongings
-    from segue.agents.fitting import Piece
-    from segue.agents.hooking import Manner
-    from segue.agents.starting import Launch, Start, Written
-    from segue.carry import Kept
-    from segue.clock import Moment
-    from segue.conversation import Conversation
-    from segue.stop import Output, Stop
+    from segue.agents.shared.launch import Launch, Start, Written
+    from segue.agents.shared.settings.hook_settings import Manner
+    from segue.agents.shared.settings.project_config import Belongings
+    from segue.agents.shared.settings.settings_patch import Piece
+    from segue.base.clock import Moment
+    from segue.conversation import Kept
+    from segue.model.conversation import Conversation
+    from segue.model.exit_reason import Output, Stop
 
 AGENT = Agent(
     name="codex",
@@ -117,23 +117,23 @@ def discard(source: Source, program: str, env: Mapping[str, str]) -> Launch | No
 
 
 def belongings(env: Mapping[str, str], project: Path) -> Belongings:
-    from segue.agents.codex import surroundings  # lazy: as above
+    from segue.agents.codex import project_config  # lazy: as above
 
-    return surroundings.belongings(env, project)
+    return project_config.belongings(env, project)
 
 
 def kept(entry: Entry) -> Kept | None:
     """What an entry says of the conversation before it, for whoever carries that on."""
-    from segue.agents.codex import keeping  # lazy: reading needs none of it
+    from segue.agents.codex import compaction  # lazy: reading needs none of it
 
-    return keeping.kept(entry)
+    return compaction.kept(entry)
 
 
 def stop_of(output: Output, now: Moment) -> Stop | None:
     """How a headless run stopped; None where what it printed tells of no trouble."""
-    from segue.agents.codex import stopping  # lazy: reading needs none of it
+    from segue.agents.codex import exit_reason  # lazy: reading needs none of it
 
-    return stopping.stop_of(output, now)
+    return exit_reason.stop_of(output, now)
 
 
 CLIENTS = ("codex-mcp-client",)
@@ -141,20 +141,20 @@ CLIENTS = ("codex-mcp-client",)
 
 
 def tool_server() -> Piece:
-    from segue.agents.codex import serving  # lazy: reading needs none of it
+    from segue.agents.codex import mcp_settings  # lazy: reading needs none of it
 
-    return serving.PIECE
+    return mcp_settings.PIECE
 
 
 def hooks() -> Manner:
     """What it tells its hooks, and how it is answered."""
-    from segue.agents.codex import fittings  # lazy: reading needs none of it
+    from segue.agents.codex import hook_settings  # lazy: reading needs none of it
 
-    return fittings.MANNER
+    return hook_settings.MANNER
 
 
 def pieces() -> tuple[Piece, ...]:
     """What is set up in it."""
-    from segue.agents.codex import fittings  # lazy: as above
+    from segue.agents.codex import hook_settings  # lazy: as above
 
-    return fittings.pieces()
+    return hook_settings.pieces()

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from segue.agents.codex import parts as codex_parts
+from segue.agents.codex import parts
 from segue.agents.codex.records import Part, part
-from segue.agents.reading import compact, dict_of, list_of, status_of, text_of
+from segue.agents.shared.transcripts.reader import compact, dict_of, list_of, status_of, text_of
 from segue.model import EntryKind, Origin
 
 _NAMES = {
@@ -34,7 +34,7 @@ def item_call(kind: str, payload: dict[str, Any], model: str | None) -> list[Par
         return [found]
     image = text_of(payload.get("result"))
     text = text_of(payload.get("revised_prompt"))
-    reference = codex_parts.image_reference(f"data:image/png;base64,{image}") if image else ""
+    reference = parts.image_reference(f"data:image/png;base64,{image}") if image else ""
     images = [part(EntryKind.IMAGE, Origin.TOOL, reference)] if image else []
     result = part(EntryKind.RESULT, Origin.TOOL, text, call=call, tool=found["tool"])
     return [found, *images, result]
@@ -66,7 +66,7 @@ def item_result(kind: str, payload: dict[str, Any], tool: str | None) -> tuple[t
         return (), part(
             EntryKind.RESULT, Origin.TOOL, "\n".join(names), call=call, tool=tool or "tool_search"
         )
-    output = codex_parts.output_of(payload.get("output"))
+    output = parts.output_of(payload.get("output"))
     result = part(EntryKind.RESULT, Origin.TOOL, output.text, call=call, status=output.status)
     name = tool or text_of(payload.get("name")) or None
     return output.images, {**result, "is_error": output.is_error, "tool": name}
@@ -115,7 +115,7 @@ def _outcome(item: dict[str, Any]) -> str:
     for place in ("result", "error", "content_items"):
         if (value := item.get(place)) is not None:
             inner = dict_of(value)
-            texts = codex_parts.texts_of(inner.get("content", value))
+            texts = parts.texts_of(inner.get("content", value))
             return "\n".join(texts) or text_of(inner.get("message")) or compact(value)
     return ""
 

@@ -9,8 +9,8 @@ import json
 import re
 from typing import Any, NamedTuple
 
-from segue.agents.picture import reference
-from segue.agents.reading import dict_of, list_of, status_of, text_of
+from segue.agents.shared.transcripts.image_ref import reference
+from segue.agents.shared.transcripts.reader import dict_of, list_of, status_of, text_of
 
 LONGEST_ADDRESS = 2048
 

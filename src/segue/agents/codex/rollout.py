@@ -9,11 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from segue.agents.arguments import offered_in
+from segue.agents.codex import code_mode
 from segue.agents.codex import parts as codex_parts
-from segue.agents.codex import scripts
 from segue.agents.codex.calls import done_parts, ended, item_call, item_result
-from segue.agents.codex.meter import Meter
 from segue.agents.codex.records import (
     CALLS,
     DONE,
@@ -28,10 +26,21 @@ from segue.agents.codex.records import (
     part,
     replayed,
 )
-from segue.agents.limit_text import after
-from segue.agents.linking import remember
-from segue.agents.reading import INTERRUPT, Reading, count_of, dict_of, list_of, moment_of, status_of, text_of
-from segue.clock import Moment
+from segue.agents.codex.usage_meter import Meter
+from segue.agents.shared.tool_calls.tool_arguments import offered_in
+from segue.agents.shared.transcripts.entry_links import remember
+from segue.agents.shared.transcripts.limit_text import after
+from segue.agents.shared.transcripts.reader import (
+    INTERRUPT,
+    Reading,
+    count_of,
+    dict_of,
+    list_of,
+    moment_of,
+    status_of,
+    text_of,
+)
+from segue.base.clock import Moment
 from segue.model import Entry, EntryKind, Origin, Relation
 
 _ASKING = "request_user_input"
@@ -226,7 +235,7 @@ class Rollout:
             return [
                 part(EntryKind.THOUGHT, Origin.ASSISTANT, "\n".join(thought), model=self.state.get("model"))
             ]
-        if scripts.is_script(kind, payload):
+        if code_mode.is_script(kind, payload):
             return [self._script(payload)]
         if kind in CALLS:
             found = item_call(kind, payload, self.state.get("model"))
@@ -263,20 +272,20 @@ class Rollout:
             self.state.setdefault("scripts", {}), text_of(payload.get("call_id")), script, _KNOWN_SCRIPTS
         )
         return part(
-            EntryKind.THOUGHT, Origin.ASSISTANT, text, tool=scripts.TOOL, model=self.state.get("model")
+            EntryKind.THOUGHT, Origin.ASSISTANT, text, tool=code_mode.TOOL, model=self.state.get("model")
         )
 
     def _script_result(self, call: str, script: dict[str, Any], payload: dict[str, Any]) -> list[Part]:
         output, model = payload.get("output"), self.state.get("model")
-        images, result = item_result("custom_tool_call_output", payload, scripts.TOOL)
+        images, result = item_result("custom_tool_call_output", payload, code_mode.TOOL)
         shown = image_parts(images, Origin.TOOL)
-        done = [] if self.state.get("paged") else scripts.commands(script["text"], output)
+        done = [] if self.state.get("paged") else code_mode.commands(script["text"], output)
         if done:
             items = ({**item, "id": f"{call}-{number}"} for number, item in enumerate(done, 1))
             return shown + [one for item in items for one in done_parts("CommandExecution", item, model)]
-        if script["is_told"] or (self.state.get("paged") and scripts.is_running(output)):
-            return [*shown, note(scripts.TOOL, result["text"], origin=Origin.TOOL)]
-        asked = {"name": scripts.TOOL, "call_id": call, "input": script["text"]}
+        if script["is_told"] or (self.state.get("paged") and code_mode.is_running(output)):
+            return [*shown, note(code_mode.TOOL, result["text"], origin=Origin.TOOL)]
+        asked = {"name": code_mode.TOOL, "call_id": call, "input": script["text"]}
         return [*item_call("custom_tool_call", asked, model), *shown, result]
 
     def _answers(self, call: str, output: str) -> list[Part]:

@@ -19,16 +19,16 @@ from typing import Any
 
 import msgspec
 
-from segue import clock, disk, places
 from segue.agents.codex import AGENT, FOLDERS
 from segue.agents.codex.parts import output_of
-from segue.agents.reading import decode, dict_of, text_of
-from segue.agents.starting import Launch, Start, Written
-from segue.clock import Moment
-from segue.conversation import Conversation, Speaker, ToolUse, Turn
-from segue.delivery import Mode
+from segue.agents.shared.launch import Launch, Start, Written
+from segue.agents.shared.transcripts.reader import decode, dict_of, text_of
+from segue.base import clock, files, paths
+from segue.base.clock import Moment
 from segue.errors import AgentError
 from segue.model import Source
+from segue.model.conversation import Conversation, Speaker, ToolUse, Turn
+from segue.model.delivery import Mode
 
 MAKER = "segue"
 """What a rollout names as the program that it comes from: only such a one is ever taken away again."""
@@ -88,7 +88,7 @@ def _config(env: Mapping[str, str]) -> dict[str, Any]:
 
     with contextlib.suppress(AgentError, OSError, ValueError, RecursionError):
         return tomllib.loads(
-            disk.read_file(_sessions(env).with_name("config.toml"), _LARGEST_CONFIG).decode()
+            files.read_file(_sessions(env).with_name("config.toml"), _LARGEST_CONFIG).decode()
         )
     return {}
 
@@ -107,7 +107,7 @@ def _plain(prompt: str) -> str:
 
 
 def _is_versioned(project: Path) -> bool:
-    return any(places.is_there(folder / ".git") for folder in (project, *project.parents))
+    return any(paths.is_there(folder / ".git") for folder in (project, *project.parents))
 
 
 # Writing
@@ -131,7 +131,7 @@ def write(
         records = _records(conversation, id, project.resolve(), began, _provider(env))
         content = b"".join(msgspec.json.encode(record) + b"\n" for record in records)
         if known is None:
-            disk.write_file(path, content)
+            files.write_file(path, content)
     except UnicodeEncodeError as error:
         raise AgentError(agent=AGENT.name, what=f"{path} cannot be written: not all of it is text") from error
     except OSError as error:
@@ -164,7 +164,7 @@ def _sessions(env: Mapping[str, str]) -> Path:
 
 def _begins_with(path: Path, content: bytes) -> bool:
     """Whether a file is what was written: what the agent has added since is its own."""
-    with contextlib.suppress(OSError), disk.open_file(path) as file:
+    with contextlib.suppress(OSError), files.open_file(path) as file:
         return file.read(len(content)) == content
     return False
 
@@ -175,7 +175,7 @@ def _records(
     about = {
         "id": id,
         "timestamp": began,
-        "cwd": places.as_text(project),
+        "cwd": paths.as_text(project),
         "originator": MAKER,
         # The version whose form this is.
         "cli_version": AGENT.tested,
@@ -273,7 +273,7 @@ def discard(source: Source, program: str, env: Mapping[str, str]) -> Launch | No
 
 def _maker_of(source: Source) -> tuple[str, str]:
     """The id and the program that a rollout names in its first line."""
-    with disk.open_file(Path(source.path)) as file:
+    with files.open_file(Path(source.path)) as file:
         line = file.readline(_LONGEST_FIRST_LINE)
     about = dict_of((decode(line) or {}).get("payload"))
     return text_of(about.get("id")), text_of(about.get("originator"))

@@ -15,7 +15,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
-from segue.agents.reading import Reading, items_in, records, source_of
+from segue.agents.shared.transcripts.reader import Reading, items_in, records, source_of
 from segue.model import Agent, Entry, Mark, Source
 
 AGENT = Agent(name="copilot", title="Copilot CLI", vendor="github", program="copilot", tested="")

@@ -7,10 +7,10 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from segue.agents.arguments import offered_in
 from segue.agents.copilot import usage as copilot_usage
-from segue.agents.linking import is_known, remember, unused
-from segue.agents.reading import (
+from segue.agents.shared.tool_calls.tool_arguments import offered_in
+from segue.agents.shared.transcripts.entry_links import is_known, remember, unused
+from segue.agents.shared.transcripts.reader import (
     INTERRUPT,
     Reading,
     compact,
@@ -21,7 +21,7 @@ from segue.agents.reading import (
     status_of,
     text_of,
 )
-from segue.clock import Moment
+from segue.base.clock import Moment
 from segue.model import Entry, EntryKind, Limit, Origin, Relation
 
 Part = dict[str, Any]

@@ -11,9 +11,9 @@ from typing import Any
 
 import msgspec
 
-from segue.agents import limit_text
-from segue.agents.reading import count_of, dict_of, moment_of, text_of, tokens_within
-from segue.clock import Moment
+from segue.agents.shared.transcripts import limit_text
+from segue.agents.shared.transcripts.reader import count_of, dict_of, moment_of, text_of, tokens_within
+from segue.base.clock import Moment
 from segue.model import Limit, Scope, Spend, Tokens
 
 FULL = 100.0

@@ -1,7 +1,7 @@
 """The demonstration agent: small, shipped with Segue, with no model behind it.
 
 It keeps transcripts as JSON lines, one entry each, and is started like any other agent: as a program
-of its own (`answering.py`) that is given a brief and knows nothing else.
+of its own (`answer.py`) that is given a brief and knows nothing else.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 
-from segue.agents import reading
-from segue.agents.reading import Reading
+from segue.agents.shared.transcripts import reader
+from segue.agents.shared.transcripts.reader import Reading
 from segue.errors import AgentError
 from segue.model import Agent, Mark, Source, Usage
 
 if TYPE_CHECKING:
-    from segue.agents.starting import Launch, Start
+    from segue.agents.shared.launch import Launch, Start
 
 AGENT = Agent(name="demo", title="Demonstration agent", vendor="none", program="", tested="1")
 
@@ -31,7 +31,7 @@ T = TypeVar("T")
 
 def find(env: Mapping[str, str], projects: Iterable[Path]) -> Iterator[Source]:
     for project in projects:
-        yield from reading.sources_like(AGENT.name, project, [PATTERN])
+        yield from reader.sources_like(AGENT.name, project, [PATTERN])
 
 
 def recognise(start: bytes) -> bool:
@@ -39,14 +39,14 @@ def recognise(start: bytes) -> bool:
 
 
 def read(source: Source, mark: Mark | None = None) -> Reading:
-    from segue.agents import entries_file  # lazy: finding does without it
+    from segue.agents.shared.transcripts import entries_file  # lazy: finding does without it
 
     return entries_file.read(source, mark, beside=("usage",))
 
 
 def usage(source: Source) -> Usage | None:
     """The last figures that the transcript holds."""
-    found = [record["usage"] for record in reading.records(read(source)) if "usage" in record]
+    found = [record["usage"] for record in reader.records(read(source)) if "usage" in record]
     return _as(Usage, found[-1], source) if found else None
 
 
@@ -63,12 +63,12 @@ def program(env: Mapping[str, str]) -> str:
 
 
 def command(start: Start, env: Mapping[str, str]) -> Launch:
-    from segue.agents.starting import Launch  # lazy: as above
+    from segue.agents.shared.launch import Launch  # lazy: as above
 
-    answering = Path(__file__).with_name("answering.py")
+    program = Path(__file__).with_name("answer.py")
     name = "asked" if start.is_question else "received"
     transcript = start.project / PATTERN.replace("*", f"{name}-{start.id}" if start.id else name)
-    return Launch(argv=(start.program, "-I", "-S", str(answering), str(transcript)), stdin=start.prompt)
+    return Launch(argv=(start.program, "-I", "-S", str(program), str(transcript)), stdin=start.prompt)
 
 
 def new_id(seed: str) -> str:

@@ -12,18 +12,18 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from segue.agents.reading import Reading, sources_like
+from segue.agents.shared.transcripts.reader import Reading, sources_like
 from segue.model import Agent, Entry, Mark, Source
 
 if TYPE_CHECKING:
-    from segue.agents.belongings import Belongings
-    from segue.agents.fitting import Piece
-    from segue.agents.hooking import Manner
-    from segue.agents.starting import Launch, Start, Written
-    from segue.carry import Kept
-    from segue.clock import Moment
-    from segue.conversation import Conversation
-    from segue.stop import Output, Stop
+    from segue.agents.shared.launch import Launch, Start, Written
+    from segue.agents.shared.settings.hook_settings import Manner
+    from segue.agents.shared.settings.project_config import Belongings
+    from segue.agents.shared.settings.settings_patch import Piece
+    from segue.base.clock import Moment
+    from segue.conversation import Kept
+    from segue.model.conversation import Conversation
+    from segue.model.exit_reason import Output, Stop
 
 AGENT = Agent(
     name="gemini",
@@ -116,23 +116,23 @@ def tidy(id: str, env: Mapping[str, str]) -> None:
 
 
 def belongings(env: Mapping[str, str], project: Path) -> Belongings:
-    from segue.agents.gemini import surroundings  # lazy: as above
+    from segue.agents.gemini import project_config  # lazy: as above
 
-    return surroundings.belongings(env, project)
+    return project_config.belongings(env, project)
 
 
 def kept(entry: Entry) -> Kept | None:
     """What an entry says of the conversation before it, for whoever carries that on."""
-    from segue.agents.gemini import keeping  # lazy: reading needs none of it
+    from segue.agents.gemini import compaction  # lazy: reading needs none of it
 
-    return keeping.kept(entry)
+    return compaction.kept(entry)
 
 
 def stop_of(output: Output, now: Moment) -> Stop | None:
     """How a headless run stopped; None where what it printed tells of no trouble."""
-    from segue.agents.gemini import stopping  # lazy: reading needs none of it
+    from segue.agents.gemini import exit_reason  # lazy: reading needs none of it
 
-    return stopping.stop_of(output, now)
+    return exit_reason.stop_of(output, now)
 
 
 CLIENTS = ("gemini-cli-mcp-client",)
@@ -142,20 +142,20 @@ ADDED_ARGUMENTS = ("wait_for_previous",)
 
 
 def tool_server() -> Piece:
-    from segue.agents.gemini import serving  # lazy: reading needs none of it
+    from segue.agents.gemini import mcp_settings  # lazy: reading needs none of it
 
-    return serving.PIECE
+    return mcp_settings.PIECE
 
 
 def hooks() -> Manner:
     """What it tells its hooks, and how it is answered."""
-    from segue.agents.gemini import fittings  # lazy: reading needs none of it
+    from segue.agents.gemini import hook_settings  # lazy: reading needs none of it
 
-    return fittings.MANNER
+    return hook_settings.MANNER
 
 
 def pieces() -> tuple[Piece, ...]:
     """What is set up in it."""
-    from segue.agents.gemini import fittings  # lazy: as above
+    from segue.agents.gemini import hook_settings  # lazy: as above
 
-    return fittings.pieces()
+    return hook_settings.pieces()

@@ -13,8 +13,8 @@ from __future__ import annotations
 
 import re
 
-from segue.agents import limit_text
-from segue.clock import Moment
+from segue.agents.shared.transcripts import limit_text
+from segue.base.clock import Moment
 from segue.model import Limit, Scope
 
 LONGEST = 1 << 20

@@ -13,9 +13,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from segue.agents.gemini import parts
-from segue.agents.linking import bare, note, placed
-from segue.agents.reading import Reading, dict_of, list_of, moment_of, text_of
-from segue.clock import Moment
+from segue.agents.shared.transcripts.entry_links import bare, note, placed
+from segue.agents.shared.transcripts.reader import Reading, dict_of, list_of, moment_of, text_of
+from segue.base.clock import Moment
 from segue.model import Entry, EntryKind, Origin, Spend, Tokens
 
 ANSWERS = ("gemini", "qwen")

@@ -11,11 +11,11 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from segue.agents.gemini.limits import limit_of_error
-from segue.agents.linking import bare, note
-from segue.agents.picture import reference
-from segue.agents.reading import INTERRUPT, compact, count_of, dict_of, list_of, text_of
-from segue.clock import Moment
-from segue.digest import short_hash
+from segue.agents.shared.transcripts.entry_links import bare, note
+from segue.agents.shared.transcripts.image_ref import reference
+from segue.agents.shared.transcripts.reader import INTERRUPT, compact, count_of, dict_of, list_of, text_of
+from segue.base.clock import Moment
+from segue.base.hashing import short_hash
 from segue.model import Entry, EntryKind, Origin, Tokens
 
 SHELL = ("run_shell_command", "shell")

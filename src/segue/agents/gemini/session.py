@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from segue.agents import reading
 from segue.agents.gemini import parts
 from segue.agents.gemini.messages import Conversation
-from segue.agents.reading import Reading, dict_of, list_of, moment_of, text_of
+from segue.agents.shared.transcripts import reader
+from segue.agents.shared.transcripts.reader import Reading, dict_of, list_of, moment_of, text_of
 from segue.errors import AgentError
 from segue.model import Entry, Origin, Relation, Source
 
@@ -28,7 +28,7 @@ def _is_document(source: Source) -> bool:
     """By its name, or by its first line, where somebody kept one under another name."""
     if source.path.endswith(".json"):
         return True
-    with reading.open_file(source) as file:
+    with reader.open_file(source) as file:
         return file.readline(LONGEST_BRACE).strip() == b"{"
 
 
@@ -38,7 +38,7 @@ def _is_document(source: Source) -> bool:
 def _lines(reading_: Reading) -> Iterator[Entry]:
     conversation: Conversation | None = None
     _describe(reading_)
-    for record in reading.records(reading_):
+    for record in reader.records(reading_):
         if conversation is None:  # only now it is known whether the file is still the same
             _describe(reading_)
             conversation = _conversation(reading_, is_appended=True)
@@ -92,7 +92,7 @@ def _update(reading_: Reading, conversation: Conversation, changes: dict[str, An
 
 
 def _document(reading_: Reading) -> Iterator[Entry]:
-    found = reading.document(reading_)
+    found = reader.document(reading_)
     if not isinstance(found, dict):
         return
     session = dict_of(reading_.mark.state.get("session"))
@@ -138,7 +138,7 @@ def _project(place: Path, session: dict[str, Any], agent: str) -> str:
     if told:
         return told
     listed = dict_of(
-        dict_of(reading.decode_any(_small_file(place.parents[1] / "projects.json", agent))).get("projects")
+        dict_of(reader.decode_any(_small_file(place.parents[1] / "projects.json", agent))).get("projects")
     )
     for project, name in listed.items():
         if name == place.name or hashlib.sha256(project.encode()).hexdigest() in (
@@ -151,7 +151,7 @@ def _project(place: Path, session: dict[str, Any], agent: str) -> str:
 
 def _small_file(path: Path, agent: str) -> bytes:
     try:
-        with reading.open_file(Source(agent=agent, path=str(path))) as file:
+        with reader.open_file(Source(agent=agent, path=str(path))) as file:
             return file.read(SMALL)
     except (AgentError, OSError):
         return b""

@@ -23,17 +23,17 @@ from typing import Any
 
 import msgspec
 
-from segue import clock, disk
 from segue.agents.gemini import AGENT, FOLDER, parts, read
-from segue.agents.gemini.slugs import claim
-from segue.agents.reading import compact, decode, source_of
-from segue.agents.starting import Launch, Start, Written
-from segue.clock import Moment
-from segue.conversation import Conversation, Speaker, ToolUse, Turn
-from segue.delivery import Mode
+from segue.agents.gemini.project_slug import claim
+from segue.agents.shared.launch import Launch, Start, Written
+from segue.agents.shared.transcripts.reader import compact, decode, source_of
+from segue.base import clock, files
+from segue.base.clock import Moment
+from segue.base.text import begun
 from segue.errors import AgentError
 from segue.model import EntryKind, Origin, Source
-from segue.text import begun
+from segue.model.conversation import Conversation, Speaker, ToolUse, Turn
+from segue.model.delivery import Mode
 
 MAKER = "segue"
 """What the first line names as its maker: only such a session is ever taken away again."""
@@ -96,7 +96,7 @@ def write(
         known = next(iter(sorted(chats.glob(f"session-*-{id}.jsonl"))), None)
         path = known or chats / f"session-{began[:16].replace(':', '-')}-{id}.jsonl"
         if known is None:
-            disk.write_file(path, content)
+            files.write_file(path, content)
     except OSError as error:
         what = f"no session can be written below {root}: {error.strerror or error}"
         raise AgentError(agent=AGENT.name, what=what) from error
@@ -116,7 +116,7 @@ def _root(env: Mapping[str, str]) -> Path:
 
 def _begins_with(path: Path, content: bytes) -> bool:
     """Whether a file is what was written: what the agent has added since is its own."""
-    with contextlib.suppress(OSError), disk.open_file(path) as file:
+    with contextlib.suppress(OSError), files.open_file(path) as file:
         return file.read(len(content)) == content
     return False
 
@@ -208,7 +208,7 @@ def discard(source: Source, program: str, env: Mapping[str, str]) -> Launch | No
     try:
         if not named or not path.parent.resolve().is_relative_to((root / "tmp").resolve()):
             raise AgentError(agent=AGENT.name, what=f"{path} is no session of its own; it was left as it is")
-        with disk.open_file(path) as file:
+        with files.open_file(path) as file:
             about = decode(file.readline(_LONGEST_FIRST_LINE)) or {}
         if about.get("madeBy") != MAKER or about.get("sessionId") != named[1]:
             raise AgentError(agent=AGENT.name, what=f"{path} was not made by Segue; it was left as it is")

@@ -11,16 +11,16 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from segue.agents import reading
+from segue.agents.shared.transcripts import reader
 from segue.errors import SegueError
 from segue.model import Agent, Mark, Source
 
 if TYPE_CHECKING:
-    from segue.agents.reading import Reading
-    from segue.agents.starting import Launch, Start, Written
-    from segue.clock import Moment
-    from segue.conversation import Conversation
-    from segue.stop import Output, Stop
+    from segue.agents.shared.launch import Launch, Start, Written
+    from segue.agents.shared.transcripts.reader import Reading
+    from segue.base.clock import Moment
+    from segue.model.conversation import Conversation
+    from segue.model.exit_reason import Output, Stop
 
 AGENT = Agent(
     name="llm", title="llm", vendor="llm", program="", tested="0.36", families=(), context_window=32_768
@@ -37,15 +37,15 @@ FOLDER = "chats"
 
 def find(env: Mapping[str, str], projects: Iterable[Path]) -> Iterator[Source]:
     if folder := chats(env):
-        yield from reading.sources_like(AGENT.name, folder, [f"*{ENDING}"])
+        yield from reader.sources_like(AGENT.name, folder, [f"*{ENDING}"])
 
 
 def chats(env: Mapping[str, str]) -> Path | None:
     """Where the transcripts are: among Segue's own data. None where nothing tells where that is."""
-    from segue import places  # lazy: so that it costs nothing to name the agent
+    from segue.base import paths  # lazy: so that it costs nothing to name the agent
 
     if env.get("SEGUE_HOME"):
-        return places.find(env).data / FOLDER
+        return paths.find(env).data / FOLDER
     home = env.get("HOME")
     usual = home and Path(home, "Library/Application Support" if sys.platform == "darwin" else ".local/share")
     shared = env.get("XDG_DATA_HOME") or usual
@@ -57,7 +57,7 @@ def recognise(start: bytes) -> bool:
 
 
 def read(source: Source, mark: Mark | None = None) -> Reading:
-    from segue.agents import entries_file  # lazy: finding does without it
+    from segue.agents.shared.transcripts import entries_file  # lazy: finding does without it
 
     return entries_file.read(source, mark)
 
@@ -78,12 +78,12 @@ def check_model(model: str, env: Mapping[str, str]) -> None:
 
 def vendor_of(model: str, env: Mapping[str, str]) -> str:
     """Who gets what is said to a model. One that nobody named, or that is not known, may be anyone's."""
-    from segue.agents.llm import library, vendors  # lazy: as said above
+    from segue.agents.llm import library, vendor  # lazy: as said above
 
     try:
-        return vendors.vendor_of(library.get(model), env) if model else vendors.UNKNOWN
+        return vendor.vendor_of(library.get(model), env) if model else vendor.UNKNOWN
     except SegueError:
-        return vendors.UNKNOWN
+        return vendor.UNKNOWN
 
 
 def spoken(text: str) -> str:
@@ -120,9 +120,9 @@ def discard(source: Source, program: str, env: Mapping[str, str]) -> None:
 
 def stop_of(output: Output, now: Moment) -> Stop | None:
     """How a headless run stopped; None where what it printed tells of no trouble."""
-    from segue.agents.llm import stopping  # lazy: as said above
+    from segue.agents.llm import exit_reason  # lazy: as said above
 
-    return stopping.stop_of(output, now)
+    return exit_reason.stop_of(output, now)
 
 
 # Asking and rewriting
@@ -130,9 +130,9 @@ def stop_of(output: Output, now: Moment) -> Stop | None:
 
 def ask(model: str, prompt: str, seconds: float | None = None) -> str:
     """What a model answers. Raises TimeoutError where it takes too long, and AgentError where it fails."""
-    from segue.agents.llm import rewriting  # lazy: as above
+    from segue.agents.llm import rewrite  # lazy: as above
 
-    return rewriting.ask(model, prompt, seconds)
+    return rewrite.ask(model, prompt, seconds)
 
 
 def get(model: str) -> Any:
@@ -145,6 +145,6 @@ def get(model: str) -> Any:
 def rewriter(model: str, key: bytes, seconds: float | None = None) -> Callable[[str], str]:
     """What asks a model to say a text in fewer words. Refuses a model that the library does not know. The function
     raises TimeoutError where the model takes too long, and AgentError where it fails."""
-    from segue.agents.llm import rewriting  # lazy: as above
+    from segue.agents.llm import rewrite  # lazy: as above
 
-    return rewriting.rewriter(model, key, seconds)
+    return rewrite.rewriter(model, key, seconds)

@@ -19,12 +19,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from segue import clock, disk
-from segue.agents import entries_file, reading
-from segue.agents.llm import AGENT, ENDING, library, target, telling
+from segue.agents.llm import AGENT, ENDING, as_text, library, target
+from segue.agents.shared.transcripts import entries_file, reader
+from segue.base import clock, files
+from segue.base.text import printable
 from segue.errors import AgentError, BadInput, SegueError
 from segue.model import INTERRUPT, Entry, EntryKind, Origin, Spend
-from segue.text import printable
 
 MOST = 1_000_000
 """How many characters of an answer are read: it may never end."""
@@ -35,22 +35,22 @@ class Talk:
     """A transcript that is being added to, by one program at a time."""
 
     def __init__(self, path: Path, *, is_passing: bool = False) -> None:
-        disk.make_private_folder(path.parent)
+        files.make_private_folder(path.parent)
         if path.name == f"{target.NEW}{ENDING}":
             path = path.with_name(f"{uuid.uuid4()}{ENDING}")
         self.path = path
-        self.fd = disk.open_private(path, os.O_RDWR | os.O_CREAT | os.O_APPEND)
+        self.fd = files.open_private(path, os.O_RDWR | os.O_CREAT | os.O_APPEND)
         try:
             fcntl.flock(self.fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             os.close(self.fd)
             raise AgentError(agent=AGENT.name, what=f"{path} is open in another terminal") from None
-        source = reading.source_of(AGENT.name, path)
+        source = reader.source_of(AGENT.name, path)
         self.entries = list(entries_file.read(source)) if source and source.size else []
         if source and source.size and os.pread(self.fd, 1, source.size - 1) != b"\n":
-            disk.write_all(self.fd, b"\n")  # a line that was cut off by a crash stays one line
+            files.write_all(self.fd, b"\n")  # a line that was cut off by a crash stays one line
         if not self.entries:
-            disk.write_all(self.fd, target.first_line(Path.cwd(), at=clock.now(), is_made=is_passing))
+            files.write_all(self.fd, target.first_line(Path.cwd(), at=clock.now(), is_made=is_passing))
         self.count = max(1, len(self.entries))
 
     @property
@@ -70,7 +70,7 @@ class Talk:
         id = f"{self.count}-{os.urandom(3).hex()}"
         clean = text.encode("utf-8", "replace").decode()
         entry = Entry(id=id, kind=kind, origin=origin, text=clean, parent=parent, at=clock.now(), **more)
-        disk.write_all(self.fd, entries_file.line(entry))
+        files.write_all(self.fd, entries_file.line(entry))
         os.fsync(self.fd)
         self.entries.append(entry)
 
@@ -136,9 +136,9 @@ def _say(talk: Talk, model: Any, given: argparse.Namespace, said: str) -> None:
         raise BadInput(what="There is nothing to say.", next="segue to llm:MODEL")
     talk.add(EntryKind.PROMPT, Origin.HUMAN, said, model=model.model_id)
     if given.along:
-        content = disk.read_file(given.along, LARGEST_ALONG).decode(errors="replace")
+        content = files.read_file(given.along, LARGEST_ALONG).decode(errors="replace")
         talk.add(EntryKind.PROMPT, Origin.SYSTEM, content)
-    pairs, last = telling.told(talk.entries, talk.id.encode()[:64])
+    pairs, last = as_text.told(talk.entries, talk.id.encode()[:64])
     answer, spend = "", None
     try:
         response = library.asked(model, pairs, last, system=given.system, options=dict(given.option))
@@ -176,12 +176,12 @@ def _spend(response: Any, key: str, model: str) -> Spend | None:
     usage = response.usage()
     if usage.input is None and usage.output is None:
         return None
-    details = reading.dict_of(usage.details)
+    details = reader.dict_of(usage.details)
     # As OpenAI tells it: what came from the cache is within all that was sent.
-    within = reading.dict_of(details.get("prompt_tokens_details") or details.get("input_tokens_details"))
-    cached = reading.count_of(within.get("cached_tokens"))
-    sent, written = reading.count_of(usage.input), reading.count_of(usage.output)
-    return Spend(key=key, model=model, tokens=reading.tokens_within(sent, cached, 0, written), at=clock.now())
+    within = reader.dict_of(details.get("prompt_tokens_details") or details.get("input_tokens_details"))
+    cached = reader.count_of(within.get("cached_tokens"))
+    sent, written = reader.count_of(usage.input), reader.count_of(usage.output)
+    return Spend(key=key, model=model, tokens=reader.tokens_within(sent, cached, 0, written), at=clock.now())
 
 
 def _show(part: str) -> None:

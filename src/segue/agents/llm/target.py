@@ -10,15 +10,16 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from segue import disk, places, prompt
-from segue.agents import entries_file
 from segue.agents.llm import AGENT, ENDING, FIRST, chats, library
-from segue.agents.reading import compact
-from segue.agents.starting import Launch, Start, Written
-from segue.conversation import Conversation, Speaker, Turn
-from segue.delivery import Mode
+from segue.agents.shared.launch import Launch, Start, Written
+from segue.agents.shared.transcripts import entries_file
+from segue.agents.shared.transcripts.reader import compact
+from segue.base import files, paths
+from segue.briefs import prompt
 from segue.errors import AgentError, BadInput
 from segue.model import Entry, EntryKind, Origin, Source
+from segue.model.conversation import Conversation, Speaker, Turn
+from segue.model.delivery import Mode
 
 MADE = FIRST + b'"made":"segue",'
 NEW = "new"
@@ -108,7 +109,7 @@ def write(conversation: Conversation, id: str, project: Path, env: Mapping[str, 
     try:
         content = b"".join(_lines(conversation, project))
         if not path.exists():
-            disk.write_file(path, content)
+            files.write_file(path, content)
         elif not _begins_with(path, content):
             what = f"{path} holds another conversation under this id; it was left as it is"
             raise AgentError(agent=AGENT.name, what=what)
@@ -122,7 +123,7 @@ def write(conversation: Conversation, id: str, project: Path, env: Mapping[str, 
 
 def _begins_with(path: Path, content: bytes) -> bool:
     """Whether a file is what was written: what was said since is its own."""
-    with disk.open_file(path) as file:
+    with files.open_file(path) as file:
         return file.read(len(content)) == content
 
 
@@ -136,7 +137,7 @@ def first_line(project: Path, branch: str = "", at: str | None = None, *, is_mad
         text="",
         tool="chat",
         at=at,
-        cwd=places.as_text(project),
+        cwd=paths.as_text(project),
         branch=branch or None,
     )
     return entries_file.line(note, llm=1, **({"made": "segue"} if is_made else {}))

@@ -15,9 +15,9 @@ from segue.errors import AgentError, BadInput
 from segue.model import Agent
 
 if TYPE_CHECKING:
-    from segue.agents.starting import Launch, Start
-    from segue.clock import Moment
-    from segue.stop import Output, Stop
+    from segue.agents.shared.launch import Launch, Start
+    from segue.base.clock import Moment
+    from segue.model.exit_reason import Output, Stop
 
 AGENT = Agent(name="ollama", title="Ollama", vendor="local", program="ollama", context_window=32_768)
 
@@ -83,7 +83,7 @@ def command(start: Start, env: Mapping[str, str]) -> Launch:
     import msgspec  # lazy: only who hands over needs them
 
     from segue import agents
-    from segue.agents.starting import Launch
+    from segue.agents.shared.launch import Launch
 
     if not _MODEL.fullmatch(start.model):
         what = (
@@ -111,7 +111,7 @@ Pointed = tuple[dict[str, Any], dict[str, str]]
 
 def _point_codex(start: Start, env: Mapping[str, str]) -> Pointed:
     """Not by --oss: that fetches models, and 0.166 then refuses to start a turn with the provider that it chose."""
-    from segue.delivery import Mode  # lazy: as above
+    from segue.model.delivery import Mode  # lazy: as above
 
     # The server in the background, if one runs already, does not know where this Ollama is.
     is_apart = start.mode is Mode.OPEN and address(env) != address({})
@@ -120,7 +120,7 @@ def _point_codex(start: Start, env: Mapping[str, str]) -> Pointed:
 
 
 def _point_opencode(start: Start, env: Mapping[str, str]) -> Pointed:
-    from segue.agents.reading import compact, decode, dict_of  # lazy: as above
+    from segue.agents.shared.transcripts.reader import compact, decode, dict_of  # lazy: as above
 
     name = "OPENCODE_CONFIG_CONTENT"
     config = decode(env.get(name, "").encode(errors="replace")) or {}
@@ -151,7 +151,7 @@ _POINTED = {"codex": _point_codex, "opencode": _point_opencode, "claude": _point
 def stop_of(output: Output, now: Moment) -> Stop | None:
     """How a run stopped, in the words of the program that carried it: no two of them print alike."""
     from segue import agents  # lazy: as above
-    from segue.stop import Why
+    from segue.model.exit_reason import Why
 
     told = [stop for name in CARRIERS if (stop := agents.offers(name, "stop_of")(output, now))]
     return next((stop for stop in told if stop.why is not Why.CRASHED), told[0] if told else None)

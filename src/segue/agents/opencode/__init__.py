@@ -20,17 +20,17 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from segue.agents.reading import Reading
+from segue.agents.shared.transcripts.reader import Reading
 from segue.errors import AgentError
 from segue.model import Agent, Entry, Mark, Source
 
 if TYPE_CHECKING:
-    from segue.agents.belongings import Belongings
-    from segue.agents.fitting import Piece
-    from segue.agents.starting import Launch, Start, Written
-    from segue.clock import Moment
-    from segue.conversation import Conversation
-    from segue.stop import Output, Stop
+    from segue.agents.shared.launch import Launch, Start, Written
+    from segue.agents.shared.settings.project_config import Belongings
+    from segue.agents.shared.settings.settings_patch import Piece
+    from segue.base.clock import Moment
+    from segue.model.conversation import Conversation
+    from segue.model.exit_reason import Output, Stop
 
 AGENT = Agent(
     name="opencode", title="OpenCode", vendor="opencode", program="opencode", tested="1.18.33", oldest="1.18"
@@ -45,17 +45,17 @@ def find(env: Mapping[str, str], projects: Iterable[Path]) -> Iterator[Source]:
     folder = data_folder(env)
     if folder is None:
         return
-    from segue.agents.opencode import store  # lazy: it brings SQLite
+    from segue.agents.opencode import storage  # lazy: it brings SQLite
 
     found = set()
     unread: AgentError | None = None
     try:
-        for source in store.in_databases(AGENT.name, folder, env.get("OPENCODE_DB", "")):
+        for source in storage.in_databases(AGENT.name, folder, env.get("OPENCODE_DB", "")):
             found.add(source.part)
             yield source
     except AgentError as error:
         unread = error
-    yield from store.in_files(AGENT.name, folder, without=found)
+    yield from storage.in_files(AGENT.name, folder, without=found)
     if unread:
         raise unread
 
@@ -110,16 +110,16 @@ def discard(source: Source, program: str, env: Mapping[str, str]) -> Launch | No
 
 
 def belongings(env: Mapping[str, str], project: Path) -> Belongings:
-    from segue.agents.opencode import surroundings  # lazy: as above
+    from segue.agents.opencode import project_config  # lazy: as above
 
-    return surroundings.belongings(env, project)
+    return project_config.belongings(env, project)
 
 
 def stop_of(output: Output, now: Moment) -> Stop | None:
     """How a headless run stopped; None where what it printed tells of no trouble."""
-    from segue.agents.opencode import stopping  # lazy: reading needs none of it
+    from segue.agents.opencode import exit_reason  # lazy: reading needs none of it
 
-    return stopping.stop_of(output, now)
+    return exit_reason.stop_of(output, now)
 
 
 CLIENTS = ("opencode",)
@@ -127,6 +127,6 @@ CLIENTS = ("opencode",)
 
 
 def tool_server() -> Piece:
-    from segue.agents.opencode import serving  # lazy: reading needs none of it
+    from segue.agents.opencode import mcp_settings  # lazy: reading needs none of it
 
-    return serving.PIECE
+    return mcp_settings.PIECE

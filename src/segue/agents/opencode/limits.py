@@ -11,10 +11,10 @@ import re
 from datetime import UTC
 from typing import Any
 
-from segue import clock
-from segue.agents import limit_text
-from segue.agents.reading import decode_any, dict_of, list_of, moment_of, number_of, text_of
-from segue.clock import Moment
+from segue.agents.shared.transcripts import limit_text
+from segue.agents.shared.transcripts.reader import decode_any, dict_of, list_of, moment_of, number_of, text_of
+from segue.base import clock
+from segue.base.clock import Moment
 from segue.model import Limit, Scope
 
 PAYMENT_REQUIRED, TOO_MANY_REQUESTS = 402, 429

@@ -16,10 +16,19 @@ from typing import Any
 from urllib.parse import unquote, unquote_to_bytes
 
 from segue.agents.opencode.limits import OVERFLOW, limit_of
-from segue.agents.picture import reference_to
-from segue.agents.reading import INTERRUPT, compact, count_of, dict_of, list_of, moment_of, status_of, text_of
-from segue.clock import Moment
-from segue.digest import short_hash
+from segue.agents.shared.transcripts.image_ref import reference_to
+from segue.agents.shared.transcripts.reader import (
+    INTERRUPT,
+    compact,
+    count_of,
+    dict_of,
+    list_of,
+    moment_of,
+    status_of,
+    text_of,
+)
+from segue.base.clock import Moment
+from segue.base.hashing import short_hash
 from segue.model import Entry, EntryKind, Origin, Spend, Tokens
 
 Record = dict[str, Any]

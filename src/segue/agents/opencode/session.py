@@ -6,10 +6,10 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from segue.agents.opencode import store
+from segue.agents.opencode import storage
 from segue.agents.opencode.parts import Conversation, entries_of
-from segue.agents.reading import Reading, text_of
-from segue.digest import short_hash
+from segue.agents.shared.transcripts.reader import Reading, text_of
+from segue.base.hashing import short_hash
 from segue.model import Entry, Mark, Relation
 
 SEEN = "seen"
@@ -20,7 +20,7 @@ FORK = re.compile(r"(.*) \(fork #(\d+)\)", re.DOTALL)
 
 
 def entries(reading: Reading) -> Iterator[Entry]:
-    with store.opened(reading) as kept:
+    with storage.opened(reading) as kept:
         session = kept.session
         _learn(reading, kept)
         seen = _seen(reading, kept)
@@ -39,7 +39,7 @@ def entries(reading: Reading) -> Iterator[Entry]:
         reading.mark = Mark(state={SEEN: seen})
 
 
-def _seen(reading: Reading, kept: store.Kept) -> dict[str, str]:
+def _seen(reading: Reading, kept: storage.Kept) -> dict[str, str]:
     """What was given before; nothing if some of it is no longer there."""
     before = reading.mark.state.get(SEEN)
     seen: dict[str, str] = before if isinstance(before, dict) else {}
@@ -57,7 +57,7 @@ def _hash(entry: Entry) -> str:
     return short_hash(repr(said).encode(errors="replace")).hex()[:8]
 
 
-def _learn(reading: Reading, kept: store.Kept) -> None:
+def _learn(reading: Reading, kept: storage.Kept) -> None:
     session = kept.session
     told: dict[str, Any] = {
         "id": text_of(session.get("id")),

@@ -16,16 +16,16 @@ from typing import Any
 
 import msgspec
 
-from segue import clock, disk, places
-from segue.agents.opencode import AGENT, choice, data_folder, read, store
-from segue.agents.reading import compact, decode, dict_of, text_of
-from segue.agents.starting import Launch, Start, Written
-from segue.clock import Clock
-from segue.conversation import Conversation, Speaker, ToolUse, Turn
-from segue.delivery import Mode
+from segue.agents.opencode import AGENT, data_folder, default_model, read, storage
+from segue.agents.shared.launch import Launch, Start, Written
+from segue.agents.shared.transcripts.reader import compact, decode, dict_of, text_of
+from segue.base import clock, files, paths
+from segue.base.clock import Clock
+from segue.base.text import begun
 from segue.errors import AgentError
 from segue.model import Source
-from segue.text import begun
+from segue.model.conversation import Conversation, Speaker, ToolUse, Turn
+from segue.model.delivery import Mode
 
 MAKER = "segue"
 """What the short name of a session that Segue made begins with: only such a one is ever taken away again."""
@@ -112,9 +112,11 @@ def write(
     if not _ID.fullmatch(id):
         raise AgentError(agent=AGENT.name, what=f"{id!r} is no id of a session")
     path = _document(id, env)
-    made = _Making(id, places.as_text(project), choice.model_of_choice(project, env), _ms(now()) or UNTIMED)
+    made = _Making(
+        id, paths.as_text(project), default_model.model_of_choice(project, env), _ms(now()) or UNTIMED
+    )
     try:
-        disk.write_file(path, msgspec.json.encode(made.session(conversation)))
+        files.write_file(path, msgspec.json.encode(made.session(conversation)))
     except OSError as error:
         what = f"{path} cannot be written: {error.strerror or error}"
         raise AgentError(agent=AGENT.name, what=what) from error
@@ -132,7 +134,7 @@ def _document(id: str, env: Mapping[str, str]) -> Path:
 class _Making:
     """A session in the making: its ids go up from the lowest, so that whatever the program adds comes after them."""
 
-    def __init__(self, id: str, project: str, model: choice.Model, now: int) -> None:
+    def __init__(self, id: str, project: str, model: default_model.Model, now: int) -> None:
         self.id, self.project, self.model = id, project, model
         self.latest = now
         """Nothing is said to have been later: the program goes by the time as well."""
@@ -236,11 +238,11 @@ def discard(source: Source, program: str, env: Mapping[str, str]) -> Launch | No
     with contextlib.suppress(OSError):
         _document(id, env).unlink(missing_ok=True)
     folder = data_folder(env)
-    databases = store.in_databases(AGENT.name, folder, env.get("OPENCODE_DB", "")) if folder else iter(())
+    databases = storage.in_databases(AGENT.name, folder, env.get("OPENCODE_DB", "")) if folder else iter(())
     found = next((one for one in databases if one.part == id), None)
     if found is None:
         return None
-    with store.opened(read(found)) as kept:
+    with storage.opened(read(found)) as kept:
         if not text_of(kept.session.get("slug")).startswith(f"{MAKER}-"):
             raise AgentError(agent=AGENT.name, what=f"{id} was not made by Segue; it was left as it is")
     return Launch(argv=(program, "session", "delete", id))

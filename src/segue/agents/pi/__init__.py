@@ -12,11 +12,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from segue.agents.reading import Reading, sources_like
+from segue.agents.shared.transcripts.reader import Reading, sources_like
 from segue.model import Agent, Entry, Mark, Source
 
 if TYPE_CHECKING:
-    from segue.carry import Kept
+    from segue.conversation import Kept
 
 AGENT = Agent(name="pi", title="pi", vendor="pi", program="pi", tested="")
 
@@ -50,6 +50,6 @@ def _entries(reading: Reading) -> Iterator[Entry]:
 
 def kept(entry: Entry) -> Kept | None:
     """What an entry says of the conversation before it, for whoever carries that on."""
-    from segue.agents.pi import keeping  # lazy: reading needs none of it
+    from segue.agents.pi import compaction  # lazy: reading needs none of it
 
-    return keeping.kept(entry)
+    return compaction.kept(entry)

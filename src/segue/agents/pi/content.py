@@ -6,11 +6,11 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from segue.agents import limit_text
-from segue.agents.linking import bare
-from segue.agents.picture import reference
-from segue.agents.reading import dict_of, list_of, text_of
-from segue.clock import Moment
+from segue.agents.shared.transcripts import limit_text
+from segue.agents.shared.transcripts.entry_links import bare
+from segue.agents.shared.transcripts.image_ref import reference
+from segue.agents.shared.transcripts.reader import dict_of, list_of, text_of
+from segue.base.clock import Moment
 from segue.model import Entry, EntryKind, Limit, Origin
 
 _REFUSED = re.compile(r"\b429\b|quota|resource.?exhausted|credit balance|insufficient funds", re.IGNORECASE)

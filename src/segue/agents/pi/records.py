@@ -7,10 +7,10 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from segue.agents import reading
-from segue.agents.linking import bare, chained, note, placed
 from segue.agents.pi import AGENT, content
-from segue.agents.reading import (
+from segue.agents.shared.transcripts import reader
+from segue.agents.shared.transcripts.entry_links import bare, chained, note, placed
+from segue.agents.shared.transcripts.reader import (
     INTERRUPT,
     Reading,
     compact,
@@ -21,7 +21,7 @@ from segue.agents.reading import (
     status_of,
     text_of,
 )
-from segue.clock import Moment
+from segue.base.clock import Moment
 from segue.model import Entry, EntryKind, Origin, Relation, Spend, Tokens
 
 NOTES = ("model_change", "thinking_level_change", "custom", "label", "session_info", "session")
@@ -34,7 +34,7 @@ _ID = re.compile(r"_([\w-]+)\.jsonl$")
 
 
 def entries(reading_: Reading) -> Iterator[Entry]:
-    for record in reading.records(reading_):
+    for record in reader.records(reading_):
         state = reading_.mark.state
         _describe(reading_, record)
         yield from _place(state, record, _pieces(reading_, record))

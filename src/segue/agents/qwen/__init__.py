@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from segue.agents import gemini
-from segue.agents.reading import Reading, sources_like
+from segue.agents.shared.transcripts.reader import Reading, sources_like
 from segue.model import Agent, Entry, Mark, Source
 
 AGENT = Agent(name="qwen", title="Qwen Code", vendor="alibaba", program="qwen", tested="", families=("qwen",))

@@ -7,13 +7,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from segue import clock
-from segue.agents import reading
 from segue.agents.gemini import parts
-from segue.agents.linking import bare, chained, note, placed
 from segue.agents.qwen import AGENT
-from segue.agents.reading import Reading, count_of, dict_of, list_of, moment_of, text_of
-from segue.clock import Moment
+from segue.agents.shared.transcripts import reader
+from segue.agents.shared.transcripts.entry_links import bare, chained, note, placed
+from segue.agents.shared.transcripts.reader import Reading, count_of, dict_of, list_of, moment_of, text_of
+from segue.base import clock
+from segue.base.clock import Moment
 from segue.model import Entry, EntryKind, Origin, Relation, Spend, Tokens
 
 TYPED = ("", "mid_turn_user_message")
@@ -33,7 +33,7 @@ def entries(reading_: Reading) -> Iterator[Entry]:
     is_subagent = path.name.startswith("agent-")
     if is_subagent:
         reading_.learn(id=path.stem.removeprefix("agent-"), relation=Relation.SUBAGENT)
-    for record in reading.records(reading_):
+    for record in reader.records(reading_):
         _describe(reading_, record, is_subagent)
         pieces = _pieces(reading_, record, is_subagent)
         yield from _place(reading_.mark.state, record, pieces, is_subagent)

@@ -8,13 +8,13 @@ from typing import Any
 
 import click
 
-from segue import places
+from segue.base import paths
 from segue.errors import BadInput
 from segue.faces import render
 from segue.faces.cli import editor
 from segue.faces.cli.frame import Frame, answers
-from segue.ops import config as ops
-from segue.ops.config import Changed, Place, Shown, Trust
+from segue.ops.common import settings
+from segue.ops.common.settings import Changed, Place, Shown, Trust
 from segue.settings import MODEL_LIMIT, PERCENT, SETTINGS, setting_for
 
 
@@ -87,14 +87,14 @@ def config() -> None:
 @answers(one_screen)
 def get(frame: Frame, key: str) -> Shown:
     """Show one setting, and where its value comes from."""
-    return ops.show(frame.desk, key)
+    return settings.show(frame.desk, key)
 
 
 @config.command("list")
 @answers(list_screen)
 def list_all(frame: Frame) -> list[Shown]:
     """Show every setting, and where its value comes from."""
-    return ops.show_all(frame.desk)
+    return settings.show_all(frame.desk)
 
 
 @config.command("set")
@@ -104,7 +104,7 @@ def list_all(frame: Frame) -> list[Shown]:
 @answers(changed_screen)
 def set_value(frame: Frame, key: str, value: str, in_project: bool) -> list[Changed]:
     """Change one setting."""
-    return ops.change(frame.desk, {key: value}, in_project=in_project)
+    return settings.change(frame.desk, {key: value}, in_project=in_project)
 
 
 @config.command("unset")
@@ -113,7 +113,7 @@ def set_value(frame: Frame, key: str, value: str, in_project: bool) -> list[Chan
 @answers(changed_screen)
 def unset(frame: Frame, key: str, in_project: bool) -> list[Changed]:
     """Take one setting out of the file again."""
-    return ops.change(frame.desk, {key: None}, in_project=in_project)
+    return settings.change(frame.desk, {key: None}, in_project=in_project)
 
 
 @config.command("edit")
@@ -136,14 +136,14 @@ def edit(frame: Frame) -> str:
                 next="segue config edit opens your text where you left it",
             )
 
-    return str(ops.edit(places.find(frame.env), run))
+    return str(settings.edit(paths.find(frame.env), run))
 
 
 @config.command("path")
 @answers(paths_screen)
 def path(frame: Frame) -> list[Place]:
     """Show the files that settings come from, and where Segue keeps its things."""
-    return ops.paths(places.find(frame.env), frame.cwd, Path(frame.env.get("HOME") or "/"))
+    return settings.paths(paths.find(frame.env), frame.cwd, Path(frame.env.get("HOME") or "/"))
 
 
 @click.command()
@@ -152,7 +152,7 @@ def path(frame: Frame) -> list[Place]:
 def trust(frame: Frame, take_back: bool) -> Trust:
     """Let this project's own settings file, as it now is, do more than narrow."""
     frame.is_quiet = True  # what is left out is what this command is about
-    return ops.distrust(frame.desk) if take_back else ops.trust(frame.desk)
+    return settings.distrust(frame.desk) if take_back else settings.trust(frame.desk)
 
 
 COMMANDS = {"config": config, "trust": trust}

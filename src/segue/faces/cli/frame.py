@@ -19,13 +19,13 @@ from typing import Any, TypeVar
 
 import click
 
-from segue import clock as clocks
-from segue.clock import Clock
+from segue.base import clock as clocks
+from segue.base.clock import Clock
+from segue.base.text import printable
 from segue.errors import CannotPrint
 from segue.faces.encode import to_json as to_json
-from segue.ops import desk as desks
-from segue.ops.desk import Desk, NewId
-from segue.text import printable
+from segue.ops.common import desk as desks
+from segue.ops.common.desk import Desk, NewId
 
 V = TypeVar("V")
 

@@ -6,7 +6,6 @@ import re
 
 import click
 
-from segue.delivery import Mode, Way
 from segue.errors import BadInput
 from segue.faces import render
 from segue.faces.cli.config import changed_screen
@@ -16,13 +15,13 @@ from segue.faces.cli.init import init
 from segue.faces.cli.to import asking, doubting, handed_screen, mode_of, whose
 from segue.faces.screens import handoffs as screens
 from segue.model import Handoff, Preserve, Tier
-from segue.ops import config as ops
-from segue.ops import handoffs as ops_handoffs
-from segue.ops import models as ops_models
-from segue.ops.config import Changed
-from segue.ops.handoffs import Handed, Report
-from segue.ops.models import Address
-from segue.ops.planning import Order
+from segue.model.delivery import Mode, Way
+from segue.ops.common import addresses, settings
+from segue.ops.common.addresses import Address
+from segue.ops.common.settings import Changed
+from segue.ops.handoff import handoffs
+from segue.ops.handoff.handoffs import Handed, Report
+from segue.ops.handoff.plan import Order
 
 
 def models_screen(found: list[Address]) -> str:
@@ -43,7 +42,7 @@ handoff.add_command(init, "init")
 
 def prepared_screen(handoff: Handoff) -> str:
     size = render.size(handoff.package.stored)
-    title = ops_handoffs.title_of(handoff.target)
+    title = handoffs.title_of(handoff.target)
     return (
         f"{render.mark('ok')} Context packaged ({size}) - Ready for handoff\n"
         f"  {handoff.id} to {title}: segue handoff execute {handoff.id} · segue show {handoff.id} · "
@@ -72,11 +71,11 @@ def prepare(
         way=Way(way) if way else None,
         session=session,
     )
-    return ops_handoffs.prepare_whole(frame.desk, order, frame.say, lambda plan: frame.say(whose(plan)))
+    return handoffs.prepare_whole(frame.desk, order, frame.say, lambda plan: frame.say(whose(plan)))
 
 
 def executed_screen(handed: Handed) -> str:
-    title = ops_handoffs.title_of(handed.handoff.target)
+    title = handoffs.title_of(handed.handoff.target)
     return f"{handed_screen(handed)}\n{render.mark('ok')} Handoff complete - {title} ready with {_held(handed.handoff)}"
 
 
@@ -117,7 +116,7 @@ def execute(
     """Start the target with what was prepared: the one with this ID, the last one, or a new one with --to."""
     mode = mode_of(frame, headless=not is_open, command="segue handoff execute")
     order = Order(to=target or "", mode=mode, reason=reason, prove=prove, anyway=anyway)
-    return ops_handoffs.execute_named(
+    return handoffs.execute_named(
         frame.desk,
         id,
         order if target else None,
@@ -137,7 +136,7 @@ def report_screen(report: Report) -> str:
         )
     lines = [
         f"{render.mark('ok')} {handoff.id} is {handoff.state.value}: "
-        f"{ops_handoffs.title_of(handoff.target)} holds it (transcript {render.clean(found.id)})."
+        f"{handoffs.title_of(handoff.target)} holds it (transcript {render.clean(found.id)})."
     ]
     if handoff.delivery and handoff.delivery.turns:
         lines.append(f"  {found.carried} of {handoff.delivery.turns} turns stand before it.")
@@ -153,7 +152,7 @@ def report_screen(report: Report) -> str:
 @answers(report_screen, exit_code=lambda report: 0 if report.is_proved else 1)
 def validate(frame: Frame, id: str) -> Report:
     """Look at what the target holds, in its own records; exit code 1 if that proves nothing."""
-    return ops_handoffs.validate(frame.desk, id)
+    return handoffs.validate(frame.desk, id)
 
 
 def list_screen(found: list[Handoff]) -> str:
@@ -180,7 +179,7 @@ def list_screen(found: list[Handoff]) -> str:
 @answers(list_screen)
 def list_(frame: Frame, limit: int, everywhere: bool) -> list[Handoff]:
     """The handoffs of this folder, the last first; with --all, of every folder."""
-    return ops_handoffs.listed(frame.desk, limit, everywhere=everywhere)
+    return handoffs.listed(frame.desk, limit, everywhere=everywhere)
 
 
 @handoff.command("show")
@@ -188,7 +187,7 @@ def list_(frame: Frame, limit: int, everywhere: bool) -> list[Handoff]:
 @answers(screens.handoff)
 def show(frame: Frame, id: str | None) -> Handoff:
     """One handoff, the last one of this folder if none is named: where it stands, how it went, what it kept."""
-    return ops_handoffs.get(frame.desk, id) if id else ops_handoffs.last_here(frame.desk)
+    return handoffs.get(frame.desk, id) if id else handoffs.last_here(frame.desk)
 
 
 def cancelled_screen(handoff: Handoff) -> str:
@@ -200,7 +199,7 @@ def cancelled_screen(handoff: Handoff) -> str:
 @answers(cancelled_screen)
 def cancel(frame: Frame, id: str) -> Handoff:
     """Put a handoff aside that was prepared and not started."""
-    return ops_handoffs.cancel(frame.desk, id)
+    return handoffs.cancel(frame.desk, id)
 
 
 @click.group()
@@ -214,7 +213,7 @@ def history() -> None:
 @answers(screens.history)
 def history_show(frame: Frame, limit: int, everywhere: bool) -> list[Handoff]:
     """The last handoffs of this folder: what set them off, what they kept, how content the person was."""
-    return ops_handoffs.listed(frame.desk, limit, everywhere=everywhere)
+    return handoffs.listed(frame.desk, limit, everywhere=everywhere)
 
 
 @handoff.command("models")
@@ -223,7 +222,7 @@ def history_show(frame: Frame, limit: int, everywhere: bool) -> list[Handoff]:
 @answers(models_screen)
 def models(frame: Frame, add: tuple[str, ...], remove: tuple[str, ...]) -> list[Address]:
     """List the models that work may be handed to, and what their names stand for."""
-    return ops_models.change(frame.desk, add, remove) if add or remove else ops_models.listed(frame.desk)
+    return addresses.change(frame.desk, add, remove) if add or remove else addresses.listed(frame.desk)
 
 
 @handoff.command("config", context_settings={"ignore_unknown_options": True})
@@ -243,7 +242,7 @@ def config(
     values |= model_limits(limits)
     if not values:
         raise BadInput(what="Nothing to set was given.", next="segue handoff config --help")
-    return ops.change(frame.desk, values)
+    return settings.change(frame.desk, values)
 
 
 def model_limits(arguments: tuple[str, ...]) -> dict[str, str]:

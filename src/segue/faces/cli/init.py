@@ -9,8 +9,8 @@ import click
 from segue.errors import BadInput
 from segue.faces import render
 from segue.faces.cli.frame import Frame, answers
-from segue.ops import setup as ops
-from segue.ops.setup import Change, State
+from segue.ops.setup import install
+from segue.ops.setup.install import Change, State
 
 LEVELS = {State.DONE: "ok", State.ALREADY: "ok", State.UNDONE: "ok", State.SCRIPT: "ok"}
 SENTENCES = (State.NOTHING, State.ONLY_TOOLS)
@@ -94,10 +94,10 @@ def init(
     """Set up the agents on this machine: hooks and a status line. The hooks tell of waiting handoffs and of limits, and
     keep an agent off a worktree that another one holds. What would change is shown first; nothing else is touched."""
     if undo:
-        return ops.undo(frame.desk, names)
+        return install.undo(frame.desk, names)
     if plugin:
-        return ops.leave_script(frame.desk, names)
-    planned = ops.plan(frame.desk, names, tools=mcp)
+        return install.leave_script(frame.desk, names)
+    planned = install.plan(frame.desk, names, tools=mcp)
     changes = [one.change for one in planned]
     due = [change for change in changes if change.state is State.DUE]
     if due and not yes:
@@ -110,7 +110,7 @@ def init(
             )
         if not is_confirmed:
             return ()
-    return ops.apply(frame.desk, planned)
+    return install.apply(frame.desk, planned)
 
 
 COMMANDS = {"init": init}

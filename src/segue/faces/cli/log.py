@@ -10,8 +10,8 @@ import msgspec
 from segue.faces import render
 from segue.faces.cli.frame import Frame, answers
 from segue.model import Operation
-from segue.ops import history as ops
-from segue.ops.history import Undone, Verdict
+from segue.ops import log as ops
+from segue.ops.log import Undone, Verdict
 
 
 def log_screen(operations: list[Operation]) -> str:

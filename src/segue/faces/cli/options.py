@@ -9,8 +9,8 @@ from typing import Any, TypeVar
 
 import click
 
-from segue import clock
-from segue.clock import Moment
+from segue.base import clock
+from segue.base.clock import Moment
 
 F = TypeVar("F", bound=Callable[..., Any])
 

@@ -9,17 +9,18 @@ from typing import Any
 import click
 from msgspec import Struct
 
-from segue import pack as packing
+from segue.briefs import select
+from segue.briefs.rewrite import Change
 from segue.errors import BadInput
 from segue.faces import render
 from segue.faces.cli.frame import Frame, answers, to_json
 from segue.faces.screens.receipts import receipt as receipt_screen
 from segue.model import Fact, Fate, Tier
-from segue.ops import briefs, compare, contexts, receipts
-from segue.ops.briefs import Made, Wish
-from segue.ops.compare import Changed, Difference
-from segue.ops.receipts import Listed
-from segue.rewrite import Change
+from segue.ops.briefs import context, make
+from segue.ops.briefs.make import Made, Wish
+from segue.ops.handoff import compare, receipts
+from segue.ops.handoff.compare import Changed, Difference
+from segue.ops.handoff.receipts import Listed
 
 LINES = 12
 """How many facts of a kind are listed, unless all are asked for."""
@@ -83,16 +84,16 @@ def pack(
     frame.as_json = frame.as_json or as_json
     if frame.as_json and is_markdown:
         raise BadInput(what="A brief is printed as JSON or as Markdown, not as both.", next="segue help pack")
-    made = briefs.packed(frame.desk, transcript, Wish(Tier(tier), budget, target, rewrite), tell=frame.say)
+    made = make.packed(frame.desk, transcript, Wish(Tier(tier), budget, target, rewrite), tell=frame.say)
     if package is not None:
-        whole = contexts.package(frame.desk, transcript, frame.cwd / package, tier=Tier(tier), target=target)
+        whole = context.package(frame.desk, transcript, frame.cwd / package, tier=Tier(tier), target=target)
         frame.say(
             f"Context packaged ({render.size(whole.stored)}, {render.size(whole.size)} unpacked): {package}"
         )
     frame.print(to_json(made.brief) if frame.as_json else made.text.rstrip("\n"))
     for change in made.changes:
         frame.say(render.clean(_changed(change)))
-    frame.say(_told(made, is_kept=briefs.is_kept(frame.desk, made.id)))
+    frame.say(_told(made, is_kept=make.is_kept(frame.desk, made.id)))
 
 
 def _changed(change: Change) -> str:
@@ -153,7 +154,7 @@ def show_data(asked: Asked) -> Any:
     if not isinstance(shown, Made):
         return shown
     fields = {name: getattr(shown, name) for name in shown.__struct_fields__}
-    return {**fields, "preservation": packing.preservation(shown.receipt)}
+    return {**fields, "preservation": select.preservation(shown.receipt)}
 
 
 @click.command()

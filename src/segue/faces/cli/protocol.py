@@ -7,13 +7,13 @@ from typing import Any
 
 import click
 
-from segue import protocol as forms
-from segue import schemas, tiers
+from segue import tiers
+from segue.base.yaml_json import Notation
 from segue.faces import render
 from segue.faces.cli.frame import Frame, answers, to_json
-from segue.notation import Notation
-from segue.ops import protocol as ops
-from segue.ops.protocol import Checked, Documents, Reduced, Wanted
+from segue.ops.briefs import documents as ops
+from segue.ops.briefs.documents import Checked, Documents, Reduced, Wanted
+from segue.protocol import document, schemas
 
 SHOWN = 20
 """How many misfits or problems are shown; --json has them all."""
@@ -99,14 +99,14 @@ def check(
 
 
 def reduced_screen(reduced: Reduced) -> str:
-    return forms.write(reduced.form, reduced.notation).rstrip("\n")
+    return document.write(reduced.form, reduced.notation).rstrip("\n")
 
 
 @protocol.command("reduce")
 @click.argument("file")
 @click.option("--to", required=True, metavar="TIER", help="FULL, SELECTIVE, FILTERED, MINIMAL or METADATA.")
 @click.option("--yaml", "as_yaml", is_flag=True, help="Print YAML, whatever the document is in.")
-@answers(reduced_screen, data=lambda reduced: forms.to_plain(reduced.form))
+@answers(reduced_screen, data=lambda reduced: document.to_plain(reduced.form))
 def reduce(frame: Frame, file: str, to: str, as_yaml: bool) -> Reduced:
     """Print a handoff document at a narrower tier, and say what fell away."""
     tier = tiers.named(to, next="segue protocol reduce --help")

@@ -11,8 +11,8 @@ import click
 from segue.errors import CannotPrint
 from segue.faces import render
 from segue.faces.cli.frame import Frame, answers
-from segue.ops import redaction
-from segue.ops.redaction import Report
+from segue.ops.common import redaction
+from segue.ops.common.redaction import Report
 
 FOUND = 1
 """The exit code of a check that found something."""

@@ -15,7 +15,7 @@ from pathlib import Path
 import click
 import msgspec
 
-from segue import clock, disk, places
+from segue.base import clock, files, paths
 from segue.errors import BadInput, Bug, CannotPrint, SegueError
 from segue.faces import render
 from segue.faces.cli.frame import Frame
@@ -75,15 +75,15 @@ def failed(frame: Frame, error: BaseException, as_json: bool) -> int:
 def write_log(frame: Frame, error: BaseException) -> Path | None:
     """Add a traceback to the log file; None where that is not possible either."""
     with contextlib.suppress(OSError):
-        path = places.find(frame.env).log
-        disk.make_private_folder(path.parent)
+        path = paths.find(frame.env).log
+        files.make_private_folder(path.parent)
         if path.exists() and path.stat().st_size > LOG_LIMIT:
             path.replace(path.with_suffix(".log.old"))
-        fd = disk.open_private(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_NONBLOCK)
+        fd = files.open_private(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_NONBLOCK)
         try:
             # The command's name only: its arguments may hold what must not be logged.
             head = f"{clock.now()} segue {' '.join(word for word in sys.argv[1:2] if word.isalpha())}\n"
-            disk.write_all(
+            files.write_all(
                 fd, (head + "".join(traceback.format_exception(error)) + "\n").encode(errors="replace")
             )
         finally:

@@ -11,15 +11,14 @@ from typing import Any
 
 import click
 
-from segue import clock
+from segue.base import clock
 from segue.errors import BadInput, Declined, SegueError
 from segue.faces import render
 from segue.faces.cli.frame import Frame, answers
-from segue.ops import running
-from segue.ops import runs as ops
-from segue.ops.runs import Shown, Wish
-from segue.ops.verifying import FOUND_UNSUPPORTED
-from segue.runs import UNFINISHED, Caps, Run, RunState
+from segue.ops.run import control, run_records
+from segue.ops.run.control import Shown, Wish
+from segue.ops.verify.verify import FOUND_UNSUPPORTED
+from segue.routing import UNFINISHED, Caps, Run, RunState
 
 UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
 EXIT_CODES = {RunState.DONE: 0, RunState.STOPPED: 5, RunState.CAPPED: 5, RunState.FAILED: 6}
@@ -262,7 +261,7 @@ def start(
         patience=patience,
         arguments=tuple(_argument(text) for text in passed),
     )
-    begun = ops.begin(frame.desk, wish, asking(frame, yes))
+    begun = control.begin(frame.desk, wish, asking(frame, yes))
     if begun.is_old:
         frame.say(f"Going on with run {begun.run.id}, which was begun with the same words.")
     if begun.stopped:
@@ -279,7 +278,7 @@ def _argument(text: str) -> tuple[str, str]:
     return agent.strip(), argument
 
 
-def asking(frame: Frame, yes: bool) -> ops.MayGo:
+def asking(frame: Frame, yes: bool) -> control.MayGo:
     """How the person is asked, before anything starts."""
 
     def may(vendor: str, target: str) -> bool:
@@ -303,14 +302,14 @@ def asking(frame: Frame, yes: bool) -> ops.MayGo:
 
 def _go(frame: Frame, begun: Run, background: bool) -> Shown:
     if background:
-        ops.in_background(frame.desk, begun)
+        control.in_background(frame.desk, begun)
     else:
         with contextlib.suppress(ValueError):  # not the main thread
             # The work goes on when the terminal is closed. Not SIG_IGN: the agent would inherit that.
             signal.signal(signal.SIGHUP, lambda _number, _frame: None)
         frame.say(f"Run {begun.id}. Ctrl-C stops it; segue run resume goes on.")
-        ops.supervise(frame.desk, begun, telling(frame))
-    return ops.shown(frame.desk, running.load(frame.desk, begun.id))
+        control.supervise(frame.desk, begun, telling(frame))
+    return control.shown(frame.desk, run_records.load(frame.desk, begun.id))
 
 
 def telling(frame: Frame) -> Callable[[str], None]:
@@ -323,12 +322,14 @@ def telling(frame: Frame) -> Callable[[str], None]:
 @answers(screen)
 def status(frame: Frame, id: str | None, everywhere: bool) -> list[Shown]:
     """How the runs of this folder stand, or the one with this id."""
-    found = [running.find(frame.desk, id)] if id else running.listed(frame.desk, everywhere=everywhere)
-    for lost in running.unreadable(frame.desk):
+    found = (
+        [run_records.find(frame.desk, id)] if id else run_records.listed(frame.desk, everywhere=everywhere)
+    )
+    for lost in run_records.unreadable(frame.desk):
         frame.say(
             f"note: the record of run {render.clean(lost)} cannot be read; segue run status {lost} tells why"
         )
-    return [ops.shown(frame.desk, one) for one in found]
+    return [control.shown(frame.desk, one) for one in found]
 
 
 @run.command()
@@ -336,9 +337,9 @@ def status(frame: Frame, id: str | None, everywhere: bool) -> list[Shown]:
 @answers(screen, exit_code)
 def attach(frame: Frame, id: str | None) -> Shown:
     """Read along what a run does, until it ends. Ctrl-C leaves it alone."""
-    known = running.find(frame.desk, id)
-    last = ops.follow(frame.desk, known, telling(frame))
-    return ops.shown(frame.desk, last)
+    known = run_records.find(frame.desk, id)
+    last = control.follow(frame.desk, known, telling(frame))
+    return control.shown(frame.desk, last)
 
 
 @run.command()
@@ -346,7 +347,7 @@ def attach(frame: Frame, id: str | None) -> Shown:
 @answers(screen)
 def stop(frame: Frame, id: str | None) -> Shown:
     """End a run, and the agent that is at work for it. What was done stays, and it can be resumed."""
-    return ops.shown(frame.desk, ops.stop(frame.desk, running.find(frame.desk, id)))
+    return control.shown(frame.desk, control.stop(frame.desk, run_records.find(frame.desk, id)))
 
 
 @run.command(short_help="Go on with a run that was stopped or left.")
@@ -367,14 +368,14 @@ def resume(
 ) -> list[Shown]:
     """Go on with a run that was stopped or left, also after a restart of the machine; with other caps, if you like."""
     desk = frame.desk
-    due = ops.to_take_up(desk) if every else [running.find(desk, id)]
+    due = control.to_take_up(desk) if every else [run_records.find(desk, id)]
     if not due:
         frame.say("note: there is none that nobody supervises; segue run status --all lists all.")
     caps = caps_of(max_usd, max_tokens, max_time, week)
     shown = []
     for one in due:
         try:
-            shown.append(_go(frame, ops.take_up(desk, one, caps), background or every))
+            shown.append(_go(frame, control.take_up(desk, one, caps), background or every))
         except SegueError as error:
             if not every:
                 raise

@@ -11,7 +11,7 @@ from msgspec import Struct
 from segue.errors import NotFound, SegueError
 from segue.faces import render
 from segue.faces.cli.frame import Frame, answers, to_json
-from segue.ops import saved
+from segue.ops.briefs import saved_handoffs
 
 RULE = "=" * 70
 NO_TASK = "ERROR: --task required for save"
@@ -62,7 +62,9 @@ def saved_screen(kept: Kept | None) -> str:
 @click.option("--task", default="", metavar="TEXT", help="What is being worked on.")
 @click.option("--files", multiple=True, metavar="FILE...", help="The files that are being worked on.")
 @click.option("--steps", multiple=True, metavar="STEP...", help="What comes next, in order.")
-@click.option("--reason", default=saved.BY_HAND, show_default=True, metavar="WORD", help="Why it is saved.")
+@click.option(
+    "--reason", default=saved_handoffs.BY_HAND, show_default=True, metavar="WORD", help="Why it is saved."
+)
 @answers(saved_screen, exit_code=lambda kept: 0 if kept else 1)
 def save(frame: Frame, task: str, files: tuple[str, ...], steps: tuple[str, ...], reason: str) -> Kept | None:
     """Save the state of this folder's work as a JSON file, with the last messages of its session.
@@ -70,9 +72,9 @@ def save(frame: Frame, task: str, files: tuple[str, ...], steps: tuple[str, ...]
     --files and --steps take one or several: --files a.py b.py --steps "write the test" "make it pass"
     """
     if not task.strip():
-        _nothing(frame, SegueError(what=f"--task is required: {saved.SAVE}."), saved.SAVE)
+        _nothing(frame, SegueError(what=f"--task is required: {saved_handoffs.SAVE}."), saved_handoffs.SAVE)
         return None
-    path = saved.save(
+    path = saved_handoffs.save(
         frame.desk, current_task=task, files_being_worked_on=files, next_steps=steps, reason=reason
     )
     return Kept(path.name.removeprefix("handoff_").removesuffix(".json"), str(path))
@@ -95,9 +97,9 @@ def loaded_screen(found: dict[str, Any] | None) -> str:
 @answers(loaded_screen, exit_code=lambda found: 0 if found else 1)
 def load(frame: Frame, id: str | None) -> dict[str, Any] | None:
     """Print what was saved last, or under an id, as JSON."""
-    found = saved.load(frame.desk, id)
+    found = saved_handoffs.load(frame.desk, id)
     if found is None:
-        next_step = saved.SAVE if id is None else saved.LIST
+        next_step = saved_handoffs.SAVE if id is None else saved_handoffs.LIST
         _nothing(frame, NotFound(noun="saved handoff", name=id or "latest", next=next_step), next_step)
     return found
 
@@ -120,7 +122,7 @@ def list_screen(found: list[dict[str, Any]]) -> str:
 @answers(list_screen)
 def list_all(frame: Frame) -> list[dict[str, Any]]:
     """List everything that was saved, the newest first."""
-    return saved.listed(frame.desk)
+    return saved_handoffs.listed(frame.desk)
 
 
 COMMANDS = {"save": save, "load": load, "list": list_all}

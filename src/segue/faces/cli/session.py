@@ -8,9 +8,9 @@ from segue.faces import render
 from segue.faces.cli.frame import Frame, answers
 from segue.faces.screens import sessions as screens
 from segue.model import Session
-from segue.ops import sessions as ops
-from segue.ops.found import Work
-from segue.ops.sessions import Change, Info
+from segue.ops.work import sessions
+from segue.ops.work.discovery import Work
+from segue.ops.work.sessions import Change, Info
 
 
 def created_screen(change: Change[Session]) -> str:
@@ -42,7 +42,7 @@ def session() -> None:
 @answers(created_screen)
 def create(frame: Frame, title: str, key: str | None) -> Change[Session]:
     """Start a session for this folder."""
-    return ops.create(frame.desk, title, key=key)
+    return sessions.create(frame.desk, title, key=key)
 
 
 @session.command("list")
@@ -50,7 +50,7 @@ def create(frame: Frame, title: str, key: str | None) -> Change[Session]:
 @answers(screens.listed)
 def list_all(frame: Frame, everywhere: bool) -> list[Work]:
     """Show sessions: those kept, and those found in this folder."""
-    return ops.listed(frame.desk, everywhere=everywhere, progress=frame.progress("Reading transcripts"))
+    return sessions.listed(frame.desk, everywhere=everywhere, progress=frame.progress("Reading transcripts"))
 
 
 @session.command("info")
@@ -58,7 +58,7 @@ def list_all(frame: Frame, everywhere: bool) -> list[Work]:
 @answers(screens.info)
 def info(frame: Frame, id: str | None) -> Info:
     """Show one session; this folder's if no ID is given."""
-    return ops.info(frame.desk, id)
+    return sessions.info(frame.desk, id)
 
 
 @session.command("use")
@@ -66,7 +66,7 @@ def info(frame: Frame, id: str | None) -> Info:
 @answers(used_screen)
 def use(frame: Frame, id: str) -> Session:
     """Make a session the one of this folder."""
-    return ops.use(frame.desk, id)
+    return sessions.use(frame.desk, id)
 
 
 @session.command("link")
@@ -75,7 +75,7 @@ def use(frame: Frame, id: str) -> Session:
 @answers(linked_screen)
 def link(frame: Frame, id: str, transcripts: tuple[str, ...]) -> Change[Session]:
     """Add transcripts to a session, whichever agent or folder they are from."""
-    return ops.link(frame.desk, id, transcripts)
+    return sessions.link(frame.desk, id, transcripts)
 
 
 @session.command("close")
@@ -83,7 +83,7 @@ def link(frame: Frame, id: str, transcripts: tuple[str, ...]) -> Change[Session]
 @answers(closed_screen)
 def close(frame: Frame, id: str) -> Change[Session]:
     """Close a session: the work is done."""
-    return ops.close(frame.desk, id)
+    return sessions.close(frame.desk, id)
 
 
 COMMANDS = {"session": session}

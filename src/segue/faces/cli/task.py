@@ -15,9 +15,9 @@ from segue.errors import BadInput
 from segue.faces import render
 from segue.faces.cli import editor
 from segue.faces.cli.frame import Frame, answers, to_json
-from segue.ops import tasks as ops
-from segue.ops.tasks import Shown
-from segue.task import TaskEdit
+from segue.model.task import TaskEdit
+from segue.ops.briefs import task as ops
+from segue.ops.briefs.task import Shown
 
 WIDTH = 200
 LISTS = {

@@ -10,15 +10,15 @@ from typing import Any
 import click
 from msgspec import Struct
 
-from segue.delivery import Mode, Way
 from segue.errors import BadInput, Declined
 from segue.faces import render
 from segue.faces.cli.frame import Frame, answers
 from segue.model import Ending, Fate, Handoff, Preserve
-from segue.ops import handoffs, planning, records
-from segue.ops.handoffs import Handed
-from segue.ops.planning import Order, Plan
-from segue.ops.proving import Proof
+from segue.model.delivery import Mode, Way
+from segue.ops.handoff import handoff_records, handoffs, plan
+from segue.ops.handoff.handoffs import Handed
+from segue.ops.handoff.plan import Order, Plan
+from segue.ops.handoff.proof import Proof
 
 WAYS = {
     Way.RESUME: "its own conversation goes on",
@@ -37,7 +37,7 @@ class Shown(Struct, frozen=True):
 
 def plan_screen(plan: Plan) -> str:
     made, source = plan.made, plan.source
-    broken = [("Broken", one) for one in records.violations_in(made.receipt)]
+    broken = [("Broken", one) for one in handoff_records.violations_in(made.receipt)]
     counts = {fate: made.receipt.count(fate) for fate in Fate}
     rows = [
         *broken,
@@ -60,7 +60,7 @@ def plan_screen(plan: Plan) -> str:
         rows.append(("Along", ", ".join(name for name, _ in plan.instructions)))
     if plan.claims and plan.claims.unconfirmed:
         rows.append(("Claims", str(plan.claims)))
-        rows += [("", claim) for claim in records.unconfirmed_in(plan.made.receipt)[:FEW]]
+        rows += [("", claim) for claim in handoff_records.unconfirmed_in(plan.made.receipt)[:FEW]]
     rows += [("Not passed" if not n else "", item) for n, item in enumerate(plan.not_passed[:FEW])]
     rows += [("Changed" if not n else "", item) for n, item in enumerate(plan.drift[:FEW])]
     return render.table(rows)
@@ -319,7 +319,7 @@ def to(
     the agent's own program. The first time that a project's context would go to a vendor, you are asked.
     """
     refuse_words(arguments)
-    planning.target_of(frame.desk, target)
+    plan.target_of(frame.desk, target)
     order = Order(
         to=target,
         mode=Mode.HEADLESS if dry_run else mode_of(frame, headless),
@@ -333,7 +333,7 @@ def to(
         anyway=anyway,
     )
     if dry_run:
-        return Shown(plan=planning.plan(frame.desk, order))
+        return Shown(plan=plan.plan(frame.desk, order))
     return Shown(
         handed=handoffs.hand_over(
             frame.desk,
@@ -383,17 +383,20 @@ def back(
 ) -> Shown:
     """Return to the agent that the work came from: its own conversation goes on, with what happened meanwhile."""
     order = Order(
-        to=planning.BACK,
+        to=plan.BACK,
         mode=Mode.HEADLESS if dry_run else mode_of(frame, headless, "segue back"),
         reason=reason,
         session=session,
         anyway=anyway,
     )
-    from segue.ops import returning  # lazy: what checks assertions is long to load, and `to` needs none of it
+
+    from segue.ops.verify import (
+        back as returns,
+    )  # lazy: what checks assertions is long to load, and `to` needs none of it
 
     if dry_run:
-        return Shown(plan=returning.plan(frame.desk, order))
-    return Shown(handed=returning.come_back(frame.desk, order, may=asking(frame, yes), tell=frame.say))
+        return Shown(plan=returns.plan(frame.desk, order))
+    return Shown(handed=returns.come_back(frame.desk, order, may=asking(frame, yes), tell=frame.say))
 
 
 COMMANDS = {"to": to, "back": back}

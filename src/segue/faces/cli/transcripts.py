@@ -13,9 +13,9 @@ from segue.faces import render
 from segue.faces.cli.frame import Frame, answers, to_json
 from segue.faces.cli.options import moment_option
 from segue.model import INTERRUPT, Entry, EntryKind
-from segue.ops import transcripts as ops
-from segue.ops.refresh import Unused
-from segue.ops.transcripts import Confirmed, Listing, Shown, Wanted
+from segue.ops.index.refresh import Unused
+from segue.ops.work import transcripts as ops
+from segue.ops.work.transcripts import Confirmed, Listing, Shown, Wanted
 
 COLOURS = {
     EntryKind.PROMPT: "green",

@@ -7,8 +7,8 @@ import click
 from segue.faces import render
 from segue.faces.cli.frame import Frame, answers
 from segue.faces.cli.options import moment_option
-from segue.ops import usage as ops
-from segue.ops.usage import By, Line, Report
+from segue.ops.usage import report as ops
+from segue.ops.usage.report import By, Line, Report
 
 HEADINGS = {
     By.DAILY: "day",

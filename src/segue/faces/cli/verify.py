@@ -8,8 +8,8 @@ from segue import assertions
 from segue.assertions import Verdict
 from segue.faces import render
 from segue.faces.cli.frame import Frame, answers
-from segue.ops import verifying
-from segue.ops.verifying import Verification
+from segue.ops.verify import verify as verification
+from segue.ops.verify.verify import Verification
 
 SIGNS = {Verdict.SUPPORTED: "ok", Verdict.UNSUPPORTED: "problem", Verdict.UNKNOWN: "note"}
 FEW = 12
@@ -122,7 +122,7 @@ def verify(
     """Check what the agent that has the work says it did: against files, repository, transcript and, with --tests,
     a test run; and against what you forbade. Exits 12 if something you forbade was done, 11 if a claim is unsupported,
     else 0."""
-    return verifying.verify(
+    return verification.verify(
         frame.desk, session, since=since, transcript=transcript, run_tests=run_tests, opinion=opinion
     )
 

@@ -26,14 +26,14 @@ from mcp_types import (
 )
 
 from segue import __version__
+from segue.base.text import begun
 from segue.errors import SegueError
 from segue.faces.encode import to_json
 from segue.faces.mcp import folders, shorten
-from segue.ops import desk as desks
-from segue.ops import telling
-from segue.ops.desk import Desk
-from segue.ops.telling import Caller
-from segue.text import begun
+from segue.ops import agent_access
+from segue.ops.agent_access import Caller
+from segue.ops.common import desk as desks
+from segue.ops.common.desk import Desk
 
 V = TypeVar("V")
 Asked = Context[Any, Any]
@@ -72,7 +72,7 @@ class Server(MCPServer[Any]):
         """An argument that a tool does not take is refused: left out in silence, a misspelt name would get an answer to
         another question."""
         taken = {tool.name: tool.input_schema["properties"] for tool in await super().list_tools()}
-        added = await self.in_thread(telling.added_arguments)
+        added = await self.in_thread(agent_access.added_arguments)
         given = {key: value for key, value in arguments.items() if key not in added}
         if name in taken and (unknown := sorted(given.keys() - taken[name].keys())):
             what = ", ".join(f"'{begun(each, LONGEST_NAME)}'" for each in unknown[:FEW])
@@ -107,7 +107,7 @@ class Server(MCPServer[Any]):
             try:
                 desk = self.open_desk(folders.chosen(folder, roots))
                 try:
-                    value = ask(desk, telling.caller_of(desk, name))
+                    value = ask(desk, agent_access.caller_of(desk, name))
                     return result(desk, text(value), data(value) if data else None)
                 finally:
                     desk.close()
@@ -125,7 +125,7 @@ def closed(tool: Tool) -> Tool:
 def result(desk: Desk, text: str, data: dict[str, Any] | None) -> CallToolResult:
     """What leaves: short enough, without secrets. Where there is data, some agents give the model nothing else."""
     small = shorten.shorten(msgspec.json.decode(to_json(data))) if data is not None else None
-    clean = telling.without_secrets(desk, [text, *shorten.texts_of(small)])
+    clean = agent_access.without_secrets(desk, [text, *shorten.texts_of(small)])
     rest = iter(clean[1:])
     return CallToolResult(
         content=[TextContent(type="text", text=clean[0].encode(errors="replace").decode())],

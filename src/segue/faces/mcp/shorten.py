@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from segue.text import begun
+from segue.base.text import begun
 
 LARGEST = 40_000
 """Bytes of JSON: some agents refuse results much larger than that."""

@@ -11,13 +11,11 @@ from pydantic import Field
 
 from segue.faces import render
 from segue.faces.mcp.server import Server
-from segue.faces.screens import handoffs as handoff_screens
-from segue.faces.screens import receipts as receipt_screens
+from segue.faces.screens import handoffs, receipts, standing
 from segue.faces.screens import sessions as session_screens
-from segue.faces.screens import standing as standing_screens
 from segue.model import Fate, Handoff, Preserve, Tier
-from segue.ops import telling
-from segue.ops.briefs import Made
+from segue.ops import agent_access
+from segue.ops.briefs.make import Made
 
 Asked = Context[Any, Any]
 Folder = Annotated[
@@ -51,8 +49,8 @@ def add_standing(server: Server) -> None:
         return await server.answer(
             context,
             folder,
-            telling.overview,
-            lambda overview: click.unstyle(standing_screens.overview(overview)),
+            agent_access.overview,
+            lambda overview: click.unstyle(standing.overview(overview)),
             lambda overview: {"overview": overview},
         )
 
@@ -62,7 +60,7 @@ def add_standing(server: Server) -> None:
         return await server.answer(
             context,
             folder,
-            lambda desk, caller: telling.listed(desk, caller, limit),
+            lambda desk, caller: agent_access.listed(desk, caller, limit),
             lambda works: click.unstyle(session_screens.listed(works)),
             lambda works: {"sessions": works},
         )
@@ -79,7 +77,7 @@ def add_standing(server: Server) -> None:
         return await server.answer(
             context,
             folder,
-            lambda desk, caller: telling.session(desk, caller, id),
+            lambda desk, caller: agent_access.session(desk, caller, id),
             lambda info: click.unstyle(session_screens.info(info)),
             lambda info: {"session": info},
         )
@@ -112,7 +110,7 @@ def add_brief(server: Server) -> None:
         return await server.answer(
             context,
             folder,
-            lambda desk, caller: telling.brief(desk, caller, of, Tier(tier.upper()), budget),
+            lambda desk, caller: agent_access.brief(desk, caller, of, Tier(tier.upper()), budget),
             lambda made: made.text,
             None,  # the words of others stand in fences only in the text
         )
@@ -135,8 +133,8 @@ def add_records(server: Server) -> None:
         return await server.answer(
             context,
             folder,
-            lambda desk, caller: telling.receipt(desk, caller, handoff),
-            lambda made: click.unstyle(receipt_screens.receipt(made)),
+            lambda desk, caller: agent_access.receipt(desk, caller, handoff),
+            lambda made: click.unstyle(receipts.receipt(made)),
             lambda made: {"id": made.id, "facts": counts(made), "receipt": made.receipt},
         )
 
@@ -146,8 +144,8 @@ def add_records(server: Server) -> None:
         return await server.answer(
             context,
             folder,
-            lambda desk, caller: telling.history(desk, caller, limit),
-            lambda found: click.unstyle(handoff_screens.history(found)),
+            lambda desk, caller: agent_access.history(desk, caller, limit),
+            lambda found: click.unstyle(handoffs.history(found)),
             lambda found: {"handoffs": found},
         )
 
@@ -161,8 +159,8 @@ def add_records(server: Server) -> None:
         return await server.answer(
             context,
             folder,
-            lambda desk, caller: telling.handoff(desk, caller, id),
-            lambda found: click.unstyle(handoff_screens.handoff(found)),
+            lambda desk, caller: agent_access.handoff(desk, caller, id),
+            lambda found: click.unstyle(handoffs.handoff(found)),
             lambda found: {"handoff": found},
         )
 
@@ -185,7 +183,7 @@ def add_doing(server: Server) -> None:
         return await server.answer(
             context,
             folder,
-            lambda desk, caller: telling.prepare(desk, caller, to, reason, kept(preserve)),
+            lambda desk, caller: agent_access.prepare(desk, caller, to, reason, kept(preserve)),
             prepared,
             lambda found: {"handoff": found},
         )
@@ -199,7 +197,7 @@ def add_doing(server: Server) -> None:
         return await server.answer(
             context,
             folder,
-            lambda desk, caller: telling.offer(desk, caller, to, reason, kept(preserve)),
+            lambda desk, caller: agent_access.offer(desk, caller, to, reason, kept(preserve)),
             offered,
             lambda found: {"handoff": found},
         )

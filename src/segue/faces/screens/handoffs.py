@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from segue.faces import render
 from segue.model import Handoff
-from segue.ops import handoffs
+from segue.ops.handoff import handoffs
 
 
 def handoff(handoff: Handoff) -> str:

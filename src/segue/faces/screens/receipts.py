@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections import Counter
 
-from segue import pack as packing
+from segue.briefs import select
 from segue.faces import render
 from segue.model import Fate, Receipt
-from segue.ops.briefs import Made
+from segue.ops.briefs.make import Made
 
 
 def receipt(shown: Made) -> str:
     brief = shown.brief
-    kept = packing.preservation(shown.receipt)
+    kept = select.preservation(shown.receipt)
     lines = [
         f"{shown.id}  {render.clean(render.short(brief.title or brief.source, 70))}",
         f"{brief.tier}, {brief.tokens:,} of {brief.budget:,} tokens, counted by {brief.counter}",

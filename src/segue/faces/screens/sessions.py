@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from segue.faces import render
-from segue.ops.found import Work, satisfaction_of
-from segue.ops.sessions import Info
+from segue.ops.work.discovery import Work, satisfaction_of
+from segue.ops.work.sessions import Info
 
 SHOWN_TRANSCRIPTS = 12
 SHOWN_MOMENTS = 6

@@ -5,11 +5,11 @@ from __future__ import annotations
 import click
 
 from segue.faces import render
-from segue.forecast import Forecast
 from segue.model import Scope
-from segue.ops.limits import AgentLimits
-from segue.ops.status import Overview, RunHere, Standing
-from segue.runs import RunState
+from segue.ops.usage.limits import AgentLimits
+from segue.ops.usage.standing import Overview, RunHere, Standing
+from segue.routing import RunState
+from segue.usage.forecast import Forecast
 
 BAR = 20
 FULL = 100

@@ -1,0 +1,20 @@
+"""Segue's tool server in Gemini CLI's settings. It asks the person before each call, unless they trust the server."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from segue.agents.shared.settings import json_edit, mcp_settings
+from segue.agents.shared.settings.settings_patch import Settings
+
+
+def file(env: Settings) -> Path:
+    return Path(env.get("GEMINI_CLI_HOME") or env.get("HOME") or "/", ".gemini", "settings.json")
+
+
+def entry(words: list[str]) -> dict[str, Any]:
+    return {"command": words[0], "args": words[1:]}
+
+
+PIECE = mcp_settings.json_piece(file, "mcpServers", entry, parse=json_edit.parse_with_comments)

@@ -1,0 +1,24 @@
+"""Segue's tool server in OpenCode's settings, which may be either of two files, with comments. It gives up on a server
+after five seconds unless told otherwise."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from segue.agents.shared.settings import json_edit, mcp_settings
+from segue.agents.shared.settings.settings_patch import Settings
+
+FILES = ("opencode.jsonc", "opencode.json")
+
+
+def file(env: Settings) -> Path:
+    folder = Path(env.get("XDG_CONFIG_HOME") or f"{env.get('HOME') or '/'}/.config", "opencode")
+    return next((folder / name for name in FILES if (folder / name).is_file()), folder / FILES[-1])
+
+
+def entry(words: list[str]) -> dict[str, Any]:
+    return {"type": "local", "command": words, "enabled": True, "timeout": mcp_settings.SECONDS * 1000}
+
+
+PIECE = mcp_settings.json_piece(file, "mcp", entry, parse=json_edit.parse_with_comments)

@@ -1,0 +1,128 @@
+"""How entries hang together: ids that no other entry has, and parents that never lead around in a ring.
+
+A record may name a parent that comes after it, and agents that do two things at once write it so; only of such
+does a ring come about. So what names a parent that is still to come is remembered, and what hangs on it; when
+that parent comes, it may not hang on one of them. All of it is in the state of a mark, and bounded: a ring of
+records further apart than is remembered is not noticed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+
+from segue.base.hashing import short_hash
+from segue.model import Entry, EntryKind, Origin
+
+REMEMBERED = 128
+"""How many of the last links are remembered at least."""
+
+State = dict[str, Any]
+
+
+# Entries that have no place yet
+
+
+def bare(kind: EntryKind, origin: Origin, text: str, **fields: Any) -> Entry:
+    return Entry(id="", kind=kind, origin=origin, text=text, **fields)
+
+
+def note(tool: str, text: str = "", origin: Origin = Origin.SYSTEM) -> Entry:
+    return bare(EntryKind.NOTE, origin, text, tool=tool)
+
+
+def placed(entry: Entry, **fields: Any) -> Entry:
+    return msgspec.structs.replace(entry, **fields)
+
+
+# Their places
+
+
+def chained(
+    state: State, name: str, parent: str | None, pieces: list[Entry], **shared: Any
+) -> Iterator[Entry]:
+    """A record's pieces with their ids and parents: the last one has the record's own id, the others come before
+    it, and a result hangs on its call. `shared` is what the record says of all of them."""
+    own = unused(state, name.replace("#", "_"))
+    calls: dict[str, str] = state.setdefault("calls", {})
+    parent = unringed(state, own, parent and parent.replace("#", "_"))
+    for number, piece in enumerate(pieces, 1):
+        id = own if number == len(pieces) else f"{own}#{number}"
+        if piece.call and piece.kind is EntryKind.RESULT:
+            parent = unringed(state, own, calls.pop(piece.call, None)) or parent
+        if piece.call and piece.kind is EntryKind.CALL:
+            calls[piece.call] = id
+        link(state, id, parent)
+        yield placed(piece, id=id, parent=parent, **shared)
+        parent = id
+    arrived(state, own)
+
+
+def unused(state: State, id: str, at_least: int | None = None) -> str:
+    """The id, or another where an entry has it: a record may be written twice. All ids are remembered, or at least
+    so many of the last."""
+    used: dict[str, int] = state.setdefault("used", {})
+    while times := used.get(key := short(id), 0):
+        remember(used, key, times + 1, at_least)
+        id = f"{id}~{times + 1}"
+    remember(used, key, 1, at_least)
+    return id
+
+
+def is_known(state: State, id: str) -> bool:
+    """Whether an entry with this id has come, as far as is remembered."""
+    return short(id) in state.get("used", ())
+
+
+def unringed(state: State, own: str, parent: str | None) -> str | None:
+    """The parent that an entry may hang on: none if it is the entry itself, or hangs on it."""
+    if not parent or parent == own:
+        return None
+    awaited = state.get("awaited")
+    if not awaited or (wanted := short(own)) not in awaited:
+        return parent
+    links: dict[str, str] = state.get("links", {})
+    here = short(parent)
+    for _ in range(len(links) + 1):
+        if here == wanted:
+            return None
+        if here not in links:
+            return parent
+        here = links[here]
+    return None
+
+
+def link(state: State, id: str, parent: str | None) -> None:
+    """Remember what hangs on something that is still to come. To be told of every entry, in their order."""
+    links, newest = state.get("links"), state.get("newest")
+    state["newest"] = id
+    if not parent or (not links and parent == newest):
+        return
+    used, above = state.get("used", {}), short(parent)
+    is_awaited = above not in used and short(parent.partition("#")[0]) not in used
+    if is_awaited:
+        remember(state.setdefault("awaited", {}), above, 1)
+    if is_awaited or (links and above in links):
+        remember(state.setdefault("links", {}), short(id), above)
+
+
+def arrived(state: State, own: str) -> None:
+    """What was awaited has come."""
+    if awaited := state.get("awaited"):
+        awaited.pop(short(own), None)
+
+
+def remember(known: dict[str, Any], key: str, value: Any, at_least: int | None = REMEMBERED) -> None:
+    """Keep it as the newest, and forget the oldest from time to time."""
+    known.pop(key, None)
+    known[key] = value
+    if at_least and len(known) > 2 * at_least:
+        for old in list(known)[:at_least]:
+            del known[old]
+
+
+def short(id: str) -> str:
+    """A name for an id, short enough to be remembered by the thousand."""
+    return short_hash(id.encode("utf-8", "replace")).hex()[:10]

@@ -1,0 +1,271 @@
+"""What an agent asks at the end of its words, what it offers to choose from, and what answers that. Pure.
+
+People answer with a letter or a number. That says nothing without the list that it was chosen from, so an
+answer is told with what the option says.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from msgspec import Struct
+
+from segue.base.lazy_regex import lazy_pattern
+from segue.base.text import begun, ended
+from segue.facts.constraints import COMMAND, plain, sentences
+
+LONGEST_ANSWER = 300
+FEW_WORDS = 8
+AGREES = lazy_pattern(
+    r"\W{0,3}(?:y(?:es|ep|eah|up)?|no(?:pe)?|ok(?:ay)?|sure|please|go ahead|do (?:it|that|both|all)"
+    r"|both|neither|all|none"
+    r"|that(?:'s| is) (?:right|correct|wrong|it|fine)|right|correct|exactly|agreed?|sounds|looks|perfect|great"
+    r"|ja|nein|oui|non|sí|si|sim|да|нет|好|是|不|はい|いいえ|네|아니)\b"
+)
+"""How an answer begins that says yes or no."""
+CLAUSE = lazy_pattern(r"[^,.;:!?？\n–—]{0,200}+(?![?？])")
+"""The first clause of an answer, where it is no question."""
+DECIDES = lazy_pattern(
+    r"(?<!is )(?<!are )(?<!was )(?<!has )(?<!have )(?<!had )(?<!'s )\b(?:no|nope|nein)\b"
+    r"(?! (?:idea|clue|\w{1,20}ing)\b)"
+    r"|\b(?:yes|yeah|yep|absolutely|definitely|certainly|of course|by all means|why not|go ahead|agreed"
+    r"|(?:rather|better) not|not (?:now|yet|today|here|at all))\b"
+    r"|^\W{0,3}(?:(?:please|just|actually|well|hm+|then|so|and|but|oh|ah)\b,? ){0,2}"
+    r"(?:leave|keep|skip|hold|wait|stop|forget|never|do not|don'?t)\b"
+)
+"""What agrees or refuses anywhere in that clause, and is seldom said in a report."""
+WANTS_TO_KNOW = lazy_pattern(
+    r"(?:(?:so|and|also|but|now|hm+|wait|q)\b[,:]? ){0,2}(?:(?:can|could|would|will) you (?:please )?(?:explain|clarify"
+    r"|tell|describe|remind|show)|(?:would|will) (?:it|this|that)|isn'?t|aren'?t|doesn'?t|why(?! not\b)"
+    r"|how(?! about\b)|explain|clarify|(?:is|are|does|did) (?:this|that|it|we|you|the|there)|do (?:we|you|they))\b|q: "
+)
+"""How a question begins also where its mark was left out; 'can we …' then asks for something, as an answer may."""
+OPEN = lazy_pattern(r"\b(?:which|any(?:thing)?|what|what's|where|when|who|how|or)\b|else\?$")
+WORD = lazy_pattern(r"[\w#]{4,}")
+STEM = 5
+COMMON = {
+    "want", "would", "like", "shoul", "shall", "could", "this", "that", "these", "those", "with", "have",
+    "your", "there", "befor", "first", "also", "just", "then", "make", "anyth", "else", "does", "look",
+    "looks", "right", "good", "from", "them", "they", "when", "into", "here", "some", "more", "other",
+    "need", "needs", "help",
+}  # fmt: skip
+"""Words, by how they begin, that questions and answers share without being about the same."""
+LEAST_LATE = 240
+"""How near the end a question must stand to be what is asked."""
+ASKS = lazy_pattern(r"(?<![`/=&])\?(?![\w=&.:(\[#$%@^~+/\\-])|？")
+"""A mark that ends a question, and not one inside of an address or of code."""
+BEGINS_TO_ASK = lazy_pattern(
+    r"\b(?:would you like|do you want|(?:should|shall|can) i|(?:would|do) you (?:rather|prefer)"
+    r"|(?:please )?(?:choose|pick|select) (?:one|between|from|an?)\b)"
+)
+"""How a line begins to ask what the list below it completes."""
+REQUESTS = lazy_pattern(
+    r"(?:^|[,;:–—-] |\b(?:please|just|or|and|then|so) )(?:let me know|tell me)"
+    r" (?:which|whether|(?:what|how|when|where) you)\b"
+    r"|^(?:i'm |i am |now )?(?:holding|waiting|paused|standing by)(?: \w+)? (?:for|until|on|till) you\b"
+    r"|^(?:i'm |i am |now )?(?:holding|waiting|paused|awaiting|standing by)(?: \w+)?(?: for| on)? your"
+    r" (?:answer|decision|choice|approval|confirmation|go|call|input|word|reply|ok)"
+)
+"""How one asks without a question mark, and will not go on without an answer."""
+LONGEST_WORDS = 20_000
+"""How much of what was said last is looked through for options."""
+LONGEST_OPTION, MOST_CHOSEN = 90, 5
+LABEL = r"(?:[a-j]|\d{1,2})"
+NAMED = r"(?:option|approach|choice|variant|alternative)"
+OPTION = lazy_pattern(
+    rf"[\s>*_#(\[•+-]{{0,12}}(?:{NAMED}\s({LABEL})\b|({LABEL})(?=[*_]{{0,3}}\s?[).:\]][*_]{{0,3}}\s|[*_]{{2}}\s))"
+    r"([\s*_).:\]–—-]{1,10})(\S.{0,400})",
+    re.IGNORECASE,
+)
+"""A line, or a cell of a table, that offers something: '**A)** this', '2. that', '### Option C: those'."""
+CHOSEN = rf"{LABEL}(?:\s*(?:,|and|&|\+|or|/|,\s*and)\s*(?:{NAMED}\s)?{LABEL}){{0,6}}"
+PICKED = lazy_pattern(
+    r"\W{0,3}(?:(?:ok(?:ay)?|yes|yeah|sure|hm+)[,.! ]{1,3})?"
+    r"(?:(?:i think|i'?d say|let'?s (?:do|go with|go for|take|try|use)|go (?:with|for)"
+    r"|i (?:prefer|want|choose|pick|like)"
+    r"|i(?:'d| would) (?:like(?: it)? to (?:do|use|take|go with)|prefer|take|go with)"
+    rf"|allow|pick|choose|take|do|use)\s)?(?:{NAMED}\s)?({CHOSEN})"
+    r"(?=\s*$|\s*[.,;:)!](?:\s|$)|\s[–—-]\s|\n| (?:is|for|please|but|as|sounds|looks|seems|works)\b)"
+)
+"""An answer that begins with what it chooses, in lower case."""
+NAMES = lazy_pattern(rf"\b{NAMED}\s({LABEL})\b")
+LABELS = lazy_pattern(rf"\b{LABEL}\b")
+NUMBER = lazy_pattern(r"(?<![\w.#])\d{1,9}(?![\w.])")
+
+
+CHOOSES = lazy_pattern(
+    r"\b(?:which|or|prefer\w{0,6}|choose|choice|pick|select|options?|approach|rather|these|those|them|first|next"
+    r"|what (?:do|would|should|shall)|what's your|best)\b|[:：]"
+)
+"""What a question says that is answered by one of a list."""
+COUNTS = lazy_pattern(
+    r"\bhow (?:many|much|long|often|large|big|high|deep|far|old|few)\b"
+    r"|\b(?:which|what) (?:\w{1,20} )?(?:ports?|numbers?|versions?|timeouts?|limits?|sizes?|counts?|values?|lines?"
+    r"|intervals?|thresholds?|budgets?|levels?|depths?|pages?|years?|days?|hours?|issues?|prs?)\b"
+    r"|\b(?:seconds|minutes|hours|days|weeks|percent|retries|times|replicas|workers|threads)\b"
+    r"|\b\d{1,9} (?!(?:or|and|first|then|instead|now)\b)[a-z]{3}"
+)
+"""What one says that is answered by a number that counts something."""
+TELLS = lazy_pattern(
+    r"[\s*#>]{0,9}(?:i (?:did|made|found|added|changed|fixed|have)|i've|done|completed"
+    r"|what (?:i|was|changed)|changes)\b"
+)
+"""What leads over to a list of what was done: it offers nothing."""
+
+
+class Option(Struct, frozen=True):
+    label: str
+    text: str
+    line: int
+
+
+def is_answer(text: str, asked: str) -> bool:
+    """Whether a message can be the answer to a question: not a command, not long, not a question itself, and not just
+    the next thing that the person wants."""
+    low = plain(text)
+    if len(text) > LONGEST_ANSWER or COMMAND.match(text) or low.endswith(("?", "？")):
+        return False
+    clause = CLAUSE.match(low)
+    if AGREES.match(low) or _labels(text) or (clause and DECIDES.search(clause[0])):
+        return True
+    if ASKS.search(low) or WANTS_TO_KNOW.match(low):
+        return False
+    # 'Which …?' can be answered with anything; 'Shall I …?' with few words, or with words of its own.
+    return (
+        len(low.split()) <= FEW_WORDS or OPEN.search(plain(asked)) is not None or _shares(low, plain(asked))
+    )
+
+
+def _shares(answer: str, asked: str) -> bool:
+    said, sought = ({word[:STEM] for word in WORD.findall(text)} for text in (answer, asked))
+    return bool((said & sought) - COMMON)
+
+
+SECOND_HALF = lazy_pattern(r"\s{0,9}(?:or|oder|ou|o|of|lub)\b", re.IGNORECASE)
+"""How the second half of a question begins: alone it would be answered by what answers the first."""
+
+
+def question_in(text: str) -> str:
+    """What an agent asks at the end of its words; empty where it asks nothing."""
+    end = ended(text.rstrip(), 800)
+    at = max((found.start() for found in ASKS.finditer(end)), default=-1)
+    if at < 0 or len(end) - at > LEAST_LATE:
+        return _offer(text) or _request(ended(end, LEAST_LATE))
+    start = _start(end, at)
+    if SECOND_HALF.match(end, start + 1) and start > 0:
+        start = _start(end, start)
+    asked = end[start + 1 : at + 1].strip(" -*>#\t")
+    return asked if any(map(str.isalpha, asked)) else ""
+
+
+def _start(text: str, end: int) -> int:
+    """Where the sentence begins that ends there, less one."""
+    return max(text.rfind(mark, 0, end) for mark in (". ", "! ", "? ", "\n", "。", "！", "？", ": "))
+
+
+def _offer(text: str) -> str:
+    """The question that a list of options follows, where that list ends what was said; with the list, where it is only
+    half a question without it."""
+    lines = [line for line in text.rstrip()[-LONGEST_WORDS:].split("\n") if line.strip()]
+    run = next(reversed([*_runs(lines)]), [])
+    if not run or not run[0].line or len("\n".join(lines[run[-1].line + 1 :])) > LEAST_LATE:
+        return ""
+    lead = lines[run[0].line - 1].strip(" *#>")
+    if lead.rstrip(":").endswith(("?", "？")):
+        return lead
+    options = "".join(f"\n{option.label}. {option.text}" for option in run)
+    return lead + options if lead.endswith(":") and BEGINS_TO_ASK.search(plain(lead)) else ""
+
+
+def _request(end: str) -> str:
+    """The last sentence that asks for a word without a question mark."""
+    for sentence in reversed([*sentences(end)]):
+        if REQUESTS.search(plain(sentence)):
+            return sentence
+    return ""
+
+
+def with_options(answer: str, words: str) -> str:
+    """An answer as it is told: with what it chose, where it names options that the agent's words offered."""
+    labels = _labels(answer)
+    if any(map(str.isdecimal, labels)) and not NAMES.search(plain(answer)) and not _is_offered(labels, words):
+        return answer
+    told = {option.label: option.text for option in _offered(words, labels)} if labels else {}
+    if not told:
+        return answer
+    if len(told) == 1 and not any(len(word) > 2 for word in answer.split()):
+        return f"{answer} ({next(iter(told.values()))})"
+    return f"{answer} ({'; '.join(f'{label.upper()}: {text}' for label, text in told.items())})"
+
+
+def _is_offered(labels: list[str], words: str) -> bool:
+    """Whether a bare number chooses from the last list: where the question counts something, it is the count."""
+    asked = plain(question_in(words))
+    if not CHOOSES.search(asked) or COUNTS.search(asked):
+        return False
+    lines = [line for line in words[-LONGEST_WORDS:].split("\n") if line.strip()]
+    runs = [run for run in _runs(lines) if run[0].label.isdecimal()]
+    if not runs or (runs[-1][0].line and TELLS.match(plain(lines[runs[-1][0].line - 1]))):
+        return False
+    return {*labels, *NUMBER.findall(asked)} <= {option.label for option in runs[-1]}
+
+
+def _labels(answer: str) -> list[str]:
+    """What an answer chooses by its letter or number."""
+    low = plain(answer)
+    found = PICKED.match(low)
+    if found and not _is_list(low, found[1]):
+        return list(dict.fromkeys(LABELS.findall(found[1])))[:MOST_CHOSEN]
+    return list(dict.fromkeys(NAMES.findall(low)))[:MOST_CHOSEN]
+
+
+def _is_list(answer: str, label: str) -> bool:
+    """Whether the number only begins a list of the person's own."""
+    return label.isdecimal() and re.search(rf"\b{int(label) + 1}[.)]", answer) is not None
+
+
+def _offered(words: str, labels: list[str]) -> list[Option]:
+    """The options with these labels, of the last list that has them all."""
+    for run in reversed([*_runs(words[-LONGEST_WORDS:].split("\n"))]):
+        found = {option.label: option for option in run}
+        if all(label in found for label in labels):
+            return [found[label] for label in labels]
+    return []
+
+
+def _runs(lines: list[str]) -> Iterator[list[Option]]:
+    """The lists of options: at least two, lettered or numbered from the first on, one behind the other. A list of
+    questions offers nothing."""
+    going: dict[bool, list[Option]] = {}
+    ended: list[list[Option]] = []
+    for number, line in enumerate(lines):
+        for cell in line.split("|") if line.lstrip().startswith("|") else [line]:
+            option = _option(cell, number)
+            if not option:
+                continue
+            run = going.get(option.label.isdecimal(), [])
+            if run and _rank(option.label) == _rank(run[-1].label) + 1:
+                run.append(option)
+            elif _rank(option.label) == 1:
+                going[option.label.isdecimal()] = run = [option]
+                ended.append(run)
+    return (run for run in ended if len(run) > 1 and not any(option.text.endswith("?") for option in run))
+
+
+def _option(text: str, line: int) -> Option | None:
+    found = OPTION.match(text)
+    if not found:
+        return None
+    label, said = (found[1] or found[2]).lower(), found[4]
+    # '**A. Short** and long': what is set in bold is its name; in '**A)** all of it' the mark is closed by then.
+    is_bold = text[: found.start(4)].count("**") % 2 == 1
+    title, closed, _ = said.removeprefix("**").partition("**")
+    is_title = (is_bold or said.startswith("**")) and closed and title.strip()
+    return Option(
+        label, begun((title if is_title else said.replace("**", "")).strip(" :*"), LONGEST_OPTION), line
+    )
+
+
+def _rank(label: str) -> int:
+    return int(label) if label.isdecimal() else ord(label) - ord("a") + 1

@@ -1,0 +1,133 @@
+"""Handoffs that were prepared and wait to be taken: the note of each, for the hooks of the agent that is to have it.
+
+The store knows them. A hook that runs when a conversation begins opens no database, so each has a note in a folder of
+its own, with the words that are to be given already put together; none is there if none waits. Like `guard`, this is
+loaded while an agent waits.
+"""
+
+from __future__ import annotations
+
+from segue.base import fast_json
+from segue.hooks import guard
+from segue.hooks.guard import Plain
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # not asked of typing: that takes long to load
+    from pathlib import Path
+
+    from segue.base.clock import Moment
+
+FOLDER = "waiting"
+GIVEN = ".given"
+"""Beside a note: whom it was given to."""
+LARGEST = 1 << 16
+MOST_BYTES = 9_900
+"""What an agent takes of a hook's answer is 10,000 bytes at the least."""
+
+
+class Waiting(Plain):
+    """A handoff that waits in a worktree, from one agent to another."""
+
+    FIELDS = ("handoff", "root", "source", "target", "expires", "text")
+    __slots__ = FIELDS
+
+    def __init__(
+        self, *, handoff: str, root: str, source: str, target: str, expires: Moment, text: str
+    ) -> None:
+        self.handoff = handoff
+        self.root = root
+        self.source = source
+        self.target = target
+        self.expires = expires
+        self.text = text
+
+    def is_for(self, agent: str, folder: str, now: Moment) -> bool:
+        """Whether an agent that begins in a folder is to have it: never the one that it comes from."""
+        is_theirs = agent == self.target and agent != self.source
+        return is_theirs and now < self.expires and guard.is_within(folder, self.root)
+
+
+def answer(data: str, agent: str, given: bytes) -> str:
+    """What a hook says when a conversation begins; nothing if nothing waits for this agent here."""
+    now = guard.now()
+    record = guard.asked(given)
+    folder, session = record.get("cwd"), record.get("session_id")
+    if not isinstance(folder, str) or not isinstance(session, str):
+        raise ValueError("the agent did not tell where it is and in which conversation")
+    for path in guard.note_files(f"{data}/{FOLDER}"):
+        note = _read(path)
+        if note is None:
+            guard.note_failure(data, ValueError(f"{path} cannot be read, and is given to nobody"), now)
+        elif note.expires <= now:
+            _forget(path)
+        elif note.is_for(agent, folder, now):
+            form = guard.read_manner(data, agent)["tell"]
+            if not fits(form, note.text):
+                guard.note_failure(data, ValueError(f"{path} is too long, and is given to nobody"), now)
+            elif _is_new(path, f"{agent} {session}"):
+                return fast_json.write(guard.filled(form, note.text))
+    return ""
+
+
+def _is_new(path: str, whom: str) -> bool:
+    """Whether it was not given to this conversation before; from now on it was."""
+    marks = path.removesuffix(".json") + GIVEN
+    whom = " ".join(whom.split())[:200]
+    try:
+        known = guard.read(marks, LARGEST).decode(errors="replace").split("\n")
+    except OSError:
+        known = []
+    except ValueError:  # too many to be read: rather told twice than never
+        guard.forget(marks)
+        known = []
+    if whom in known:
+        return False
+    guard.append(marks, whom)
+    return True
+
+
+def put(data: Path, note: Waiting) -> None:
+    """Leave a note for the hooks."""
+    from segue.base import files  # lazy: see above
+
+    files.write_file(data / FOLDER / f"{note.handoff}.json", fast_json.write(note.fields()).encode())
+
+
+def drop(data: str | Path, handoff: str) -> None:
+    """It waits no more."""
+    _forget(f"{data}/{FOLDER}/{handoff}.json")
+
+
+def notes(data: str | Path) -> list[Waiting]:
+    return [note for path in guard.note_files(f"{data}/{FOLDER}") if (note := _read(path))]
+
+
+def given_to(data: str | Path, handoff: str) -> list[str]:
+    """The conversations that it was given to: agent and id."""
+    try:
+        content = guard.read(f"{data}/{FOLDER}/{handoff}{GIVEN}", LARGEST)
+    except (OSError, ValueError):
+        return []
+    return content.decode(errors="replace").split("\n")[:-1]
+
+
+def fits(form: object, text: str) -> bool:
+    """Whether an answer with this text is not longer than an agent takes it."""
+    return len(fast_json.write(guard.filled(form, text))) <= MOST_BYTES
+
+
+def _forget(path: str) -> None:
+    guard.forget(path)
+    guard.forget(path.removesuffix(".json") + GIVEN)
+
+
+def _read(path: str) -> Waiting | None:
+    """A note; None where there is none that can be read. Its file is called as its handoff is: another name could lead
+    anywhere."""
+    try:
+        fields = fast_json.parse(guard.read(path, LARGEST))
+        note = Waiting(**{name: fields[name] for name in Waiting.FIELDS})
+    except (OSError, ValueError, TypeError, KeyError, RecursionError):
+        return None
+    is_plain = all(isinstance(value, str) for value in fields.values())
+    return note if is_plain and path.endswith(f"/{note.handoff}.json") else None

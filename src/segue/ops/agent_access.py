@@ -1,0 +1,347 @@
+"""What an agent is told that asks Segue by itself, and what it may have done.
+
+Whatever it is told goes to the vendor of its model. So it is told of one folder only, secrets are taken out, and the
+words of another vendor's conversations are held back until the person has let them go there: the same consent that a
+handoff needs. Figures, ids and states are no one's words.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import shlex
+from time import sleep
+
+import msgspec
+from msgspec import Struct
+
+from segue import agents, redact
+from segue.base import paths
+from segue.base.text import begun
+from segue.errors import AgentError, NotFound, NotTold, Refused
+from segue.model import Handoff, Preserve, Tier, Transcript
+from segue.model.delivery import Mode
+from segue.ops.briefs import make
+from segue.ops.briefs.make import Made, Wish
+from segue.ops.common import redaction
+from segue.ops.common.desk import Desk
+from segue.ops.handoff import consent, handoffs, receipts, waiting_list
+from segue.ops.handoff import plan as handoff_plan
+from segue.ops.handoff.plan import Order
+from segue.ops.usage import standing as usage_standing
+from segue.ops.usage.standing import Overview, Standing
+from segue.ops.work import discovery, sessions
+from segue.ops.work.discovery import Work
+from segue.ops.work.sessions import Info
+
+WITHHELD = "(withheld: it has not gone to this vendor yet)"
+LONGEST_REASON = 500
+QUOTED = 200
+"""How much of what a caller gives is said back to it."""
+VERSION = re.compile(r"[/@ -]v?\d[\w.+-]{0,40}")
+"""What may follow a program's name, and is no part of it."""
+MOST = 1_000_000
+"""More than there are."""
+BUDGETS = (200, 20_000)
+"""What a brief may be asked to take, in tokens."""
+LOOKS, LOOK_SECONDS = 20, 0.1
+"""How often a caller's own conversation is looked for, which its program writes down a moment later."""
+
+
+class Caller(Struct, frozen=True):
+    """Who asks: a program by the name it gives itself, the agent that it is, and who gets what it is told."""
+
+    name: str
+    agent: str
+    vendor: str
+
+    @property
+    def title(self) -> str:
+        return agents.get(self.agent).title if self.agent else self.name or "a program without a name"
+
+
+def caller_of(desk: Desk, name: str) -> Caller:
+    """The caller that gives itself a name. One that no agent has is a vendor of its own: nothing has gone there."""
+    name = name[:QUOTED]
+    for agent in agents.names():
+        with contextlib.suppress(AgentError):
+            if any(_is_called(name, own) for own in agents.offers(agent, "CLIENTS") or ()):
+                return Caller(name, agent, consent.vendor_of(desk, agent))
+    # A comma parts the vendors in a setting: what lets this one have something must not name another.
+    return Caller(name, "", f"client:{name.replace(',', ' ')}")
+
+
+def _is_called(name: str, own: str) -> bool:
+    """Whether a name is an agent's own, or that with a version: one that only begins alike is another program's."""
+    rest = name.removeprefix(own)
+    return name == own or (rest != name and VERSION.fullmatch(rest) is not None)
+
+
+def added_arguments() -> frozenset[str]:
+    """What agents add to the arguments of every tool, for themselves."""
+    found: set[str] = set()
+    for agent in agents.names():
+        with contextlib.suppress(AgentError):
+            found.update(agents.offers(agent, "ADDED_ARGUMENTS") or ())
+    return frozenset(found)
+
+
+def refuse_unallowed(desk: Desk, what: str) -> None:
+    if what not in desk.settings.mcp_allow:
+        wanted = ",".join((*desk.settings.mcp_allow, what))
+        raise Refused(
+            what=f"Agents may not {what} handoffs here: the setting mcp.allow does not name '{what}'.",
+            next=f"segue config set mcp.allow {wanted} allows it, if the person wants that",
+        )
+
+
+# Consent
+
+
+def may_be_told(desk: Desk, caller: Caller, work: Work) -> bool:
+    """Whether the words of a session may go to the caller's vendor: it has all of them, or may have them. Whose words
+    nobody knows any more are told to nobody."""
+    whose = [(one.agent, one.model, one.project) for one in work.transcripts]
+    # A transcript may be gone, and what was handed over from it is still there.
+    for handoff in desk.shared.handoffs_of(work.session.id) if work.is_kept else ():
+        agent, _, model = handoff.source.partition(":")
+        whose.append((agent, model, work.session.project))
+    return bool(whose) and all(_may_have(desk, caller, *one) for one in whose)
+
+
+def _may_have(desk: Desk, caller: Caller, agent: str, model: str, folder: str) -> bool:
+    """Whether the caller's vendor may have what an agent and its model said in a folder."""
+    try:
+        has_it = consent.vendor_behind(agent, model)
+        is_its_own = agent == caller.agent and not agents.get(agent).families
+    except AgentError:
+        has_it, is_its_own = "", False
+    # One that has no models of its own is a vendor by its name: what it was told by then it may be told now.
+    folder = folder or paths.as_text(desk.project)
+    return is_its_own or consent.is_given(desk, folder, caller.vendor, has_it)
+
+
+def refuse_unasked(desk: Desk, caller: Caller, work: Work | None) -> None:
+    if _is_told(desk, caller, work):
+        return
+    # A caller that no agent is cannot be handed work: for it, only the setting is left.
+    asking = f"segue to {caller.agent} asks the person and lets it go there; " if caller.agent else ""
+    raise NotTold(
+        caller=caller.title,
+        vendor=caller.vendor,
+        asking=asking,
+        allowed=shlex.quote(",".join((*desk.settings.vendors_allowed, caller.vendor))),
+    )
+
+
+def _work_told(desk: Desk, caller: Caller, work: Work) -> Work:
+    """A session with its words, or without them."""
+    if may_be_told(desk, caller, work):
+        return work
+    return msgspec.structs.replace(
+        work,
+        session=msgspec.structs.replace(work.session, title=WITHHELD, task=None),
+        transcripts=tuple(_silent(one) for one in work.transcripts),
+    )
+
+
+def _silent(transcript: Transcript) -> Transcript:
+    return msgspec.structs.replace(transcript, title=WITHHELD, branch="")
+
+
+def _handoff_told(handoff: Handoff, is_told: bool) -> Handoff:
+    if is_told:
+        return handoff
+    delivery = handoff.delivery and msgspec.structs.replace(handoff.delivery, reason="", arguments=())
+    return msgspec.structs.replace(handoff, reason=WITHHELD, not_passed=(), event=None, delivery=delivery)
+
+
+# Asking
+
+
+def overview(desk: Desk, caller: Caller) -> Overview:
+    """Every agent's limits, this folder's session, and what to do."""
+    shown = usage_standing.overview(desk)
+    standing = shown.standing
+    if standing is not None and not may_be_told(desk, caller, standing.work):
+        standing = _standing_told(standing, _work_told(desk, caller, standing.work))
+    last = shown.last_handoff
+    last = _handoff_told(last, _is_told(desk, caller, _work_of(desk, last))) if last else None
+    return msgspec.structs.replace(shown, standing=standing, last_handoff=last)
+
+
+def _standing_told(standing: Standing, work: Work) -> Standing:
+    own = _silent(standing.transcript) if standing.transcript else None
+    return msgspec.structs.replace(standing, work=work, transcript=own)
+
+
+def listed(desk: Desk, caller: Caller, limit: int) -> list[Work]:
+    """This folder's sessions, the last active first."""
+    return [_work_told(desk, caller, work) for work in _works(desk)][:limit]
+
+
+def _works(desk: Desk) -> list[Work]:
+    here = discovery.work_folder(paths.as_text(desk.project))
+    return [
+        work
+        for work in sessions.listed(desk)
+        if work.is_current or discovery.work_folder(work.session.project) == here
+    ]
+
+
+def session(desk: Desk, caller: Caller, id: str) -> Info:
+    """One of this folder's sessions; the current one if none is named."""
+    work = _named(desk, id)
+    known = desk.shared.handoffs_of(work.session.id) if work.is_kept else []
+    is_told = may_be_told(desk, caller, work)
+    return Info(_work_told(desk, caller, work), tuple(_handoff_told(one, is_told) for one in known))
+
+
+def _named(desk: Desk, id: str) -> Work:
+    works = _works(desk)
+    matches = [work for work in works if work.session.id.startswith(id)] if id else works
+    current = [work for work in matches if (work.session.id == id if id else work.is_current)]
+    if current or len(matches) == 1:
+        return (current or matches)[0]
+    raise NotFound(
+        noun="session of this folder",
+        name=id[:QUOTED] or paths.as_text(desk.project),
+        next="segue session list",
+    )
+
+
+def brief(desk: Desk, caller: Caller, of: str, tier: Tier, budget: int) -> Made:
+    """The brief of this folder's last transcript, of one of its others, of a session's last one, or of a handoff."""
+    least, most = BUDGETS
+    if of.startswith("h-"):
+        made = receipt(desk, caller, of)
+        if made.brief.tokens > most:
+            raise Refused(
+                what=f"The brief of {of} has {made.brief.tokens:,} tokens: too many to be told at once.",
+                next=f"the receipt of {of} tells what is in it; segue show {of} has all of it",
+            )
+        return made
+    work, transcript = _last_of(_named(desk, of)) if of.startswith("s-") else _transcript(desk, of)
+    refuse_unasked(desk, caller, work)
+    # The widest tier would take half of what the caller can hold.
+    asked = budget or (most if tier is Tier.FULL else 0)
+    wanted = min(max(asked, least), most) if asked else None
+    return make.packed(desk, transcript.id, Wish(tier, wanted, caller.agent))
+
+
+def _transcript(desk: Desk, id: str) -> tuple[Work, Transcript]:
+    """By its id or the start of it, never by a file: only what this folder's sessions hold is looked at."""
+    works = _works(desk)
+    if not id:
+        current = next((work for work in works if work.is_current), None)
+        if current and current.main:
+            return current, current.main
+    matches = [(work, one) for work in works for one in work.transcripts if id and one.id.startswith(id)]
+    exact = [pair for pair in matches if pair[1].id == id] or matches
+    if len(exact) == 1:
+        return exact[0]
+    raise NotFound(
+        noun="one transcript of this folder",
+        name=id[:QUOTED] or paths.as_text(desk.project),
+        next="segue session info",
+    )
+
+
+def _last_of(work: Work) -> tuple[Work, Transcript]:
+    return work, handoff_plan.source_of(work)
+
+
+def receipt(desk: Desk, caller: Caller, id: str) -> Made:
+    """What a handoff of this folder passed, the last one's if none is named."""
+    handoff = _handoff(desk, id)
+    refuse_unasked(desk, caller, _work_of(desk, handoff))
+    return receipts.get(desk, handoff.id)
+
+
+def history(desk: Desk, caller: Caller, limit: int) -> list[Handoff]:
+    """This folder's handoffs, the last first."""
+    known = handoffs.listed(desk, limit)
+    works = {work.session.id: work for work in _works(desk)} if known else {}
+    return [_handoff_told(one, _is_told(desk, caller, works.get(one.session))) for one in known]
+
+
+def handoff(desk: Desk, caller: Caller, id: str) -> Handoff:
+    one = _handoff(desk, id)
+    return _handoff_told(one, _is_told(desk, caller, _work_of(desk, one)))
+
+
+def _is_told(desk: Desk, caller: Caller, work: Work | None) -> bool:
+    return work is not None and may_be_told(desk, caller, work)
+
+
+def _handoff(desk: Desk, id: str) -> Handoff:
+    known = handoffs.listed(desk, MOST)
+    matches = [one for one in known if one.id.startswith(id)] if id else known[:1]
+    exact = [one for one in matches if one.id == id] or matches
+    if len(exact) == 1:
+        return exact[0]
+    raise NotFound(
+        noun="handoff of this folder",
+        name=id[:QUOTED] or paths.as_text(desk.project),
+        next="segue handoff list",
+    )
+
+
+def _work_of(desk: Desk, handoff: Handoff) -> Work | None:
+    return next((work for work in _works(desk) if work.session.id == handoff.session), None)
+
+
+# Doing
+
+
+def prepare(desk: Desk, caller: Caller, to: str, reason: str, preserve: Preserve | None) -> Handoff:
+    """Package this folder's work for another agent. Nothing starts, nothing leaves, and nobody is told of it."""
+    refuse_unallowed(desk, "prepare")
+    handoff = _prepared(desk, caller, to, reason, preserve)
+    waiting_list.taken(desk, handoff.id)
+    return handoff
+
+
+def offer(desk: Desk, caller: Caller, to: str, reason: str, preserve: Preserve | None) -> Handoff:
+    """The same, left waiting: the agent that it is for is told of it when it begins in this folder."""
+    refuse_unallowed(desk, "offer")
+    return _prepared(desk, caller, to, reason, preserve)
+
+
+def _prepared(desk: Desk, caller: Caller, to: str, reason: str, preserve: Preserve | None) -> Handoff:
+    """The reason is an agent's: it goes on record, but not to the next agent, who would take it for the person's."""
+    await_own_words(desk, caller)
+    work = handoff_plan.work_here(desk, None)
+    refuse_unasked(desk, caller, work)
+    said = begun(" ".join(reason.split()), LONGEST_REASON)
+    to = to[:QUOTED]
+    with handoffs.alone(desk, work.session.id, to):
+        plan = handoff_plan.plan(desk, Order(to=to, mode=Mode.HEADLESS, preserve=preserve), work)
+        # The plan takes it that a person asked; what the limits say stands after that.
+        figures = plan.trigger.reasoning.partition("; ")[2]
+        asked = f"{caller.title} asked for it" + (f": {said}" if said else "")
+        why = redaction.redact(desk, "; ".join(filter(None, (asked, figures)))).text
+        plan = msgspec.structs.replace(plan, trigger=msgspec.structs.replace(plan.trigger, reasoning=why))
+        return handoffs.package(desk, handoffs.prepare(desk, plan))
+
+
+def await_own_words(desk: Desk, caller: Caller) -> None:
+    """Let an agent write down the conversation that it calls from: a quick model calls before that is done, and another
+    conversation of this folder, or none, would be taken for it."""
+    for _ in range(LOOKS if caller.agent else 0):
+        work = sessions.current(desk)
+        if work is not None and any(one.agent == caller.agent for one in work.transcripts):
+            return
+        sleep(LOOK_SECONDS)
+
+
+def without_secrets(desk: Desk, texts: list[str]) -> list[str]:
+    """Texts as they may leave. All are looked through as one, so that a secret recognised in one is replaced in all."""
+    joined = make.APART.join(texts)
+    if not redact.scan(joined, desk.settings.redact_allow):
+        return texts
+    clean = redaction.redact(desk, joined).text.split(make.APART)
+    if len(clean) == len(texts):
+        return clean
+    # One went on from one text into the next: then each is looked at by itself.
+    return [redaction.redact(desk, text).text for text in texts]

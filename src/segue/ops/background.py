@@ -1,0 +1,163 @@
+"""Looking after conversations while they go on: is a limit near that the person was not warned of yet?
+
+A hook starts this once a minute at most, and does not wait for it. What is new in the transcripts is read, so that
+limits are known and the brief of a conversation that is near one is warm when it is needed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import time
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import msgspec
+
+from segue import agents
+from segue.agents.shared.settings.hook_settings import Manner
+from segue.base import clock, files
+from segue.errors import NotFound, SegueError
+from segue.hooks import guard, limit_warnings, spool, waiting_handoffs
+from segue.hooks.limit_warnings import Crossed
+from segue.model import Handoff, HandoffState, Transcript
+from segue.ops.briefs import make
+from segue.ops.common import addresses
+from segue.ops.common.desk import Desk, open_desk
+from segue.ops.handoff import handoff_records, handoffs
+from segue.ops.handoff.plan import Order
+from segue.ops.index import refresh
+from segue.ops.index.refresh import Pass
+from segue.ops.usage import limits
+from segue.ops.usage import standing as usage_standing
+from segue.ops.usage.standing import Standing
+from segue.ops.work import discovery
+from segue.usage import budget
+
+STAMP = "tended"
+EVERY_SECONDS = 60
+LIVE_SECONDS = 15 * 60
+"""A conversation in which nothing was said for longer is not looked after."""
+SHOWN_SECONDS = 86_400
+"""A warning that was not shown by then says nothing any more."""
+NEXT = "`segue to AGENT --dry-run` shows what would go to another agent, `segue to AGENT` hands it over."
+
+
+def tend(env: Mapping[str, str], cwd: Path) -> int:
+    """Look after all conversations that are live; how many there are. One process at a time, and not sooner than a
+    minute after the last."""
+    desk = open_desk(env=env, cwd=cwd)
+    try:
+        with _alone(desk.places.data) as is_due:
+            return look(desk) if is_due else 0
+    except (SegueError, OSError) as error:
+        guard.note_failure(desk.places.data, error, desk.clock())
+        return 0
+    finally:
+        desk.close()
+
+
+@contextlib.contextmanager
+def _alone(data: Path) -> Iterator[bool]:
+    stamp = data / STAMP
+    fd = files.open_private(stamp, os.O_RDWR | os.O_CREAT)
+    try:
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            yield False
+            return
+        is_due = os.fstat(fd).st_size == 0 or stamp.stat().st_mtime <= time.time()
+        if is_due:
+            # It lies ahead: the script tells by it alone whether it is due again.
+            os.pwrite(fd, b"\n", 0)
+            ahead = time.time() + EVERY_SECONDS
+            os.utime(fd, (ahead, ahead))
+        yield is_due
+    finally:
+        os.close(fd)
+
+
+def look(desk: Desk) -> int:
+    """Read what is new, and warn where it is time."""
+    refresh.refresh(desk, [Pass.SPENDS, Pass.ENTRIES])
+    since = clock.later(desk.clock(), -LIVE_SECONDS)
+    known = limits.of_agents(desk)
+    live = [
+        work
+        for work in discovery.works(desk)
+        if work.main is not None and (work.main.updated_at or "") >= since
+    ]
+    told = limit_warnings.read(desk.places.data)
+    for work in live:
+        warn(desk, usage_standing.stand(desk, work, known), told)
+    limit_warnings.keep(desk.places.data, told)
+    limit_warnings.sweep(desk.places.data, time.time() - SHOWN_SECONDS)
+    spool.set_moments_aside(desk.places.data)
+    _clear_waiting(desk)
+    return len(live)
+
+
+def _clear_waiting(desk: Desk) -> None:
+    """A handoff that was taken on another machine, or that nobody took, waits no more."""
+    for note in waiting_handoffs.notes(desk.places.data):
+        try:
+            is_waiting = handoff_records.get(desk, note.handoff).state is HandoffState.PREPARED
+        except NotFound:
+            is_waiting = False
+        if not is_waiting or note.expires <= desk.clock():
+            # A note is called as its handoff is, so nothing else can go.
+            waiting_handoffs.drop(desk.places.data, note.handoff)
+
+
+def warn(desk: Desk, standing: Standing, told: limit_warnings.Told) -> None:
+    """Lay a warning ready for a conversation that is near a limit, once; and keep what is known of it warm."""
+    transcript = standing.transcript
+    manner = agents.offers(transcript.agent, "hooks") if transcript else None
+    if transcript is None or manner is None or standing.usage is None:
+        return
+    thresholds = usage_standing.thresholds_of(desk)
+    share = budget.worst_share(standing.usage, thresholds, transcript.model)
+    urgency = thresholds.urgency(share.percent, share.model) if share else None
+    name = f"{transcript.agent}-{transcript.id}"
+    is_new, now = limit_warnings.news(
+        told.get(name, {}), Crossed(share.window, urgency) if share and urgency else None
+    )
+    told.pop(name, None)  # what was looked at last is remembered longest
+    if now:
+        told[name] = now
+    if share and urgency:
+        make.open_known(desk, transcript.id)
+    if is_new and share:
+        handoff = prepared(desk, standing) if desk.settings.handoff_auto else None
+        text = f"Segue: {standing.recommendation}. {_sentence(budget.in_words(share, thresholds))} {_next(handoff)}"
+        _lay_ready(desk, transcript, manner(), text)
+
+
+def prepared(desk: Desk, standing: Standing) -> Handoff | None:
+    """A handoff of this work, made by itself because the person switched that on: to the first of those that they named
+    for it, another agent before another model of the same. Nothing leaves this machine; it waits to be executed."""
+    names = dict.fromkeys((*desk.settings.run_chain, *desk.settings.handoff_models))
+    here = standing.transcript.agent if standing.transcript else ""
+    for name in sorted(names, key=lambda name: addresses.resolve(desk, name).agent == here):
+        order = Order(to=name, session=standing.work.session.id, trigger=standing.trigger)
+        with contextlib.suppress(SegueError):  # not installed, at its limit, or where the work is already
+            return handoffs.prepare_whole(desk, order)
+    return None
+
+
+def _next(handoff: Handoff | None) -> str:
+    if handoff is None:
+        return NEXT
+    title = handoff_records.title_of(handoff.target)
+    return f"A handoff to {title} is prepared: `segue handoff execute {handoff.id} --open` goes on there."
+
+
+def _lay_ready(desk: Desk, transcript: Transcript, manner: Manner, text: str) -> None:
+    answer = guard.filled(msgspec.to_builtins(manner.warn), text)
+    limit_warnings.put(desk.places.data, transcript.agent, transcript.id, msgspec.json.encode(answer))
+
+
+def _sentence(text: str) -> str:
+    return text[:1].upper() + text[1:] + "."

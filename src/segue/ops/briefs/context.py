@@ -1,0 +1,84 @@
+"""The whole context of a session: everything that a receiver could ask for, put into one package."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+
+from segue import agents
+from segue.base import files
+from segue.briefs import goals
+from segue.errors import BadInput
+from segue.model import Fact, Tier, context
+from segue.model.context import CompressedContext, HandoffContext
+from segue.ops.briefs import make
+from segue.ops.common.desk import Desk
+from segue.ops.index.tracked_transcript import Warm
+from segue.store import os_errors
+
+
+class Packaged(Struct, frozen=True):
+    file: str
+    size: int
+    stored: int
+    hash: str
+
+
+def context_of(desk: Desk, known: Warm, *, tier: Tier, target: str = "", reason: str = "") -> HandoffContext:
+    """The context of a transcript and the session it belongs to. Its history is left to whoever packs it, as that
+    is long; what later parts of Segue fill is there, and empty."""
+    facts = known.facts()
+    work = make.work_of(desk, known)
+    task = goals.task_from(facts)
+    said = work.session.task if work else None
+    return HandoffContext(
+        session_id=work.session.id if work else known.learned.get("id", ""),
+        timestamp=desk.clock(),
+        source_model=(work.main.model if work and work.main else "") or known.source.agent,
+        target_model=target,
+        handoff_reason=reason,
+        preservation_level=tier.preserve,
+        current_task=said.over(task) if said else task,
+        pending_subagents=tuple(_pending(fact) for fact in facts if _is_pending(fact)),
+    )
+
+
+def _is_pending(fact: Fact) -> bool:
+    return fact.kind == "delegation" and fact.value == "pending"
+
+
+def _pending(fact: Fact) -> dict[str, str]:
+    return {"id": fact.entry, "task": fact.subject, "status": "pending"}
+
+
+def of_transcript(
+    desk: Desk, name: str | None, *, tier: Tier, target: str, reason: str = ""
+) -> CompressedContext:
+    """The context of a transcript with its history, which is read as it is packed."""
+    known = make.open_known(desk, name)
+    entries = agents.reader(known.source.agent).read(known.source)
+    return context.compress(context_of(desk, known, tier=tier, target=target, reason=reason), iter(entries))
+
+
+def package(desk: Desk, name: str | None, file: Path, *, tier: Tier, target: str = "") -> Packaged:
+    """Write a transcript's whole context, compressed, to a file that is not there yet."""
+    if file.exists():
+        raise BadInput(what=f"{file} is there already.", next="segue pack --package NEW_FILE")
+    packed = of_transcript(desk, name, tier=tier, target=target)
+    with os_errors.translated(file):
+        files.write_file(file, msgspec.msgpack.encode(packed))
+    return Packaged(str(file), packed.size, packed.stored, packed.hash)
+
+
+def unpacked(file: Path) -> HandoffContext:
+    """The context in a file that `package` wrote, the same again."""
+    try:
+        packed = msgspec.msgpack.decode(files.read_file(file, context.LARGEST), type=CompressedContext)
+    except OSError as error:
+        what = f"{file} cannot be read: {error.strerror}."
+        raise BadInput(what=what, next="segue pack --package FILE makes one") from error
+    except (msgspec.DecodeError, ValueError, RecursionError) as error:
+        raise BadInput(what=f"{file} is no package.", next="segue pack --package FILE makes one") from error
+    return context.decompress(packed)

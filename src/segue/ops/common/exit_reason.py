@@ -1,0 +1,49 @@
+"""Why a program stopped, by what it printed: the agent's own file reads that, and secrets are taken out of it."""
+
+from __future__ import annotations
+
+from segue import agents
+from segue.agents.shared import exit_reason
+from segue.model.exit_reason import Output, Stop, Why
+from segue.ops.common import redaction
+from segue.ops.common.desk import Desk
+from segue.ops.common.process import End, Ended
+
+
+def told_by(desk: Desk, agent: str, output: Output) -> Stop | None:
+    """The trouble that an agent's program tells of; None where it tells of none."""
+    tells = agents.offers(agent, "stop_of")
+    stop: Stop | None = tells(output, desk.clock()) if tells else None
+    return Stop(why=stop.why, said=clean(desk, stop.said), limit=stop.limit) if stop else None
+
+
+CAUSES = {
+    Why.LIMIT: "it is at its limit",
+    Why.OVERLOADED: "its vendor cannot be reached or is overloaded",
+    Why.CONTEXT: "the conversation does not fit",
+    Why.REFUSED: "its vendor refused the request",
+}
+
+
+def cause(desk: Desk, agent: str, output: Output) -> str:
+    """Why a program could not work, in words; empty where nothing tells."""
+    stop = told_by(desk, agent, output)
+    if stop is None:
+        return ""
+    what, command = CAUSES.get(stop.why, ""), agents.offers(agent, "SIGN_IN")
+    if stop.why is Why.REFUSED and exit_reason.is_about_login(stop.said):
+        what = "it is not signed in" + (f", run `{command}`" if command else "")
+    said = stop.said.rstrip(".")
+    return f"{what} ({said})" if what and said else what or said
+
+
+def clean(desk: Desk, said: str) -> str:
+    """A program may quote a key in what it says."""
+    return redaction.redact(desk, said).text if said else ""
+
+
+def is_in_trouble(desk: Desk, agent: str, ended: Ended | None) -> bool:
+    """Whether a program that ended by itself says that it did not come to the end of its work."""
+    if ended is None or ended.by is not End.ITSELF or ended.exit_code in (0, None):
+        return False
+    return told_by(desk, agent, ended.output) is not None

@@ -1,0 +1,389 @@
+"""Running an agent's program: on the person's terminal, or headless under a watchdog. An argv list, never a shell."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import os
+import signal
+import subprocess
+import termios
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+from msgspec import Struct
+
+from segue.agents.shared.launch import Launch
+from segue.base import files
+from segue.errors import SegueError
+from segue.model.delivery import Mode
+from segue.model.exit_reason import Output
+
+LOOK_SECONDS = 0.2
+"""How often a look is taken at what the program does."""
+PATIENCE_SECONDS = 900.0
+"""A headless program that has shown no sign of life for so long is given up: some never end by themselves."""
+ERRAND_SECONDS = 120.0
+GRACE_SECONDS = 5.0
+TAIL = 1 << 16
+SAID = 4000
+PID = "pid"
+BOOT = Path("/proc/sys/kernel/random/boot_id")
+LARGEST_LOG = 1 << 20
+ENDING = (signal.SIGTERM, signal.SIGHUP)
+TERMINAL = 0
+PLAIN = (
+    b"\x1b[<9u\x1b[?1049l\x1b[<9u\x1b[>4m\x1b>"
+    b"\x1b[?9;1000;1002;1003;1004;1005;1006;1015;2004;2026;2027;2031l\x1b[?25h\x1b[0m\r\n"
+)
+"""What makes a terminal plain again: the usual keyboard, screen and colours, a cursor, and nothing reported."""
+
+
+class End(StrEnum):
+    """Who ended a program."""
+
+    ITSELF = "itself"
+    GIVEN_UP = "given up"
+    """Segue, because it showed no sign of life."""
+    ENOUGH = "enough"
+    """Segue, because it was told to."""
+
+
+class Ended(Struct, frozen=True, kw_only=True):
+    """How a program ended. Its exit code alone says little: what it recorded counts."""
+
+    output: Output
+    by: End = End.ITSELF
+
+    @property
+    def exit_code(self) -> int | None:
+        """None where another process had started it."""
+        return self.output.exit_code
+
+    @property
+    def is_given_up(self) -> bool:
+        return self.by is End.GIVEN_UP
+
+    @property
+    def said(self) -> str:
+        """The end of what it printed to standard error, or else to standard output."""
+        return (self.output.stderr.strip() or self.output.stdout.strip())[-SAID:]
+
+
+def never() -> bool:
+    return False
+
+
+def run(
+    launch: Launch,
+    *,
+    mode: Mode,
+    folder: Path,
+    env: Mapping[str, str],
+    logs: Path,
+    look: Callable[[], object],
+    patience: float = PATIENCE_SECONDS,
+    enough: Callable[[], bool] = never,
+) -> Ended:
+    """Start a program and wait for its end. `look` is called again and again while it runs; what it returns changes
+    for as long as the program gets on. When `enough` says so, it is ended. On a terminal, whoever calls this is
+    `undisturbed`: the keys are the program's."""
+    files.make_private_folder(logs)
+    with _terminal_kept(mode), _streams(launch, mode, logs) as streams:
+        child = subprocess.Popen(
+            launch.argv,
+            cwd=folder,
+            env={**env, **launch.env},
+            start_new_session=mode is Mode.HEADLESS,
+            # In the child, before the program begins: whoever dies when, what runs can be found.
+            preexec_fn=lambda: sign(logs),
+            **streams,
+        )
+        try:
+            by = _attend(
+                _is_ended(child),
+                lambda: _end(child, mode),
+                look,
+                patience if mode is Mode.HEADLESS else None,
+                enough,
+                logs,
+            )
+        except BaseException:
+            with _to_the_end():
+                _end(child, mode)
+            raise
+    if mode is Mode.HEADLESS and (child.returncode < 0 or by is not End.ITSELF):
+        _sweep(child.pid)
+    output = output_of(logs, child.returncode) if mode is Mode.HEADLESS else _silent(child.returncode)
+    _cut(logs)
+    return Ended(output=output, by=by)
+
+
+def _sweep(pid: int) -> None:
+    """End what a program that died has left running: nobody is there any more to look after it."""
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(pid, signal.SIGKILL)
+
+
+def _silent(exit_code: int) -> Output:
+    return Output(exit_code=exit_code, stdout="", stderr="")
+
+
+def _cut(logs: Path) -> None:
+    """Of what a program printed, the beginning is enough to look at afterwards."""
+    for name in OUTPUTS:
+        with contextlib.suppress(OSError):
+            if (logs / name).stat().st_size > LARGEST_LOG:
+                os.truncate(logs / name, LARGEST_LOG)
+
+
+def _is_ended(child: subprocess.Popen[bytes]) -> Callable[[], bool]:
+    def is_ended() -> bool:
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            child.wait(LOOK_SECONDS)
+            return True
+        return False
+
+    return is_ended
+
+
+def _attend(
+    is_ended: Callable[[], bool],
+    end: Callable[[], None],
+    look: Callable[[], object],
+    patience: float | None,
+    enough: Callable[[], bool],
+    logs: Path,
+) -> End:
+    """Stay with a program until it ends, or has to be ended."""
+    seen: object = None
+    found: object = None
+    can_look = True
+    alive = time.monotonic()
+    while not is_ended():
+        if can_look:
+            try:
+                found = look()
+            except (SegueError, OSError):
+                can_look = False  # no reason to end the agent: what counts is looked at once more at the end
+        now = (found, _sizes(logs))
+        if now != seen:
+            seen, alive = now, time.monotonic()
+        elif patience is not None and time.monotonic() - alive > patience:
+            end()
+            return End.GIVEN_UP
+        if enough():
+            end()
+            return End.ENOUGH
+    return End.ITSELF
+
+
+def sign(logs: Path) -> None:
+    """Leave word in a folder of which process this is."""
+    pid = os.getpid()
+    fd = files.open_private(logs / PID, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+    files.write_all(fd, f"{pid} {_started(pid)}".encode())
+    os.close(fd)
+
+
+def is_running(logs: Path) -> bool:
+    """Whether the program that was started here last is still running, whoever started it."""
+    return _running(logs) is not None
+
+
+def _running(logs: Path) -> int | None:
+    """The number of the process that was started here last, while it runs."""
+    try:
+        pid, _, started = files.read_file(logs / PID, 200).decode().partition(" ")
+        return int(pid) if started and _started(int(pid)) == started else None
+    except (OSError, ValueError):
+        return None
+
+
+def wait(
+    logs: Path,
+    look: Callable[[], object],
+    patience: float | None = None,
+    enough: Callable[[], bool] = never,
+) -> Ended:
+    """Wait for a program that another process started, headless."""
+
+    def is_ended() -> bool:
+        if not is_running(logs):
+            return True
+        time.sleep(LOOK_SECONDS)
+        return False
+
+    try:
+        by = _attend(is_ended, lambda: end(logs), look, patience, enough, logs)
+    except (KeyboardInterrupt, SystemExit):
+        with _to_the_end():
+            end(logs)
+        raise
+    return Ended(output=output_of(logs, None), by=by)
+
+
+def end(logs: Path) -> None:
+    """End a headless program that another process started, with all that it started."""
+    first = _running(logs)
+    if first is None:
+        return
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        pid = _running(logs)
+        if pid is None:
+            break
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(pid, number)
+        gone = time.monotonic() + GRACE_SECONDS
+        while is_running(logs) and time.monotonic() < gone:
+            time.sleep(LOOK_SECONDS / 4)
+    _sweep(first)
+
+
+def _started(pid: int) -> str:
+    """What tells a process from a later one with the same number; empty where there is none."""
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text()
+    except OSError:
+        return _started_elsewhere(pid)
+    fields = stat.rpartition(")")[2].split()
+    return "" if fields[0] == "Z" else f"{fields[19]} {_boot()}"
+
+
+@functools.cache
+def _boot() -> str:
+    """What tells this start of the machine from the others: times are counted from it."""
+    try:
+        return BOOT.read_text().strip()
+    except OSError:
+        return ""
+
+
+def _started_elsewhere(pid: int) -> str:
+    if Path("/proc/self").exists():
+        return ""
+    done = subprocess.run(
+        ["ps", "-o", "lstart=", "-p", str(pid)], capture_output=True, text=True, check=False
+    )
+    return "_".join(done.stdout.split())
+
+
+@contextlib.contextmanager
+def ended_by_signals() -> Iterator[None]:
+    """A signal that would end Segue at once ends the program that it has started, too. A signal that is ignored, or
+    that the caller handles, is left alone."""
+    kept: dict[int, Any] = {}
+    if threading.current_thread() is threading.main_thread():
+        for number in ENDING:
+            if signal.getsignal(number) is signal.SIG_DFL:
+                kept[number] = signal.signal(number, _exit)
+    try:
+        yield
+    finally:
+        for handled, handler in kept.items():
+            signal.signal(handled, handler)
+
+
+def _exit(number: int, _frame: object) -> None:
+    raise SystemExit(128 + number)
+
+
+@contextlib.contextmanager
+def _to_the_end() -> Iterator[None]:
+    """Whoever presses the keys once more does not keep what is being ended alive."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    numbers = (signal.SIGINT, *(one for one in ENDING if signal.getsignal(one) is _exit))
+    kept = {number: signal.signal(number, _heard) for number in numbers}
+    try:
+        yield
+    finally:
+        for number, handler in kept.items():
+            signal.signal(number, handler)
+
+
+def _end(child: subprocess.Popen[bytes], mode: Mode) -> None:
+    """Ask it to end, then make it; headless, with all that it started."""
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        with contextlib.suppress(ProcessLookupError):
+            if mode is Mode.HEADLESS:
+                os.killpg(child.pid, number)
+            else:
+                child.send_signal(number)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            child.wait(GRACE_SECONDS)
+            return
+
+
+@contextlib.contextmanager
+def _streams(launch: Launch, mode: Mode, logs: Path) -> Iterator[dict[str, Any]]:
+    """Where the child reads and writes: the terminal itself, or files of ours."""
+    if mode is Mode.OPEN:
+        yield {}
+        return
+    files.write_file(logs / "stdin", (launch.stdin or "").encode(), is_lasting=False)
+    out, err = (files.open_private(logs / name, os.O_WRONLY | os.O_CREAT | os.O_TRUNC) for name in OUTPUTS)
+    with (logs / "stdin").open("rb") as given, os.fdopen(out, "wb") as stdout, os.fdopen(err, "wb") as stderr:
+        yield {"stdin": given, "stdout": stdout, "stderr": stderr}
+
+
+OUTPUTS = ("stdout", "stderr")
+
+
+def _sizes(logs: Path) -> tuple[int, ...]:
+    found = []
+    for name in OUTPUTS:
+        with contextlib.suppress(OSError):
+            found.append((logs / name).stat().st_size)
+    return tuple(found)
+
+
+def output_of(logs: Path, exit_code: int | None) -> Output:
+    """The end of what a program printed."""
+    stdout, stderr = (_tail(logs / name) for name in OUTPUTS)
+    return Output(exit_code=exit_code, stdout=stdout, stderr=stderr)
+
+
+def _tail(path: Path) -> str:
+    with contextlib.suppress(OSError), files.open_file(path) as file:
+        file.seek(max(0, path.stat().st_size - TAIL))
+        return file.read().decode(errors="replace")
+    return ""
+
+
+@contextlib.contextmanager
+def undisturbed(mode: Mode) -> Iterator[None]:
+    """On a terminal, what the person interrupts is the agent, not Segue."""
+    if mode is Mode.HEADLESS or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    # No SIG_IGN: the child would inherit that.
+    kept = {number: signal.signal(number, _heard) for number in (signal.SIGINT, signal.SIGQUIT)}
+    try:
+        yield
+    finally:
+        for number, handler in kept.items():
+            signal.signal(number, handler)
+
+
+def _heard(_number: int, _frame: object) -> None:
+    """The agent gets the same signal, and knows what to do."""
+
+
+@contextlib.contextmanager
+def _terminal_kept(mode: Mode) -> Iterator[None]:
+    """A program that dies on the terminal leaves it as it had made it: without echo, on another screen, with the mouse
+    reporting. What ended well has put all that back itself, and nothing is done."""
+    before = termios.tcgetattr(TERMINAL) if mode is Mode.OPEN and os.isatty(TERMINAL) else None
+    try:
+        yield
+    finally:
+        with contextlib.suppress(OSError, termios.error):  # the window may be closed
+            if before is not None and termios.tcgetattr(TERMINAL) != before:
+                termios.tcsetattr(TERMINAL, termios.TCSAFLUSH, before)
+                os.write(TERMINAL, PLAIN)

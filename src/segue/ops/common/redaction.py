@@ -1,0 +1,188 @@
+"""Secrets out of files, and the key that placeholders are made with.
+
+The key is this machine's: 32 random bytes that only the person can read, made on first use. Whoever has it could
+tell whether a guess at a secret is right; it is never part of anything that leaves.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import BinaryIO
+
+from msgspec import Struct
+
+from segue import redact as rules
+from segue.base import files
+from segue.errors import BadInput, SecretsLeft, StoreDamaged, StoreExposed, StoreForeign
+from segue.ops.common.desk import Desk
+from segue.redact import Redacted
+
+KEY_FILE = "redaction.key"
+KEY_BYTES = 32
+STDIN = "-"
+PIECE = 16_000_000
+"""Files up to here are seen as a whole; larger ones piece by piece, cut between lines."""
+LONGEST_LINE = 64_000_000
+UTF_16 = {b"\xff\xfe": "utf-16-le", b"\xfe\xff": "utf-16-be"}
+HELP = "segue redact --help"
+
+
+class Found(Struct, frozen=True):
+    """A secret in a file: where and what, never itself."""
+
+    line: int
+    column: int
+    kind: str
+    encoding: str
+    placeholder: str
+
+
+class Report(Struct, frozen=True):
+    file: str
+    findings: tuple[Found, ...]
+    kinds: dict[str, int]
+    rules: str
+    """Which rules were at hand."""
+    is_check: bool = False
+    """Whether it was only looked at."""
+
+
+def key(desk: Desk) -> bytes:
+    """This machine's key; made on first use, the same ever after."""
+    from segue.store import os_errors  # lazy: as the desk does
+
+    path = desk.places.data / KEY_FILE
+    with os_errors.translated(path):
+        if not path.exists():
+            _make_key(path)
+        if not files.is_ours(path):
+            raise StoreForeign(place=path)
+        if what := files.exposure(path):
+            raise StoreExposed(place=path, what=what)
+        content = files.read_file(path, 1 << 16)
+    if len(content) != KEY_BYTES:
+        raise StoreDamaged(place=path, what="it is no key")
+    return content
+
+
+def _make_key(path: Path) -> None:
+    files.make_private_folder(path.parent)
+    temporary = path.with_name(f"{files.TEMPORARY}{os.urandom(8).hex()}")
+    try:
+        files.write_file(temporary, os.urandom(KEY_BYTES))
+        # Of two that make one at the same time, the first one's stays.
+        with contextlib.suppress(FileExistsError):
+            path.hardlink_to(temporary)
+        files.sync_folder(path.parent)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def redact(desk: Desk, text: str, allow: Sequence[str] = ()) -> Redacted:
+    """A text without its secrets; what the settings allow stays."""
+    return rules.redact(text, key=key(desk), allow=(*desk.settings.redact_allow, *allow))
+
+
+def assure_clean(text: str, allow: Sequence[str] = (), nonce: str = "") -> None:
+    """The last look at what is about to leave. The nonce of its fences is ours, whatever stands before it."""
+    if findings := rules.scan(text, (*allow, nonce) if nonce else allow):
+        kinds = Counter(finding.kind for finding in findings)
+        raise SecretsLeft(count=len(findings), kinds=", ".join(sorted(kinds)))
+
+
+def redact_file(
+    desk: Desk,
+    name: str,
+    *,
+    stdin: BinaryIO | None,
+    write: Callable[[bytes], None] | None,
+    allow: Sequence[str] = (),
+) -> Report:
+    """Redact a file, or what is piped in, and write the result; with nowhere to write it, only look. Bytes that are
+    no text pass as they are."""
+    allow = (*desk.settings.redact_allow, *allow)
+    findings: list[Found] = []
+    line = 1
+    with _opened(desk.cwd, name, stdin) as file:
+        for text, encoding in _texts(file, name):
+            if write is None:
+                findings += _placed(text, rules.scan(text, allow), line)
+            else:
+                redacted = rules.redact(text, key=key(desk), allow=allow)
+                write(redacted.text.encode(encoding, "surrogateescape"))
+                findings += _placed(text, redacted.findings, line)
+            line += text.count("\n")
+    kinds = dict(Counter(each.kind for each in findings).most_common())
+    return Report(name, tuple(findings), kinds, rules.at_hand(), write is None)
+
+
+def _placed(text: str, findings: Sequence[rules.Finding], line: int) -> Iterator[Found]:
+    at = 0
+    for finding in findings:
+        line += text.count("\n", at, finding.start)
+        at = finding.start
+        column = at - text.rfind("\n", 0, at)
+        yield Found(line, column, finding.kind, finding.encoding, finding.placeholder)
+
+
+@contextlib.contextmanager
+def _opened(cwd: Path, name: str, stdin: BinaryIO | None) -> Iterator[BinaryIO]:
+    if name == STDIN:
+        if stdin is None:
+            raise BadInput(what="Nothing is piped in.", next=HELP)
+        yield stdin
+        return
+    try:
+        with files.open_file(cwd / name) as file:
+            yield file
+    except FileNotFoundError:
+        raise BadInput(what=f"There is no file '{name}'.", next=HELP) from None
+    except (OSError, ValueError) as error:
+        why = getattr(error, "strerror", None) or str(error)
+        raise BadInput(what=f"{name} cannot be read: {why}.", next=HELP) from None
+
+
+def _texts(file: BinaryIO, name: str) -> Iterator[tuple[str, str]]:
+    """A file as text, and how it was encoded. What is no UTF-8 comes through as it is."""
+    held = b""
+    while content := file.read(PIECE):
+        if not held and (encoding := UTF_16.get(content[:2])):
+            yield _whole_utf_16(content + file.read(PIECE), name, encoding), encoding
+            return
+        held += content
+        cut = _cut(held) if len(content) == PIECE else len(held)
+        if len(held) - cut > LONGEST_LINE:
+            raise BadInput(
+                what=f"{name} has a line of more than {LONGEST_LINE // 1_000_000} MB.",
+                next="break it up first: fold -b -w 1000000 FILE | segue redact -",
+            )
+        if cut:
+            yield held[:cut].decode("utf-8", "surrogateescape"), "utf-8"
+            held = held[cut:]
+    if held:
+        yield held.decode("utf-8", "surrogateescape"), "utf-8"
+
+
+def _cut(held: bytes) -> int:
+    """Behind a line's end, and not inside a key."""
+    cut = held.rfind(b"\n") + 1
+    begin = held.rfind(b"-----BEGIN ", max(0, cut - rules.LONGEST), cut)
+    if begin > 0 and held.find(b"-----END ", begin, cut) < 0:
+        return held.rfind(b"\n", 0, begin) + 1 or cut
+    return cut
+
+
+def _whole_utf_16(content: bytes, name: str, encoding: str) -> str:
+    try:
+        if len(content) <= PIECE:
+            return content.decode(encoding)
+    except UnicodeDecodeError:
+        pass
+    raise BadInput(
+        what=f"{name} is UTF-16, and damaged or larger than {PIECE // 1_000_000} MB.",
+        next="iconv -f UTF-16 -t UTF-8 FILE | segue redact -",
+    )

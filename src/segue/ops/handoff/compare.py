@@ -1,0 +1,138 @@
+"""Two briefs, receipts or moments side by side: what came, what went, and what changed in between."""
+
+from __future__ import annotations
+
+import re
+
+from msgspec import Struct
+
+from segue.base import clock
+from segue.base.clock import Moment
+from segue.briefs import select
+from segue.errors import BadInput
+from segue.facts.tracker import Tracker
+from segue.hooks import spool
+from segue.model import Fact, Fate, Receipt
+from segue.ops.briefs import make
+from segue.ops.common.desk import Desk
+from segue.ops.handoff import receipts
+from segue.ops.index.tracked_transcript import Meaning
+from segue.ops.work import transcripts
+
+NOTED = ("compact", "end")
+"""Moments by the name that a hook has for them."""
+PASSING = ("name", "reply", *select.ONLY_FULL)
+"""Kinds that say little of what happened: they change with every entry."""
+
+
+class Side(Struct, frozen=True):
+    """What one of the two holds: facts, and of each what became of it, where it was packed."""
+
+    name: str
+    facts: tuple[Fact, ...]
+    fates: dict[str, Fate]
+
+
+class Changed(Struct, frozen=True):
+    kind: str
+    subject: str
+    before: str
+    after: str
+
+
+class Difference(Struct, frozen=True):
+    before: str
+    after: str
+    added: tuple[Fact, ...]
+    gone: tuple[Fact, ...]
+    changed: tuple[Changed, ...]
+    fates: tuple[Changed, ...]
+    """Facts that are in both, passed in one and not in the other."""
+
+
+def compare(desk: Desk, before: str, after: str) -> Difference:
+    """A and B are each a brief's or a handoff's id, a transcript, or a transcript at a moment: ID@TIME,
+    or the last that a hook noted: ID@compact, ID@end."""
+    old, new = side(desk, before), side(desk, after)
+    left = {_key(fact): fact for fact in old.facts if fact.kind not in PASSING}
+    right = {_key(fact): fact for fact in new.facts if fact.kind not in PASSING}
+    both = left.keys() & right.keys()
+    return Difference(
+        before=old.name,
+        after=new.name,
+        added=tuple(fact for key, fact in right.items() if key not in left),
+        gone=tuple(fact for key, fact in left.items() if key not in right),
+        changed=tuple(
+            Changed(fact.kind, fact.subject, left[key].value, fact.value)
+            for key, fact in right.items()
+            if key in both and left[key].value != fact.value
+        ),
+        fates=tuple(
+            Changed(fact.kind, _said(fact), old.fates[key].value, new.fates[key].value)
+            for key, fact in right.items()
+            if key in both and key in old.fates and key in new.fates and old.fates[key] != new.fates[key]
+        ),
+    )
+
+
+def _said(fact: Fact) -> str:
+    """A fact by its subject, or by its words where that is only an id."""
+    return fact.value if fact.kind in ("instruction", "plan") or not fact.subject else fact.subject
+
+
+def _key(fact: Fact) -> str:
+    return f"{fact.kind}\0{fact.subject}"
+
+
+def side(desk: Desk, name: str) -> Side:
+    if re.match(r"[bh]-", name) and not (desk.cwd / name).exists():
+        made = receipts.get(desk, name)
+        return _packed(made.id, made.receipt)
+    transcript, _, moment = name.rpartition("@")
+    if not transcript or (desk.cwd / name).exists():
+        return Side(name, _facts_at(desk, name, None), {})
+    return Side(name, _facts_at(desk, transcript, _noted(desk, transcript, moment) or _moment(moment)), {})
+
+
+def _packed(name: str, receipt: Receipt) -> Side:
+    return Side(
+        name,
+        tuple(line.fact for line in receipt.lines),
+        {_key(line.fact): line.fate for line in receipt.lines},
+    )
+
+
+def _noted(desk: Desk, name: str, event: str) -> Moment | None:
+    """When a hook last noted an event of a transcript: ID@compact, ID@end."""
+    if event not in NOTED:
+        return None
+    shown = transcripts.find(desk, name)
+    id = shown.transcript.id if shown.transcript else name
+    noted = [each for each in spool.read_moments(desk.places.data, id) if each.event == event]
+    if not noted:
+        raise BadInput(
+            what=f"No '{event}' of {name} was noted: hooks note it, where they are set up.",
+            next="segue session info lists what was noted; segue init sets hooks up",
+        )
+    return noted[-1].at
+
+
+def _moment(text: str) -> Moment | None:
+    if not text:
+        return None
+    try:
+        return clock.moment(clock.parse(text))
+    except (ValueError, OverflowError):
+        raise BadInput(what=f"'{text}' is no moment.", next="segue diff ID@2026-11-16T10:00:00Z ID") from None
+
+
+def _facts_at(desk: Desk, name: str, moment: Moment | None) -> tuple[Fact, ...]:
+    """What held in a transcript then; now, where no moment is named."""
+    shown = transcripts.find(desk, name)
+    tracker, reads = Tracker(), Meaning(shown.source.agent)
+    for entry in transcripts.entries(shown):
+        if moment is not None and entry.at is not None and entry.at > moment:
+            continue  # not the end: entries may be out of order
+        tracker.add(entry, reads)
+    facts = tracker.all(reads)
+    return make.without_secrets(desk, facts, tracker.heat.secrets)

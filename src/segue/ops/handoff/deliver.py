@@ -1,0 +1,84 @@
+"""Putting what is to go where the target finds it, and saying the rest."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from segue import agents
+from segue import conversation as conversations
+from segue.agents.shared.launch import Launch, Written
+from segue.briefs import prompt
+from segue.errors import AgentError, AgentFailed
+from segue.model import Handoff, Receipt
+from segue.model.conversation import Conversation
+from segue.model.delivery import Mode
+from segue.ops.common import process, redaction
+from segue.ops.common.desk import Desk
+from segue.ops.handoff import handoff_records, plan
+
+
+def write(desk: Desk, handoff: Handoff, conversation: Conversation, id: str, logs: Path) -> Written:
+    """The conversation as a transcript of the target's own. A second time changes nothing."""
+    name = handoff_records.agent_of(handoff.target)
+    writer = agents.writer(name)
+    if writer is None or handoff.delivery is None:
+        raise AgentError(agent=agents.get(name).title, what="Segue cannot write transcripts for it")
+    program = plan.target_of(desk, handoff.target)[2]
+    project = Path(handoff.delivery.project)
+    redaction.assure_clean(conversations.text_of(conversation), desk.settings.redact_allow)
+    written = writer.write(conversation, id, project, program, desk.env)
+    if written.admit:
+        run(desk, Launch(argv=written.admit), project, logs / "admitted", agents.get(name).title)
+    return written
+
+
+def run(desk: Desk, launch: Launch, project: Path, logs: Path, title: str) -> None:
+    """A short errand of an agent's program, headless."""
+    ended = process.run(
+        launch,
+        mode=Mode.HEADLESS,
+        folder=project,
+        env=desk.env,
+        logs=logs,
+        look=lambda: None,
+        patience=process.ERRAND_SECONDS,
+    )
+    if ended.exit_code or ended.is_given_up:
+        said = ended.said.rpartition("\n")[2][:300]
+        raise AgentFailed(agent=title, what=f"{launch.argv[1]} ended with {ended.exit_code}: {said}")
+
+
+def extra_for(desk: Desk, handoff: Handoff, receipt: Receipt, *, is_above: bool) -> prompt.Extra:
+    """What is to be said beside the brief, as it is now."""
+    facts = tuple(line.fact for line in receipt.lines)
+    known = (entry.transcript for entry in desk.index.transcripts().values())
+    source = next((one for one in known if one and one.id == handoff.transcript), None)
+    target = agents.get(handoff_records.agent_of(handoff.target))
+    folder = Path(handoff.delivery.project) if handoff.delivery else desk.project
+    source_agent = handoff_records.agent_of(handoff.source)
+    files = () if handoff.returns else plan.travelling(desk, source_agent, target, folder)[0]
+    return prompt.Extra(
+        drift=plan.drift_of(desk, facts, source, folder),
+        instructions=files,
+        reason=handoff.delivery.reason if handoff.delivery else "",
+        is_above=is_above,
+    )
+
+
+def spoken(agent: str, text: str) -> str:
+    """A text as it must be said to an agent's program so that all of it is taken for words: some programs read the
+    files that a message names."""
+    say = agents.offers(agent, "spoken")
+    return str(say(text)) if say else text
+
+
+def new_id(agent: str, seed: str) -> str:
+    """The id for a new transcript, for agents that let themselves be told."""
+    make = agents.offers(agent, "new_id")
+    return str(make(seed)) if make else ""
+
+
+def tidy(desk: Desk, agent: str, id: str) -> None:
+    """Take away what a program leaves beside a transcript that it went on with."""
+    if id and (clear := agents.offers(agent, "tidy")):
+        clear(id, desk.env)

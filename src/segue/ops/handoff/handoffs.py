@@ -1,0 +1,391 @@
+"""Handing work over: prepare, execute, validate. The order of the steps; `trips` takes those from the claim to the end.
+
+plan -> store (prepared) -> the person agrees -> the worktree is claimed -> the conversation is written where the
+target finds it -> store (delivered) -> the target runs -> what it holds is read back -> store (acknowledged)
+-> it ends -> store (completed) -> looked at once more -> store (validated)
+
+A process can be killed between any two of these. Whatever is done before it is recorded can be done again without
+harm, and what has been started is looked for before it is started again.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+
+from segue import agents
+from segue.base import files
+from segue.errors import Refused, Stopped, Underway
+from segue.model import Handoff, HandoffState, Package
+from segue.model.delivery import Delivery, Mode, Way
+from segue.model.lifecycle import Event
+from segue.ops.common import process, redaction
+from segue.ops.common.desk import Desk
+from segue.ops.handoff import events, handoff_records, leases, leftovers, outcome, proof
+from segue.ops.handoff import plan as handoff_plan
+from segue.ops.handoff.arrival import Arrival
+from segue.ops.handoff.consent import vendor_of as vendor_of
+from segue.ops.handoff.execution import Doubt as Doubt
+from segue.ops.handoff.execution import May as May
+from segue.ops.handoff.execution import Tell, Trip, refuse
+from segue.ops.handoff.handoff_records import agent_of as agent_of
+from segue.ops.handoff.handoff_records import brief_of as brief_of
+from segue.ops.handoff.handoff_records import get as get
+from segue.ops.handoff.handoff_records import last_here as last_here
+from segue.ops.handoff.handoff_records import listed as listed
+from segue.ops.handoff.handoff_records import package as package
+from segue.ops.handoff.handoff_records import receipt_of as receipt_of
+from segue.ops.handoff.handoff_records import title_of as title_of
+from segue.ops.handoff.plan import Order, Plan
+from segue.ops.work import sessions
+from segue.ops.work.discovery import Work
+from segue.store import HANDOFF
+
+UNFINISHED = (HandoffState.PREPARED, HandoffState.DELIVERED, HandoffState.ACKNOWLEDGED)
+
+
+class Handed(Struct, frozen=True):
+    """How a handoff went."""
+
+    handoff: Handoff
+    arrival: Arrival
+    proof: proof.Proof | None = None
+    is_old: bool = False
+    """Whether it had been begun before."""
+    violations: tuple[str, ...] = ()
+    """Of a return: the prohibitions that were broken, each with its evidence."""
+    unconfirmed: tuple[str, ...] = ()
+    """Of a return: the claims that could not be confirmed, each with its evidence."""
+    home: str = ""
+    """Of a return: the agent that the next return leads to, as people call it; empty where the work is at home."""
+
+
+def hand_over(
+    desk: Desk,
+    order: Order,
+    *,
+    may: May,
+    tell: Tell,
+    show: Callable[[Plan], None] = lambda _plan: None,
+    doubt: Doubt = refuse,
+) -> Handed:
+    """Take this folder's work to another agent. What was begun before and not finished is finished. `show` is given
+    what would go, before anything does."""
+    work = handoff_plan.work_here(desk, order.session)
+    with alone(desk, work.session.id, order.to):
+        begun = unfinished(desk, work, order, tell)
+        if begun is not None:
+            return msgspec.structs.replace(
+                execute(desk, begun, may=may, tell=tell, prove=order.prove, mode=order.mode, doubt=doubt),
+                is_old=True,
+            )
+        plan = handoff_plan.plan(desk, order, work)
+        show(plan)
+        return execute(desk, prepare(desk, plan, tell), may=may, tell=tell, prove=order.prove, doubt=doubt)
+
+
+@contextlib.contextmanager
+def alone(desk: Desk, session: str, target: str) -> Iterator[None]:
+    """Hold a session while it is handed over: one process at a time, and the system frees it if that dies."""
+    folder = desk.places.data / "runs"
+    files.make_private_folder(folder)
+    fd = files.open_private(folder / f"{session}.lock", os.O_RDWR | os.O_CREAT)
+    try:
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise Underway(session=session, target=target) from None
+        yield
+    finally:
+        os.close(fd)
+
+
+def unfinished(desk: Desk, work: Work, order: Order, tell: Tell) -> Handoff | None:
+    """A handoff of this session to the same target that has not come to its end. One whose work has gone on elsewhere
+    since, or that was prepared to go in another way, is put aside."""
+    if not work.is_kept:
+        return None
+    target = str(handoff_plan.target_of(desk, order.to)[0])
+    for handoff in desk.shared.handoffs_of(work.session.id):
+        if handoff.target != target or handoff.state not in UNFINISHED or handoff.returns:
+            continue
+        is_other = handoff.state is HandoffState.PREPARED and not _is_as_ordered(handoff, order)
+        is_outdated = _is_outdated(work, handoff)
+        if is_other or is_outdated:
+            _put_aside(
+                desk, handoff, "the work went on since" if is_outdated else "it was prepared otherwise", tell
+            )
+            continue
+        return handoff
+    return None
+
+
+def _put_aside(desk: Desk, handoff: Handoff, why: str, tell: Tell) -> None:
+    """End a handoff that another one takes the place of, and say so where it was still to go."""
+    event = PUT_ASIDE[handoff.state]
+    ended = handoff_records.step(desk, handoff, event)
+    if event is not Event.COMPLETE:
+        target = title_of(handoff.target)
+        tell(f"note: handoff {handoff.id} to {target} is {ended.state.value}: {why}.")
+        if stays := leftovers.remove(desk, ended):
+            tell(f"note: {stays}")
+
+
+PUT_ASIDE = {
+    HandoffState.PREPARED: Event.CANCEL,
+    HandoffState.DELIVERED: Event.EXPIRE,
+    HandoffState.ACKNOWLEDGED: Event.COMPLETE,
+}
+
+
+def _is_as_ordered(handoff: Handoff, order: Order) -> bool:
+    """Whether a handoff that was prepared is what is asked for now."""
+    delivery = handoff.delivery
+    return (
+        delivery is not None
+        and order.budget is None
+        and (order.preserve is None or order.preserve.tier is handoff.tier)
+        and (order.way is None or order.way is delivery.way)
+        and (not order.reason or order.reason == delivery.reason)
+        and order.arguments == delivery.arguments
+    )
+
+
+def _is_outdated(work: Work, handoff: Handoff) -> bool:
+    """Whether the work has gone on since, and not where this handoff took it."""
+    source = handoff_plan.source_of(work)
+    if handoff.state is HandoffState.PREPARED and source.id != handoff.transcript:
+        return True
+    is_there = handoff.delivery is not None and source.id == handoff.delivery.transcript
+    return not is_there and (source.updated_at or "") > max(handoff.created_at, handoff.updated_at)
+
+
+# Prepare
+
+
+def prepare(desk: Desk, plan: Plan, tell: Tell = lambda _text: None) -> Handoff:
+    """Put all that is to go into the store. Nothing has left yet."""
+    session = sessions.keep(desk, plan.work)
+    _clear_before(desk, session.id, plan.source.id, tell)
+    id = desk.new_id("h")
+    writer = agents.writer(plan.agent.name)
+    transcript = writer.new_id(id) if plan.way is Way.NATIVE and writer else plan.resumes
+    has_turns = bool(plan.conversation.turns)
+    contents = [plan.made.brief, plan.made.receipt, *([plan.conversation] if has_turns else [])]
+    kept = desk.shared.put_all([msgspec.json.encode(content) for content in contents])
+    now = desk.clock()
+    handoff = Handoff(
+        id=id,
+        session=session.id,
+        source=_source(plan),
+        target=str(plan.target),
+        tier=plan.tier,
+        state=HandoffState.PREPARED,
+        reason=_reason(desk, plan),
+        package=Package(
+            context=None,
+            size=0,
+            stored=0,
+            brief=kept[0].hash,
+            conversation=kept[2].hash if has_turns else None,
+        ),
+        receipt=kept[1].hash,
+        created_at=now,
+        updated_at=now,
+        not_passed=plan.not_passed,
+        transcript=plan.source.id,
+        returns=plan.returns,
+        delivery=Delivery(
+            way=plan.way,
+            mode=plan.order.mode,
+            why=plan.why,
+            model=plan.target.model,
+            project=plan.folder,
+            transcript=transcript,
+            turns=len(plan.conversation.turns) if plan.way is Way.NATIVE else 0,
+            tokens=plan.tokens,
+            counter=plan.counter,
+            cost_usd=plan.cost_usd,
+            redacted=plan.redacted,
+            arguments=plan.order.arguments,
+            keeper=handoff_records.keeper_for(desk, plan.agent.name),
+            claims=plan.claims,
+            reason=redaction.redact(desk, plan.order.reason).text if plan.order.reason else "",
+        ),
+    )
+    trigger = msgspec.structs.replace(plan.trigger, reasoning=handoff.reason)
+    event = events.begin(handoff, trigger, plan.made.receipt)
+    handoff = msgspec.structs.replace(handoff, event=event)
+    return desk.shared.record(HANDOFF, "handoff.prepared", id, lambda _present: handoff, keeps=kept).kept()
+
+
+def _reason(desk: Desk, plan: Plan) -> str:
+    """Why it is made, without secrets: they could stand in what the person said of it."""
+    reasoning = plan.trigger.reasoning
+    return redaction.redact(desk, reasoning).text if plan.order.reason else reasoning
+
+
+def _clear_before(desk: Desk, session: str, transcript: str, tell: Tell) -> None:
+    """What was prepared before is put aside, and the handoff that brought the work to where it is now has done what it
+    was for."""
+    for handoff in desk.shared.handoffs_of(session):
+        is_there = handoff.delivery is not None and handoff.delivery.transcript == transcript
+        if handoff.state is HandoffState.PREPARED:
+            _put_aside(desk, handoff, "a new one takes its place", tell)
+        elif is_there and handoff.state is HandoffState.ACKNOWLEDGED:
+            handoff_records.step(desk, handoff, Event.COMPLETE)
+
+
+def _source(plan: Plan) -> str:
+    """The agent that the work comes from; the model too, where only that changes: it is what one comes back to."""
+    is_same = plan.source.agent == plan.agent.name and plan.source.model and not plan.returns
+    return f"{plan.source.agent}:{plan.source.model}" if is_same else plan.source.agent
+
+
+def prepare_whole(
+    desk: Desk,
+    order: Order,
+    tell: Tell = lambda _text: None,
+    show: Callable[[Plan], None] = lambda _plan: None,
+) -> Handoff:
+    """The same with the lossless context beside it, for a handoff that is not urgent."""
+    plan = handoff_plan.plan(desk, order)
+    show(plan)
+    return package(desk, prepare(desk, plan, tell))
+
+
+# Execute
+
+
+def execute_named(
+    desk: Desk,
+    id: str | None,
+    order: Order | None,
+    mode: Mode,
+    *,
+    may: May,
+    tell: Tell,
+    prove: bool,
+    doubt: Doubt = refuse,
+) -> Handed:
+    """Execute the handoff with this id, a new one, or the one of this folder that was prepared last."""
+    if order is not None:
+        return hand_over(desk, order, may=may, tell=tell, doubt=doubt)
+    handoff = get(desk, id) if id else _last_prepared(desk)
+    with alone(desk, handoff.session, handoff.target):
+        if handoff.state is HandoffState.PREPARED:
+            handoff = handoff_records.settle(desk, handoff, mode=mode)
+        return execute(desk, handoff, may=may, tell=tell, prove=prove, doubt=doubt)
+
+
+def _last_prepared(desk: Desk) -> Handoff:
+    work = handoff_plan.work_here(desk, None)
+    found = desk.shared.handoffs_of(work.session.id) if work.is_kept else []
+    handoff = next((one for one in found if one.state in UNFINISHED), None)
+    if handoff is None:
+        raise Refused(what="Nothing is prepared in this folder.", next="segue handoff prepare --to AGENT")
+    return handoff
+
+
+def execute(
+    desk: Desk,
+    handoff: Handoff,
+    *,
+    may: May,
+    tell: Tell,
+    prove: bool = False,
+    mode: Mode | None = None,
+    doubt: Doubt = refuse,
+) -> Handed:
+    """Take a handoff as far as it goes from where it is; in a mode, if one is named, or else as it was begun."""
+    if handoff.state not in UNFINISHED or handoff.delivery is None:
+        raise Refused(
+            what=f"Handoff {handoff.id} is {handoff.state.value}: there is nothing left to do.",
+            next=f"segue handoff show {handoff.id}",
+        )
+    trip = Trip(desk, handoff, tell, doubt)
+    if mode is not None:
+        trip.use(mode)
+    with process.ended_by_signals():
+        travel(trip, may=may, prove=prove)
+        try:
+            found = trip.end()
+        except Stopped:
+            trip.fail_untaken()
+            raise
+    return Handed(trip.handoff, found, trip.proof)
+
+
+def travel(trip: Trip, *, may: May, prove: bool = False) -> None:
+    """Take a handoff from where it is to the end of its target's run."""
+    if trip.handoff.state is HandoffState.PREPARED:
+        trip.refuse_unasked(may)
+        trip.deliver(prove)
+    elif trip.is_running():
+        trip.tell(f"{trip.title} is still at it.")
+        trip.wait()
+    elif trip.handoff.state is HandoffState.DELIVERED and not trip.look().has_handoff:
+        trip.tell(f"{trip.title} was started before and never got it: once more.")
+        trip.deliver(prove)
+    else:
+        trip.go_on()
+
+
+class Report(Struct, frozen=True):
+    """What shows that a handoff arrived."""
+
+    handoff: Handoff
+    arrival: Arrival
+    proof: proof.Proof | None
+    is_proved: bool
+    why: str = ""
+    """Why it is not."""
+
+
+def validate(desk: Desk, id: str) -> Report:
+    """Look once more at what the target holds; what can be proved is validated."""
+    handoff = get(desk, id)
+    proof = proof_of(desk, handoff)
+    if handoff.delivery is None or handoff.delivery.prompt is None:
+        return Report(handoff, Arrival(), proof, False, "it was never delivered")
+    found = Trip(desk, handoff, lambda _text: None).look()
+    if not found.has_handoff:
+        return Report(handoff, found, proof, False, "nothing of it is in the target's records any more")
+    if not found.is_whole:
+        return Report(handoff, found, proof, False, "what the target holds is not what was sent")
+    if not found.is_there:
+        why = f"of {found.due} turns of the conversation the target holds {found.carried}"
+        return Report(handoff, found, proof, False, why)
+    if found.is_in_file:
+        return Report(handoff, found, proof, False, "the target was told where to read it, and may not have")
+    if proof and not proof.report.is_proved:
+        wrong = len(proof.report.results) - proof.report.right
+        why = f"a copy of the target could not answer {wrong} of {len(proof.report.results)} questions"
+        return Report(
+            handoff, found, proof, False, f"{why}; what it did not know was said again, and not asked again"
+        )
+    if handoff.state is HandoffState.COMPLETED:
+        told = outcome.of(desk, handoff, found, proof.report if proof else None)
+        handoff = handoff_records.finish(desk, handoff, Event.VALIDATE, told)
+    return Report(handoff, found, proof, True)
+
+
+def proof_of(desk: Desk, handoff: Handoff) -> proof.Proof | None:
+    hash = handoff.proof
+    return msgspec.json.decode(desk.shared.content(hash), type=proof.Proof) if hash else None
+
+
+def cancel(desk: Desk, id: str) -> Handoff:
+    """Put a handoff aside that has not gone yet."""
+    handoff = get(desk, id)
+    cancelled = handoff_records.step(desk, handoff, Event.CANCEL)
+    if handoff.delivery:
+        leases.give_back(desk, Path(handoff.delivery.project), handoff.id)
+    leftovers.remove(desk, cancelled)
+    return cancelled

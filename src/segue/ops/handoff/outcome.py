@@ -1,0 +1,33 @@
+"""What came of a handoff, from what its target left behind: for the event that every handoff leaves."""
+
+from __future__ import annotations
+
+from segue.briefs.probes import Report
+from segue.facts.tracker import derive
+from segue.model import Handoff
+from segue.model.event import HandoffEvent
+from segue.ops.common.desk import Desk
+from segue.ops.handoff import arrival, events, handoff_records
+from segue.ops.handoff.arrival import Arrival
+from segue.ops.index.tracked_transcript import Meaning
+
+
+def of(desk: Desk, handoff: Handoff, found: Arrival, report: Report | None) -> HandoffEvent | None:
+    """The event with how it went so far; None where there is none to begin with."""
+    if handoff.event is None or found.source is None:
+        return handoff.event
+    since = list(arrival.since(found.source, handoff.id))
+    receipt, delivery = handoff_records.receipt_of(desk, handoff), handoff.delivery
+    said = desk.shared.content(delivery.prompt).decode() if delivery and delivery.prompt else ""
+    known = (entry.transcript for entry in desk.index.transcripts().values())
+    return events.finish(
+        handoff.event,
+        receipt,
+        facts_after=derive(since, Meaning(found.source.agent)),
+        report=report,
+        first=report,
+        # What was said is, word for word, what the target recorded. What it was told to read, it may not have read.
+        held=events.shown(receipt, said) if found.is_there and not found.is_in_file else None,
+        tokens=delivery.tokens if delivery else 0,
+        whole=next((one.context_tokens for one in known if one and one.id == handoff.transcript), None),
+    )

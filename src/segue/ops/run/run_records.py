@@ -1,0 +1,226 @@
+"""Runs on record: one folder each, with the run as it stands, a log that a person can read, and a lock that its
+supervisor holds. They are of this machine alone, so they are files and not in the store."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import re
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+
+from segue.base import clock, files, paths
+from segue.base.text import printable
+from segue.errors import BadInput, NotFound, Refused
+from segue.ops.common.desk import Desk
+from segue.ops.work import discovery
+from segue.routing import UNFINISHED, Run, RunState
+
+FOLDER = "supervised"
+FILE = "run.json"
+LOG = "log.txt"
+LOCK = ".lock"
+STOP = "stop"
+LARGEST = 16 << 20
+TRIES = 5
+MOMENT_SECONDS = 0.05
+ID = re.compile(r"r-[0-9a-z]{1,32}")
+
+
+def folder(desk: Desk, id: str) -> Path:
+    return desk.places.data / FOLDER / id
+
+
+def save(desk: Desk, run: Run, *, is_lasting: bool = True) -> Run:
+    from segue.store import os_errors  # lazy: as the desk does
+
+    run = msgspec.structs.replace(run, updated_at=desk.clock())
+    path = folder(desk, run.id) / FILE
+    with os_errors.translated(path):
+        files.write_file(path, msgspec.json.encode(run), is_lasting=is_lasting)
+    return run
+
+
+def load(desk: Desk, id: str) -> Run:
+    path = folder(desk, id) / FILE
+    try:
+        run = msgspec.json.decode(files.read_file(path, LARGEST), type=Run)
+        _check(run, id)
+        return run
+    except FileNotFoundError:
+        raise NotFound(noun="run", name=id, next="segue run status --all lists them") from None
+    except (OSError, ValueError) as error:
+        raise Refused(
+            what=f"The record of run {id} cannot be read: {error}.",
+            next=f"look at {path}; the agents' own transcripts are whole (segue transcripts)",
+        ) from error
+
+
+def _check(run: Run, id: str) -> None:
+    """Whether a record is one that Segue wrote: what it names is written to."""
+    if run.id != id:
+        raise ValueError(f"it is of another run ({printable(run.id)})")
+    moments = [run.created_at, run.updated_at, run.until, run.taken_up_at]
+    for leg in run.legs:
+        moments += [leg.started_at, leg.ended_at]
+    for moment in moments:
+        if moment is not None:
+            clock.parse(moment)
+
+
+def unreadable(desk: Desk) -> list[str]:
+    """The ids of runs whose records cannot be read."""
+    found = []
+    for path in sorted((desk.places.data / FOLDER).glob(f"*/{FILE}")):
+        try:
+            load(desk, path.parent.name)
+        except Refused:
+            found.append(path.parent.name)
+        except NotFound:
+            continue
+    return found
+
+
+def listed(desk: Desk, *, everywhere: bool = False) -> list[Run]:
+    """This folder's runs, or all, the newest first. One whose record cannot be read is left out."""
+    runs = []
+    for path in sorted((desk.places.data / FOLDER).glob(f"*/{FILE}")):
+        with contextlib.suppress(Refused, NotFound):
+            runs.append(load(desk, path.parent.name))
+    here = discovery.work_folder(paths.as_text(desk.project))
+    own = [run for run in runs if everywhere or discovery.work_folder(run.project) == here]
+    return sorted(own, key=lambda run: run.created_at, reverse=True)
+
+
+def find(desk: Desk, id: str | None) -> Run:
+    """The run with this id, or with the only one that starts so; without one, this folder's: the one that is not
+    finished, or else the last."""
+    if id is None:
+        own = listed(desk)
+        if not own:
+            raise NotFound(
+                noun="run in", name=paths.as_text(desk.project), next='segue run "TASK" --chain AGENT,AGENT'
+            )
+        under_way = [run for run in own if run.state in UNFINISHED]
+        left = [run for run in own if run.state is not RunState.DONE]
+        return (under_way or left or own)[0]
+    if ID.fullmatch(id):
+        if (folder(desk, id) / FILE).exists():
+            return load(desk, id)
+        matches = [run for run in listed(desk, everywhere=True) if run.id.startswith(id)]
+        if len(matches) == 1:
+            return matches[0]
+        if matches:
+            raise BadInput(what=f"More than one run starts with '{id}'.", next="segue run status --all")
+    raise NotFound(noun="run", name=id, next="segue run status --all lists them")
+
+
+def unfinished_here(desk: Desk, project: str) -> Run | None:
+    """The run of a folder that has not come to its end."""
+    root = discovery.work_folder(project)
+    for run in listed(desk, everywhere=True):
+        if run.state in UNFINISHED and discovery.work_folder(run.project) == root:
+            return run
+    return None
+
+
+# Who supervises it
+
+
+@contextlib.contextmanager
+def attended(desk: Desk, run: Run) -> Iterator[None]:
+    """Be the one that supervises a run; the system frees it if that dies."""
+    fd = _open_lock(desk, run.id)
+    try:
+        if not any(_is_taken(fd) for _ in range(TRIES)):
+            raise Refused(
+                what=f"Run {run.id} is being supervised by another segue.",
+                next=f"segue run attach {run.id} shows what it does",
+            )
+        yield
+    finally:
+        os.close(fd)
+
+
+def _is_taken(fd: int) -> bool:
+    """Take a lock, or wait a moment: whoever only looks whether it is held, holds it for that long."""
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        time.sleep(MOMENT_SECONDS)
+        return False
+    return True
+
+
+@contextlib.contextmanager
+def alone(desk: Desk) -> Iterator[None]:
+    """Hold what says which runs there are: two that begin at once would not see each other."""
+    from segue.store import os_errors  # lazy: as above
+
+    with contextlib.ExitStack() as held:
+        with os_errors.translated(desk.places.data / FOLDER):
+            held.enter_context(files.locked(desk.places.data / f"{FOLDER}.lock"))
+        yield
+
+
+def is_attended(desk: Desk, id: str) -> bool:
+    """Whether a process supervises a run now."""
+    try:
+        fd = os.open(folder(desk, id) / LOCK, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(fd)
+    return False
+
+
+def _open_lock(desk: Desk, id: str) -> int:
+    from segue.store import os_errors  # lazy: as above
+
+    with os_errors.translated(folder(desk, id)):
+        files.make_private_folder(folder(desk, id))
+        return files.open_private(folder(desk, id) / LOCK, os.O_RDWR | os.O_CREAT)
+
+
+# What a person said to it, and what it says to a person
+
+
+def ask_to_stop(desk: Desk, id: str) -> None:
+    files.write_file(folder(desk, id) / STOP, b"", is_lasting=False)
+
+
+def is_asked_to_stop(desk: Desk, id: str) -> bool:
+    return (folder(desk, id) / STOP).exists()
+
+
+def forget_stop(desk: Desk, id: str) -> None:
+    (folder(desk, id) / STOP).unlink(missing_ok=True)
+
+
+def log(desk: Desk, id: str, text: str) -> None:
+    """Add to the log. A disk that is full must not stop the work: the record tells the same."""
+    when = clock.parse(desk.clock()).astimezone().strftime("%Y-%m-%d %H:%M:%S")
+    lines = [printable(line) for line in text.splitlines()] or [""]
+    entry = "\n".join([f"{when}  {lines[0]}", *(f"{'':21}{line}" for line in lines[1:])]) + "\n"
+    with contextlib.suppress(OSError):
+        files.make_private_folder(folder(desk, id))
+        fd = files.open_private(folder(desk, id) / LOG, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+        try:
+            files.write_all(fd, entry.encode(errors="replace"))
+        finally:
+            os.close(fd)
+
+
+def log_of(desk: Desk, id: str) -> str:
+    try:
+        return files.read_file(folder(desk, id) / LOG, LARGEST).decode(errors="replace")
+    except OSError:
+        return ""

@@ -1,0 +1,394 @@
+"""How a worktree stands: what git tells of it, and what is in the files that facts name.
+
+A repository may be a stranger's, and git runs programs that a repository's own settings name: hooks, monitors of the
+file system, filters, helpers that fetch. Here none of them runs, nothing is written, nothing is fetched, and nothing
+outside of the project is opened. Whatever cannot be found out within a few seconds is left open, and said to be.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import shutil
+import signal
+import stat
+import subprocess
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+
+from segue.base import clock, files, paths
+from segue.base.clock import Moment
+from segue.base.lazy_regex import lazy_pattern
+from segue.briefs import drift
+from segue.briefs.drift import Changed, Commit, Seen, Standing, State, Wanted
+from segue.model import Fact, Hash
+
+SECONDS = 5.0
+"""How long all of git's answers may take together."""
+LARGEST_ANSWER = 4 << 20
+LARGEST_FILE = 16 << 20
+"""No content that facts tell is larger: such a file is another one without being read."""
+TOO_LARGE = "too large"
+"""What stands in the place of such a file's hash: it is no fact's."""
+LARGEST_TOTAL = 64 << 20
+MOST_COMMITS = 1000
+MOST_CHANGED = 2000
+BOM = b"\xef\xbb\xbf"
+
+SETTINGS = (
+    "core.fsmonitor=false",
+    "core.hooksPath=/dev/null",
+    "log.showSignature=false",
+    "safe.bareRepository=explicit",
+)
+"""What a repository may not decide: which program watches its files, runs at some moment, or looks at a signature."""
+NO_PROGRAMS = ("--no-show-signature", "--no-ext-diff", "--no-textconv")
+"""The same, said once more to whatever shows commits or differences."""
+KEPT = ("GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM")
+"""Of the variables that git obeys, those that only say where the person's own settings are."""
+OURS = {
+    "GIT_OPTIONAL_LOCKS": "0",
+    "GIT_TERMINAL_PROMPT": "0",
+    "GIT_ALLOW_PROTOCOL": "none",
+    "GIT_NO_LAZY_FETCH": "1",
+    "GIT_NO_REPLACE_OBJECTS": "1",
+    "LC_ALL": "C",
+}
+REFLOG = lazy_pattern(r"(?P<name>.+)@\{(?P<at>\d+)\}")
+FILTER = ("clean", "process", "required")
+"""What a filter is called by, and what makes its lack an error."""
+NOT_INSTALLED = "git is not installed here: branch and commits were not compared"
+NO_ANSWER = "git gave no answer: branch and commits were not compared"
+NAMES_PROGRAMS = "its settings name programs for git to run: branch and commits were not compared"
+
+
+def look(folder: Path, facts: Sequence[Fact], env: Mapping[str, str] | None = None) -> State:
+    """How the worktree that a folder is in stands towards what the facts tell."""
+    wanted = drift.wanted(facts)
+    root = paths.find_project(folder)
+    # Where no repository is, none above is asked for: a folder can pose as one.
+    state = (
+        _asked(root, wanted.commit, os.environ if env is None else env) if _is_repository(root) else State()
+    )
+    return msgspec.structs.replace(state, files=_seen(root, folder, wanted))
+
+
+def git_at(root: Path, env: Mapping[str, str]) -> Git | None:
+    """A way to ask git about a worktree; None where it is none, git is missing, or would run the repository's own
+    programs."""
+    git = _open(root, env) if _is_repository(root) else None
+    filters = git.filters() if git else None
+    return _without(filters, git) if git and filters is not None else None
+
+
+def tracked(root: Path, names: Sequence[str], env: Mapping[str, str]) -> set[str] | None:
+    """What git tracks under these names in a worktree, whatever case they are written in; None where it does not
+    answer. Nothing but its index is read for that, so no filter runs."""
+    git = _open(root, env)
+    named = (f":(literal,icase){name}" for name in names)
+    told = git.ask("ls-files", "--cached", "-z", "--", *named) if git else None
+    return None if told is None else set(_texts(told))
+
+
+def made_between(root: Path, env: Mapping[str, str], start: Moment, end: Moment) -> Made:
+    """Commits made in a worktree and pushes from its repository, counted in the reference logs. What was fetched,
+    merged or checked out does not count, and neither does the second in which the time starts."""
+    git = _open(root, env) if start and _is_repository(root) else None
+    told = (
+        git.ask("log", *NO_PROGRAMS, "--walk-reflogs", "--all", "--date=unix", "--format=%gD%x00%gs")
+        if git
+        else None
+    )
+    counts = {"commit": 0, "push": 0}
+    for line in (told or b"").decode(errors="replace").splitlines():
+        name, _, message = line.partition("\0")
+        found = REFLOG.fullmatch(name)
+        if (
+            found is None
+            or not clock.parse(start).timestamp() <= int(found["at"]) <= clock.parse(end).timestamp()
+        ):
+            continue
+        counts["commit"] += found["name"] == "HEAD" and message.startswith("commit")
+        counts["push"] += found["name"].startswith("refs/remotes/") and message == "update by push"
+    return Made(counts["commit"], counts["push"])
+
+
+def git_for(root: Path, env: Mapping[str, str]) -> Git | None:
+    """A way to ask git with a worktree's files at hand; None where git is missing. Whoever asks names the repository:
+    nothing here keeps that of the worktree from naming programs."""
+    return _open(root, env)
+
+
+class Made(Struct, frozen=True):
+    """What was done with git in a stretch of time."""
+
+    commits: int = 0
+    pushes: int = 0
+
+
+def _is_repository(root: Path) -> bool:
+    return paths.is_there(root / ".git")
+
+
+# What git tells
+
+
+class Git(Struct, frozen=True):
+    """A way to ask git about one repository, until a moment."""
+
+    program: str
+    root: Path
+    env: dict[str, str]
+    deadline: float
+
+    def ask(self, *arguments: str) -> bytes | None:
+        """What it answers; None where it fails, takes too long, or says more than anyone needs."""
+        status, answer = self._run(arguments)
+        return answer if status == 0 else None
+
+    def status(self, *arguments: str) -> int | None:
+        """What it exits with; None where it could not be started, or takes too long."""
+        return self._run(arguments)[0]
+
+    def _run(self, arguments: Sequence[str]) -> tuple[int | None, bytes]:
+        settings = [part for setting in SETTINGS for part in ("-c", setting)]
+        try:
+            process = subprocess.Popen(
+                [self.program, "--no-pager", *settings, *arguments],
+                cwd=self.root,
+                env=self.env,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                start_new_session=True,
+            )
+        except OSError:
+            return None, b""
+        watchdog = threading.Timer(max(0.0, self.deadline - time.monotonic()), _kill, [process])
+        watchdog.daemon = True
+        watchdog.start()
+        with process:
+            answer = process.stdout.read(LARGEST_ANSWER + 1) if process.stdout else b""
+            is_whole = len(answer) <= LARGEST_ANSWER
+            if not is_whole:
+                _kill(process)
+        watchdog.cancel()
+        is_over = process.returncode is not None and process.returncode >= 0
+        return (process.returncode if is_over and is_whole else None), answer
+
+    def filters(self) -> set[tuple[str, str]] | None:
+        """The settings that name programs to put files through: from where, and their names. None where git does not
+        tell them: then any may be among them."""
+        told = self.ask("config", "--show-scope", "--name-only", "-z", "--list")
+        if told is None:
+            return None
+        words = _texts(told)
+        pairs = zip(words[::2], words[1::2], strict=False)
+        return {
+            (scope, name)
+            for scope, name in pairs
+            if name.startswith("filter.") and name.rpartition(".")[2].lower() in FILTER
+        }
+
+
+def _kill(process: subprocess.Popen[bytes]) -> None:
+    """End a program with all that it may have started: what holds its output open would be waited for."""
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+
+
+def _asked(root: Path, commit: str, env: Mapping[str, str]) -> State:
+    git = _open(root, env)
+    if git is None:
+        return State(is_repository=True, problem=NOT_INSTALLED)
+    filters = git.filters()
+    if filters is None:
+        return State(is_repository=True, problem=NO_ANSWER)
+    git = _without(filters, git)
+    if git is None:
+        return State(is_repository=True, problem=NAMES_PROGRAMS)
+    told = git.ask(
+        "status",
+        "--porcelain=v2",
+        "--branch",
+        "-z",
+        "--untracked-files=normal",
+        "--ignore-submodules=dirty",
+        "--no-renames",
+        "--no-ahead-behind",
+    )
+    if told is None:
+        return State(is_repository=True, problem=NO_ANSWER)
+    state = _status(root, told)
+    standing, commits = _since(git, commit, state.head) if commit else (Standing.NOT_ASKED, ())
+    return msgspec.structs.replace(state, standing=standing, commits=commits)
+
+
+def _open(root: Path, env: Mapping[str, str]) -> Git | None:
+    # Only from folders that are named in full: a repository could bring a program of that name.
+    path = os.pathsep.join(part for part in env.get("PATH", "").split(os.pathsep) if part.startswith("/"))
+    program = shutil.which("git", path=path)
+    if program is None:
+        return None
+    own = {name: value for name, value in env.items() if not name.startswith("GIT_") or name in KEPT}
+    # It answers for this folder alone, whatever the repository's settings say.
+    bounds = {"GIT_WORK_TREE": os.fspath(root), "GIT_CEILING_DIRECTORIES": os.path.realpath(root.parent)}
+    return Git(program, root, {**own, "PATH": path, **OURS, **bounds}, time.monotonic() + SECONDS)
+
+
+def _without(known: set[tuple[str, str]], git: Git) -> Git | None:
+    """The same with all filters switched off; None where this git cannot do that. The person's own ones too: which
+    of them run is the repository's choice, and they may obey more of its settings than can be known here."""
+    filters = {name.rpartition(".")[0] for _, name in known}
+    if not filters:
+        return git
+    names = [f"{filter}.{key}" for filter in sorted(filters) for key in FILTER]
+    off = {"GIT_CONFIG_COUNT": str(len(names))}
+    for n, name in enumerate(names):
+        off |= {f"GIT_CONFIG_KEY_{n}": name, f"GIT_CONFIG_VALUE_{n}": ""}
+    quiet = msgspec.structs.replace(git, env={**git.env, **off})
+    is_off = {name for scope, name in quiet.filters() or () if scope == "command"} >= set(names)
+    return quiet if is_off else None
+
+
+def _status(root: Path, told: bytes) -> State:
+    branch = head = ""
+    changed: list[Changed] = []
+    items = iter(told.split(b"\0"))
+    for item in items:
+        kind, _, rest = item.partition(b" ")
+        if kind == b"#":
+            name, _, value = rest.decode(errors="replace").partition(" ")
+            branch = value if name == "branch.head" and value != "(detached)" else branch
+            head = value if name == "branch.oid" and value != "(initial)" else head
+        elif kind in (b"1", b"2", b"u", b"?") and len(changed) < MOST_CHANGED:
+            before = {b"1": 7, b"2": 8, b"u": 9, b"?": 0}[kind]
+            path = rest.split(b" ", before)[-1]
+            at = _changed_at(root / os.fsdecode(path))
+            changed.append(
+                Changed(path=path.decode(errors="replace"), is_tracked=kind != b"?", changed_at=at)
+            )
+        if kind == b"2":
+            next(items, None)  # its name of before
+    return State(is_repository=True, branch=branch, head=head, changed=tuple(changed))
+
+
+def _since(git: Git, commit: str, head: str) -> tuple[Standing, tuple[Commit, ...]]:
+    """How a commit stands towards what is checked out, and what that has which it lacks."""
+    if head.startswith(commit):
+        return Standing.SAME, ()
+    told = git.ask(
+        "rev-list",
+        "--left-right",
+        f"--max-count={MOST_COMMITS}",
+        "--format=%h %s",
+        f"{commit}...{head or 'HEAD'}",
+        "--",
+    )
+    if told is None:
+        return (Standing.ABSENT if time.monotonic() < git.deadline else Standing.NOT_ASKED), ()
+    lines = told.decode(errors="replace").split("\n")
+    pairs = list(zip(lines[::2], lines[1::2], strict=False))
+    newer = [line.partition(" ") for mark, line in pairs if mark.startswith("commit >")]
+    commits = tuple(Commit(id=id, subject=subject) for id, _, subject in newer)
+    is_apart = any(mark.startswith("commit <") for mark, _ in pairs)
+    return Standing.APART if is_apart else Standing.BEHIND, commits
+
+
+def _texts(answer: bytes) -> list[str]:
+    return [part.decode(errors="surrogateescape") for part in answer.split(b"\0")]
+
+
+# What is in files
+
+
+def _seen(root: Path, folder: Path, wanted: Wanted) -> dict[str, Seen]:
+    real = os.path.realpath(root)
+    base = _base(real, folder, wanted.folder)
+    parents: dict[str, str] = {}
+    found: dict[str, Seen] = {}
+    left = LARGEST_TOTAL
+    for path in wanted.paths:
+        full = os.path.normpath(f"{base}/{path}" if not path.startswith("/") else path)
+        if "\0" in full or not _is_inside(full, real):
+            continue
+        parent, _, name = full.rpartition("/")
+        place = parents.get(parent) or parents.setdefault(parent, os.path.realpath(parent))
+        seen, size = _look_at(f"{place}/{name}", real, left if path in wanted.hashed else -1)
+        left -= size
+        if seen is not None:
+            found[path] = msgspec.structs.replace(seen, name=full[len(real.rstrip("/")) + 1 :])
+    return found
+
+
+def _base(real: str, folder: Path, told: str) -> str:
+    """The folder that the facts' paths are seen from: where the transcript began, if that is in this worktree."""
+    began = os.path.realpath(told) if told and "\0" not in told else ""
+    return began if began == real or _is_inside(began, real) else os.path.realpath(folder)
+
+
+def _is_inside(path: str, root: str) -> bool:
+    return path.startswith(root.rstrip("/") + "/")
+
+
+def _look_at(path: str, root: str, most: int) -> tuple[Seen | None, int]:
+    """A file as it is, and how many bytes of it were read: at most so many. None where it leads out of the project."""
+    try:
+        found = os.lstat(path)
+        if stat.S_ISLNK(found.st_mode):
+            path = os.path.realpath(path)
+            found = os.lstat(path) if _is_inside(path, root) else found
+        if not _is_inside(path, root):
+            return None, 0
+    except (FileNotFoundError, NotADirectoryError):
+        return (Seen(is_there=False) if _is_inside(path, root) else None), 0
+    except (OSError, ValueError):  # closed, or no name that a file could have
+        return None, 0
+    at = _moment(found.st_mtime)
+    is_folder = stat.S_ISDIR(found.st_mode)
+    is_to_be_read = stat.S_ISREG(found.st_mode) and most >= 0
+    if is_to_be_read and found.st_size > LARGEST_FILE:
+        return Seen(hashes=(TOO_LARGE,), changed_at=at), 0
+    if not is_to_be_read or found.st_size > most:
+        return Seen(is_folder=is_folder, changed_at=at), 0
+    try:
+        content = files.read_file(Path(path), LARGEST_FILE)
+    except OSError:
+        return Seen(changed_at=at), 0
+    return Seen(hashes=_hashes(content), changed_at=at), len(content)
+
+
+def _hashes(content: bytes) -> tuple[Hash, ...]:
+    """The hashes that a transcript may have of a content: some agents tell it without the end of its last line, with
+    plain line ends, or without the mark of its encoding. None of what is no text: no transcript tells that."""
+    try:
+        content.decode()
+    except UnicodeDecodeError:
+        return ()
+    plain = content.removeprefix(BOM).replace(b"\r\n", b"\n")
+    found = [hashlib.sha256(content).hexdigest()]
+    digest = hashlib.sha256(plain.removesuffix(b"\n"))
+    found.append(digest.hexdigest())
+    digest.update(b"\n")
+    return (*found, digest.hexdigest())
+
+
+def _changed_at(path: Path) -> Moment | None:
+    try:
+        return _moment(path.lstat().st_mtime)
+    except (OSError, ValueError):
+        return None
+
+
+def _moment(seconds: float) -> Moment | None:
+    try:
+        return clock.moment(datetime.fromtimestamp(seconds, UTC))
+    except (ValueError, OverflowError, OSError):
+        return None

@@ -1,0 +1,145 @@
+"""Whose a transcript is: the user's own, or a file that anyone who commits to a repository could have written.
+
+A transcript where an agent keeps its things by default belongs to the user. One inside a project folder may have come
+with the project. It is used only after the user has confirmed that this agent's transcripts in this folder are theirs,
+and never while git tracks it. Totals are told with this: it loads nothing that takes long.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+
+from segue import agents
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # not asked of typing: that takes long to load
+    from segue.ops.common.desk import Desk
+
+TRACKED = "git tracks it, so anyone who commits to that repository could have written it"
+UNKNOWN = "git could not say whether it tracks it"
+UNCONFIRMED = "it is inside a project folder, and you have not confirmed that it is yours"
+
+Doubt = tuple[str, str]
+"""The project folder that a transcript is in, and why the transcript is not used."""
+
+
+def doubts(desk: Desk, found: Iterable[tuple[str, str]]) -> dict[str, Doubt]:
+    """The transcripts, given by agent and path, that are not to be used, by path."""
+    folders = _folders(desk)
+    inside = folders.inside(found)
+    if not inside:
+        return {}
+    git = _Tracked(desk, folders)
+    git.ask(inside)
+    result: dict[str, Doubt] = {}
+    for path, (agent, project) in inside.items():
+        is_tracked = git.tracks(path)
+        if is_tracked:
+            result[path] = project, TRACKED
+        elif not folders.is_default(path) and not is_confirmed(desk, project, agent):
+            result[path] = project, UNCONFIRMED
+        elif not folders.is_default(path) and is_tracked is None:
+            result[path] = project, UNKNOWN
+    return result
+
+
+def may_be_doubted(env: Mapping[str, str], projects: Iterable[str], found: Iterable[tuple[str, str]]) -> bool:
+    """Whether any of these is inside a project: a look at folders tells, and neither git nor a store is asked."""
+    return bool(_Folders(env, projects).inside(found))
+
+
+def _folders(desk: Desk) -> _Folders:
+    projects = {*(desk.index.projects() if desk.has_index else ()), str(desk.project)}
+    return _Folders(desk.env, projects, str(desk.places.data))
+
+
+def is_confirmed(desk: Desk, project: str, agent: str) -> bool:
+    return desk.has_local and desk.local.confirms(project, agent)
+
+
+def project_of(desk: Desk, path: str) -> str:
+    """The project folder that a file is in; empty where it is in none."""
+    return _folders(desk).project_of(path)
+
+
+class _Folders:
+    """Which project folder a path is in."""
+
+    def __init__(self, env: Mapping[str, str], projects: Iterable[str], *defaults: str) -> None:
+        home = env.get("HOME", "")
+        usual = [place for places in agents.PLACES.values() for place in places]
+        below_home = [f"{home}/{place}" for place in usual if home and not place.startswith(("$", "./"))]
+        self.defaults = tuple(f"{place}/" for place in (*below_home, *defaults))
+        # Whoever works in the home folder, or above it, has all agents' own places below that.
+        self.projects = {one for one in projects if not f"{home}/".startswith(one.rstrip("/") + "/")}
+        self.roots: dict[str, str] = {}
+
+    def inside(self, found: Iterable[tuple[str, str]]) -> dict[str, tuple[str, str]]:
+        """Those that are inside a project: by path, the agent and the project folder."""
+        return {path: (agent, project) for agent, path in found if (project := self.project_of(path))}
+
+    def is_default(self, path: str) -> bool:
+        """Whether it is where an agent keeps its transcripts unless it is told otherwise."""
+        return os.path.abspath(path).startswith(self.defaults)  # noqa: PTH100 - quick, and follows no links
+
+    def project_of(self, path: str) -> str:
+        """The repository that a file is in, or the folder that is worked in; empty where neither is."""
+        folder = os.path.dirname(os.path.abspath(path))  # noqa: PTH100, PTH120 - as above
+        if root := self.root_of(folder):
+            return root
+        if self.is_default(path):
+            return ""
+        while folder not in self.projects:
+            folder, below = os.path.dirname(folder), folder  # noqa: PTH120 - as above
+            if folder == below:
+                return ""
+        return folder
+
+    def root_of(self, folder: str) -> str:
+        """The root of the repository around a folder; empty where there is none."""
+        if folder not in self.roots:
+            above = os.path.dirname(folder)  # noqa: PTH120 - as above
+            if os.path.exists(f"{folder}/.git"):  # noqa: PTH110 - as above
+                self.roots[folder] = folder
+            else:
+                self.roots[folder] = self.root_of(above) if above != folder else ""
+        return self.roots[folder]
+
+
+class _Tracked:
+    """What git tracks of some files: each repository is asked once."""
+
+    def __init__(self, desk: Desk, folders: _Folders) -> None:
+        self.env, self.folders = desk.env, folders
+        self.names: dict[str, list[tuple[str, str]]] = {}
+        """For each file its repositories, with its name in each: as it is called, and where links lead."""
+        self.known: dict[str, set[str] | None] = {}
+
+    def ask(self, paths: Iterable[str]) -> None:
+        from pathlib import Path  # lazy: most transcripts are in no project
+
+        from segue.ops.work import git  # lazy: as above
+
+        wanted: dict[str, set[str]] = {}
+        for path in paths:
+            self.names[path] = []
+            for spelling in {os.path.abspath(path), os.path.realpath(path)}:  # noqa: PTH100 - as above
+                root = self.folders.root_of(os.path.dirname(spelling))  # noqa: PTH120 - as above
+                if root:
+                    name = os.path.relpath(spelling, root)
+                    self.names[path].append((root, name.casefold()))
+                    wanted.setdefault(root, set()).add(name.partition("/")[0])
+        for root, names in wanted.items():
+            told = git.tracked(Path(root), sorted(names), self.env)
+            self.known[root] = None if told is None else {name.casefold() for name in told}
+
+    def tracks(self, path: str) -> bool | None:
+        """Whether a repository has a file, or a link that it is behind; None where git does not answer."""
+        answers = []
+        for root, name in self.names[path]:
+            known = self.known[root]
+            parts = name.split("/")
+            above = {"/".join(parts[:n]) for n in range(1, len(parts) + 1)}
+            answers.append(None if known is None else not known.isdisjoint(above))
+        return True if True in answers else None if None in answers else False

@@ -1,0 +1,159 @@
+"""Snapshots of a worktree: the hash of every file as it is, as one git tree.
+
+A private repository in Segue's own data folder looks at the worktree; the user's repository is read and never changed.
+Its attributes switch off every conversion, its settings are its own, so no filter and no hook runs. Its index stays,
+so the next snapshot of the same worktree reads only files that changed. Committed content is found in the user's
+repository; only what is not committed is copied.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import time
+from collections.abc import Mapping
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+
+from segue.base import files as base_files
+from segue.base import paths
+from segue.ops.work import git as work_git
+from segue.ops.work.git import Git
+
+SECONDS = 30.0
+"""How long one snapshot may take; a worktree that takes longer is not checked."""
+RAW = b"* -text -eol -crlf -filter -ident -working-tree-encoding\n"
+"""Attributes of the private repository, which win over those of the worktree: files as they are."""
+SETTINGS = (
+    b"[core]\n\trepositoryformatversion = 0\n\tbare = false\n\tautocrlf = false\n\tcompression = 1\n"
+    b"\tignoreCase = false\n\tprecomposeUnicode = false\n\tquotePath = false\n\tfsync = none\n"
+    b"[gc]\n\tauto = 0\n[advice]\n\taddEmbeddedRepo = false\n[safe]\n\tdirectory = *\n"
+)
+LARGEST_EXCLUDE = 1 << 20
+
+
+class Snapshot(Struct, frozen=True):
+    """A worktree at a moment."""
+
+    tree: str
+    """The tree with every file that git does not ignore, as it is."""
+    head: str = ""
+    """The commit that is checked out; empty where there is none yet."""
+
+
+class Change(Struct, frozen=True):
+    """How one file differs between two snapshots."""
+
+    path: str
+    state: str
+    """'A' added, 'M' changed, 'D' deleted. A renamed file is deleted and added."""
+
+
+def snapshot(folder: Path, data: Path, env: Mapping[str, str]) -> Snapshot | None:
+    """The worktree that a folder is in; None where it is no repository, git is missing, or it takes too long."""
+    root = paths.find_project(folder)
+    own = work_git.git_at(root, env)
+    if own is None:
+        return None
+    own = msgspec.structs.replace(own, deadline=time.monotonic() + SECONDS)
+    head = (own.ask("rev-parse", "--verify", "--quiet", "HEAD^{commit}") or b"").decode().strip()
+    try:
+        with base_files.locked(_folder(root, data) / "lock"):
+            tree = _write(own, root, data, head)
+    except OSError:
+        return None
+    return Snapshot(tree, head) if tree else None
+
+
+def changes(folder: Path, data: Path, env: Mapping[str, str], old: str, new: str) -> list[Change] | None:
+    """What changed from one tree to another; None where that is not known any more."""
+    git = _private(paths.find_project(folder), data, env)
+    told = git.ask("diff-tree", "-r", "--no-renames", "--name-status", "-z", old, new) if git else None
+    if told is None:
+        return None
+    words = [word.decode(errors="surrogateescape") for word in told.split(b"\0")]
+    pairs = zip(words[::2], words[1::2], strict=False)
+    return [Change(path, "M" if state == "T" else state) for state, path in pairs]
+
+
+def listing(folder: Path, data: Path, env: Mapping[str, str], tree: str) -> list[str] | None:
+    """The files of a tree."""
+    git = _private(paths.find_project(folder), data, env)
+    told = git.ask("ls-tree", "-r", "--name-only", "-z", tree) if git else None
+    return (
+        None
+        if told is None
+        else [name.decode(errors="surrogateescape") for name in told.split(b"\0") if name]
+    )
+
+
+def content(folder: Path, data: Path, env: Mapping[str, str], tree: str, path: str) -> bytes | None:
+    """A file of a tree; None where it has no such file."""
+    git = _private(paths.find_project(folder), data, env)
+    return git.ask("cat-file", "blob", f"{tree}:{path}") if git else None
+
+
+# The private repository
+
+
+def _folder(root: Path, data: Path) -> Path:
+    name = hashlib.sha256(os.fsencode(os.path.realpath(root))).hexdigest()[:24]
+    return data / "trees" / name
+
+
+def _private(root: Path, data: Path, env: Mapping[str, str]) -> Git | None:
+    """A way to ask the private repository, with nobody's settings but its own."""
+    git = work_git.git_for(root, env)
+    if git is None:
+        return None
+    own = {
+        "GIT_DIR": os.fspath(_folder(root, data)),
+        "GIT_CONFIG_GLOBAL": os.devnull,
+        "GIT_CONFIG_SYSTEM": os.devnull,
+        "GIT_CONFIG_NOSYSTEM": "1",
+    }
+    kept = {name: value for name, value in git.env.items() if not name.startswith("GIT_CONFIG")}
+    return msgspec.structs.replace(git, env={**kept, **own}, deadline=time.monotonic() + SECONDS)
+
+
+def _write(own: Git, root: Path, data: Path, head: str) -> str:
+    """Put every file into the private index, and name the tree; empty where that failed."""
+    private = _private(root, data, own.env)
+    if private is None or not _prepare(own, root, _folder(root, data)):
+        return ""
+    if head and not (_folder(root, data) / "index").exists():
+        # Files that are committed and ignored would be overlooked.
+        private.ask("read-tree", head)
+    excludes = (own.ask("config", "--type=path", "core.excludesFile") or b"").rstrip(b"\n")
+    more = ("-c", f"core.excludesFile={os.fsdecode(excludes)}") if excludes else ()
+    # A file that cannot be read stays as it was known; all others are added.
+    if private.status(*more, "add", "--all", "--ignore-errors", "--", ".") not in (0, 1):
+        return ""
+    return (private.ask("write-tree") or b"").decode().strip()
+
+
+def _prepare(own: Git, root: Path, folder: Path) -> bool:
+    """Make the private repository; what the user excludes, and where committed content is, may have changed since."""
+    told = own.ask("rev-parse", "--git-path", "objects", "--git-path", "info/exclude")
+    if told is None:
+        return False
+    objects, exclude = (root / os.fsdecode(line) for line in told.splitlines()[:2])
+    for name in ("objects/info", "refs", "info"):
+        base_files.make_private_folder(folder / name)
+    (folder / "index.lock").unlink(missing_ok=True)  # of one that was killed: nobody else has the lock
+    patterns = b""
+    with contextlib.suppress(OSError):
+        patterns = base_files.read_file(exclude, LARGEST_EXCLUDE)
+    files = {
+        "HEAD": b"ref: refs/heads/none\n",
+        "config": SETTINGS,
+        "info/attributes": RAW,
+        "info/exclude": patterns,
+        "objects/info/alternates": os.fsencode(os.path.realpath(objects)) + b"\n",
+    }
+    for name, data in files.items():
+        base_files.write_file(folder / name, data, is_lasting=False)
+    return True

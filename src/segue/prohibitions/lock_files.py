@@ -1,0 +1,65 @@
+"""The packages that a lock file pins. Pure.
+
+Only packages added to an otherwise unchanged lock file are new: an upgrade may bring in packages of its own.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+from collections.abc import Iterator
+from typing import Any
+
+from segue.base.lazy_regex import lazy_pattern
+
+NODE_MODULES = "node_modules/"
+YARN = lazy_pattern(r'^"?(@?[^@\s"]+)@[^\n]*:\n\s+version:? "?([^\s"]+)', re.MULTILINE)
+PNPM = lazy_pattern(r"^  '?/?(@?[^@\s'(]+)[@/](\d[^:'(\s]*)", re.MULTILINE)
+BUN = lazy_pattern(r'^\s+"[^"]+": \["(@?[^"@]+)@([^"]+)"', re.MULTILINE)
+GEMS = lazy_pattern(r"^ {4}([\w.-]+) \(([^)\s]+)\)$", re.MULTILINE)
+PATTERNS = {"yarn.lock": YARN, "pnpm-lock.yaml": PNPM, "bun.lock": BUN, "Gemfile.lock": GEMS}
+TOML = ("uv.lock", "poetry.lock", "pdm.lock", "Cargo.lock")
+JSON = ("package-lock.json", "npm-shrinkwrap.json", "composer.lock", "Pipfile.lock")
+
+Pinned = set[tuple[str, str]]
+"""Names with their versions: one name can be pinned more than once."""
+
+
+def is_lock_file(path: str) -> bool:
+    name = path.rpartition("/")[2]
+    return name in PATTERNS or name in TOML or name in JSON
+
+
+def new_names(path: str, before: bytes, after: bytes) -> list[str]:
+    """The packages that were added; none where another package changed or went, or the file cannot be read."""
+    name = path.rpartition("/")[2]
+    try:
+        known, now = set(_pinned(name, before.decode())), set(_pinned(name, after.decode()))
+    except (ValueError, AttributeError, TypeError, KeyError):
+        return []
+    if known - now:
+        return []
+    return sorted({name for name, _ in now} - {name for name, _ in known})
+
+
+def _pinned(name: str, text: str) -> Iterator[tuple[str, str]]:
+    if name in PATTERNS:
+        yield from PATTERNS[name].findall(text)
+    elif name in TOML:
+        for one in tomllib.loads(text).get("package", ()):
+            yield one["name"], one.get("version", "")
+    else:
+        yield from _pinned_in_json(json.loads(text))
+
+
+def _pinned_in_json(data: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    for path, one in data.get("packages", {}).items() if isinstance(data.get("packages"), dict) else ():
+        if NODE_MODULES in path:
+            yield path.rpartition(NODE_MODULES)[2], one.get("version", "")
+    for part in ("packages", "packages-dev"):
+        for one in data[part] if isinstance(data.get(part), list) else ():
+            yield one["name"], one.get("version", "")
+    for part in ("dependencies", "default", "develop"):  # npm before version 7; Pipfile
+        for name, one in data.get(part, {}).items():
+            yield name, one.get("version", "")

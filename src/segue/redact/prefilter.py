@@ -1,0 +1,67 @@
+"""A glance at many texts: which of them are worth looking through for secrets of all kinds, which takes far longer.
+
+A secret that its name or its place gives away is seen here, and so is what often stands near one that does not look
+like any. Most texts are short, and what none of those holds is looked for once in all of them together.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+
+from segue.redact import context_rules, name_rules, pair_rules
+from segue.redact.view import view_of
+
+HINTS = ("assword", "passphrase", "pwd", "secret", "token", "auth", "credential")
+"""What often stands near a secret that does not look like one, in whatever disguise."""
+HINTS_OF_KEYS = ("_key", "-key", "%20key", "apikey", "accesskey")
+OTHER_WORDS = [word for word in name_rules.WORDS if not any(hint in word.start for hint in HINTS)]
+"""The names of secrets that no hint is a part of: a text with a hint is looked through anyway."""
+LOGIN = re.compile(r"://[^\s/@]{1,80}:")
+SHORT = 1000
+
+
+def dangerous(texts: Sequence[str]) -> list[bool]:
+    """Which of the texts may hold a secret."""
+    views = [view_of(text) for text in texts]
+    lows = [view.lower() for view in views]
+    is_short = [len(view) < SHORT for view in views]
+    every = _Rules()
+    few = every.within(
+        "\n".join(view for view, short in zip(views, is_short, strict=True) if short),
+        "\n".join(low for low, short in zip(lows, is_short, strict=True) if short),
+    )
+    return [
+        (few if short else every).may_hold(view, low)
+        for view, low, short in zip(views, lows, is_short, strict=True)
+    ]
+
+
+class _Rules:
+    """What is looked for: all of it, or what may be in some texts."""
+
+    def __init__(
+        self,
+        hints: Iterable[str] = (*HINTS, *HINTS_OF_KEYS),
+        places: context_rules.Signed = context_rules.BY_SIGN,
+        words: Sequence[name_rules.Word] = OTHER_WORDS,
+    ) -> None:
+        self.hints = tuple(hints)
+        self.places = places
+        self.words = words
+
+    def within(self, view: str, low: str) -> _Rules:
+        return _Rules(
+            filter(low.__contains__, self.hints),
+            context_rules.narrowed(view, low),
+            [word for word in self.words if word.start in low],
+        )
+
+    def may_hold(self, view: str, low: str) -> bool:
+        return (
+            any(map(low.__contains__, self.hints))
+            or LOGIN.search(view) is not None
+            or next(context_rules.find(view, low, self.places), None) is not None
+            or next(name_rules.find(view, low, self.words), None) is not None
+            or next(pair_rules.find(view, low), None) is not None
+        )

@@ -1,0 +1,410 @@
+"""A run: one task under supervision, going from agent to agent along a chain. What comes next is decided here. Pure.
+
+Each agent that has the task has it for a leg. A leg that ended in a stop leads on: to the same agent once more, to the
+next one in the chain that may be used, back to the first, or to waiting for a limit to start anew. Whoever may not be
+used now is barred, for a time that is known or for as long as nobody acts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from enum import StrEnum
+
+from segue.base import clock
+from segue.base.clock import Moment
+from segue.model import Limit, Scope, Value
+from segue.model.exit_reason import Stop, Why
+from segue.usage import budget
+
+MOST_TRIES = 3
+"""How often an agent is started for one leg before it is given up."""
+MOST_LEGS = 50
+"""A task that has changed hands so often gets nowhere."""
+PAUSE_SECONDS = 20.0
+"""How long an overloaded vendor is left alone first; twice as long each time after."""
+REST_SECONDS = 600.0
+"""How long one is that stayed overloaded."""
+WEEK = 60
+"""The share of an agent's week, in percent, that a run leaves it at unless another is named."""
+SHORT_SECONDS = 120.0
+"""A leg that filled a context in less than this has got nowhere."""
+HIT = 100
+FAILURES = {Why.CRASHED: "crashed", Why.HUNG: "hung", Why.CONTEXT: "filled its context"}
+
+
+class RunState(StrEnum):
+    WORKING = "working"
+    WAITING = "waiting"
+    DONE = "done"
+    STOPPED = "stopped"
+    """Because the person said so."""
+    CAPPED = "capped"
+    """Because it has used what it was given."""
+    FAILED = "failed"
+    """Because nobody in the chain can go on."""
+
+
+UNFINISHED = (RunState.WORKING, RunState.WAITING)
+
+
+class Caps(Value, frozen=True):
+    """What a run may use; None for as much as it takes."""
+
+    usd: float | None = None
+    tokens: int | None = None
+    seconds: float | None = None
+    """From its beginning, waiting included."""
+    week: int = WEEK
+    """The share of its week, in percent, from which on an agent is not used."""
+
+
+class Spent(Value, frozen=True):
+    """What a run has used."""
+
+    usd: float = 0.0
+    tokens: int = 0
+    seconds: float = 0.0
+    unpriced: tuple[str, ...] = ()
+    """Models whose price is not known: what they used is not in the money."""
+
+
+class Leg(Value, frozen=True):
+    """The time that one agent has the task."""
+
+    target: str
+    started_at: Moment
+    since: int = 0
+    """From when on a transcript can be its own, in nanoseconds, by the clock that files are stamped by."""
+    besides: tuple[str, ...] = ()
+    """Transcripts that were there before, and are another's."""
+    returns: bool = False
+    """Whether the preferred agent's own conversation goes on in it."""
+    handoff: str = ""
+    """The handoff that brought the task to it; empty for the first."""
+    transcript: str = ""
+    tries: int = 0
+    """How often it was started, for the same reason since the first."""
+    again: Why | None = None
+    """Why it was started again, if it was."""
+    stop: Stop | None = None
+    """What ended it, where it was not the end of the work."""
+    ended_at: Moment | None = None
+    reply: str = ""
+    """What the agent said last."""
+    refused: int = 0
+    """How many of its calls were refused because nobody was there to be asked."""
+
+    @property
+    def is_done(self) -> bool:
+        return self.ended_at is not None and self.stop is None
+
+
+class Run(Value, frozen=True):
+    id: str
+    task: str
+    chain: tuple[str, ...]
+    """The agents that may have it, the preferred one first."""
+    project: str
+    created_at: Moment
+    updated_at: Moment
+    state: RunState = RunState.WORKING
+    session: str = ""
+    caps: Caps = Caps()
+    returns: bool = False
+    """Whether the preferred agent is to have the last word: its limit is waited for."""
+    prewarm: bool = False
+    patience: float = 900.0
+    """How many seconds an agent may show no sign of life."""
+    arguments: tuple[tuple[str, str], ...] = ()
+    """For an agent's program, as the person typed them: the agent, and one argument."""
+    legs: tuple[Leg, ...] = ()
+    until: Moment | None = None
+    """What is waited for."""
+    why: str = ""
+    """Why it is in this state, in a sentence."""
+    spent: Spent = Spent()
+    taken_up_at: Moment | None = None
+    """When a person last let it go on: what kept agents out before is tried again."""
+    broken: int = 0
+    """How many of the user's prohibitions were broken."""
+    unconfirmed: int = 0
+    """How many claims of the last agent could not be confirmed."""
+    verdict: int = 0
+    """The exit code of `segue verify` for the last agent's claims."""
+
+    @property
+    def refused(self) -> int:
+        return sum(leg.refused for leg in self.legs)
+
+    @property
+    def doubts(self) -> str:
+        """What speaks against taking a run that is done for done, in words; empty where nothing does."""
+        counts = (
+            (self.broken, "prohibition", "broken"),
+            (self.unconfirmed, "claim", "not confirmed"),
+            (self.refused, "call", "refused"),
+        )
+        told = [f"{n} {noun}{'' if n == 1 else 's'} {how}" for n, noun, how in counts if n]
+        return ", ".join(told) if self.state is RunState.DONE else ""
+
+    @property
+    def home(self) -> str:
+        return self.chain[0]
+
+    @property
+    def leg(self) -> Leg | None:
+        return self.legs[-1] if self.legs else None
+
+    @property
+    def is_begun(self) -> bool:
+        """Whether an agent has anything of it on record."""
+        return any(leg.transcript for leg in self.legs)
+
+    @property
+    def transcript_at_home(self) -> str:
+        """The preferred agent's own transcript, if it has begun one."""
+        own = [leg.transcript for leg in self.legs if leg.target == self.home and leg.transcript]
+        return own[0] if own else ""
+
+
+class Bar(Value, frozen=True):
+    """Why an agent is not used now, and until when; None: until somebody acts."""
+
+    why: str
+    until: Moment | None = None
+
+
+class Do(StrEnum):
+    START = "start"
+    AGAIN = "again"
+    HAND_OVER = "hand over"
+    RETURN = "return"
+    WAIT = "wait"
+    END = "end"
+
+
+class Move(Value, frozen=True):
+    """What is to be done next."""
+
+    do: Do
+    target: str = ""
+    until: Moment | None = None
+    state: RunState | None = None
+    why: str = ""
+
+
+# Who may not be used
+
+
+def bars(run: Run, told: Mapping[str, Sequence[Limit]], now: Moment) -> dict[str, Bar]:
+    """Who of the chain is barred: by what it told of its limits, by the share of its week, and by how it did so far."""
+    found = {}
+    for target in run.chain:
+        bar = _by_limits(run, target, told.get(target, ()), now) or _by_legs(run, target, now)
+        if bar is not None and (bar.until is None or bar.until > now):
+            found[target] = bar
+    return found
+
+
+def _by_limits(run: Run, target: str, limits: Sequence[Limit], now: Moment) -> Bar | None:
+    for limit in limits:
+        is_hit = (limit.used_percent or 0.0) >= HIT
+        if is_hit and holds_for(limit, target) and not budget.is_over(limit, now):
+            return Bar(why=f"it is at its {limit.window} limit", until=limit.resets_at)
+    week = week_used(run, target, limits, now)
+    return Bar(why=week_in_words(run, week), until=week.resets_at) if week else None
+
+
+def week_used(run: Run, target: str, limits: Sequence[Limit], now: Moment) -> Limit | None:
+    """The limit of a week of which so much is used that this run leaves the agent alone."""
+    for limit in limits:
+        is_running = limit.window == "week" and holds_for(limit, target) and not budget.is_over(limit, now)
+        if is_running and (limit.used_percent or 0.0) >= run.caps.week:
+            return limit
+    return None
+
+
+def week_in_words(run: Run, limit: Limit) -> str:
+    return f"{limit.used_percent or 0:.0f}% of its week is used, and this run leaves it at {run.caps.week}%"
+
+
+def holds_for(limit: Limit, target: str) -> bool:
+    """Whether a limit concerns an address. Of a model that nobody named, that is not known."""
+    model = target.partition(":")[2]
+    return limit.scope is Scope.ACCOUNT or bool(model and budget.holds_for(limit, model))
+
+
+def _by_legs(run: Run, target: str, now: Moment) -> Bar | None:
+    """What the last leg of an agent says of trying it again."""
+    for leg in reversed(run.legs):
+        if _agent(leg.target) != _agent(target) or leg.ended_at is None or _is_forgiven(run, leg):
+            continue
+        if leg.stop is None:
+            return None
+        bar = _by_stop(leg, leg.stop, target)
+        if bar is None and leg.target == target:
+            bar = _by_failures(run, target, leg.stop.why)
+        if bar is not None or leg.target == target:
+            return bar
+    return None
+
+
+def _is_forgiven(run: Run, leg: Leg) -> bool:
+    """Whether a person has let the run go on since; the end of a limit that is known does not come sooner by that."""
+    is_known = leg.stop is not None and leg.stop.limit is not None and bool(leg.stop.limit.resets_at)
+    return (leg.ended_at or "") < (run.taken_up_at or "") and not is_known
+
+
+def _by_failures(run: Run, target: str, why: Why) -> Bar | None:
+    """Whoever has failed in the same way too often is not tried again."""
+    if why not in FAILURES:
+        return None
+    own = [leg for leg in run.legs if leg.target == target and leg.stop and leg.stop.why is why]
+    counted = [leg for leg in own if not _is_forgiven(run, leg) and _is_failure(leg)]
+    times = sum(max(1, leg.tries) for leg in counted)
+    return Bar(why=f"it {FAILURES[why]} {times} times") if times >= MOST_TRIES else None
+
+
+def _is_failure(leg: Leg) -> bool:
+    """A context that took its time to fill is none."""
+    if leg.stop is None or leg.stop.why is not Why.CONTEXT:
+        return True
+    return leg.ended_at is not None and leg.ended_at < clock.later(leg.started_at, SHORT_SECONDS)
+
+
+def _by_stop(leg: Leg, stop: Stop, target: str) -> Bar | None:
+    """What a stop of one agent says of an address: of itself, or of another model of the same agent."""
+    is_same = leg.target == target
+    match stop.why:
+        case Why.LIMIT:
+            limit = stop.limit
+            if not is_same and (limit is None or not holds_for(limit, target)):
+                return None
+            window = f"its {limit.window} limit" if limit and limit.window else "a limit"
+            until = limit.resets_at if limit else None
+            if until is None:
+                return Bar(why=f"it is at {window}, and did not tell when it ends")
+            # Two clocks differ: whoever is still refused at the reset is not asked again at once.
+            return Bar(
+                why=f"it is at {window}", until=max(until, clock.later(leg.ended_at or "", pause_after(leg)))
+            )
+        case Why.REFUSED if is_same:
+            return Bar(why=f"it cannot work: {stop.said}" if stop.said else "it cannot work")
+        case Why.OVERLOADED if is_same:
+            seconds = pause_after(leg) if leg.tries < MOST_TRIES else REST_SECONDS
+            until = clock.later(leg.ended_at or "", seconds)
+            named = stop.limit.resets_at if stop.limit else None
+            return Bar(why="its vendor is overloaded", until=max(until, named) if named else until)
+    return None
+
+
+def pause_after(leg: Leg) -> float:
+    return min(PAUSE_SECONDS * 2.0 ** max(0, leg.tries - 1), REST_SECONDS)
+
+
+def _agent(target: str) -> str:
+    return target.partition(":")[0]
+
+
+# What to do next
+
+
+def decide(run: Run, barred: Mapping[str, Bar]) -> Move:
+    """What to do, given how the last leg ended and who may not be used."""
+    leg = run.leg
+    if leg is None:
+        return _first(run, barred)
+    if leg.is_done:
+        return _after_the_end(run, leg, barred)
+    if leg.stop is None:
+        return Move(do=Do.AGAIN, target=leg.target)
+    if leg.stop.why is Why.ASKED:
+        return _ended(RunState.STOPPED, leg.stop.said or "you stopped it")
+    since = [one for one in run.legs if one.started_at >= (run.taken_up_at or "")]
+    if len(since) >= MOST_LEGS:
+        return _ended(RunState.FAILED, f"the task changed hands {len(since)} times")
+    return _after_stop(run, leg, leg.stop, barred)
+
+
+def _first(run: Run, barred: Mapping[str, Bar]) -> Move:
+    for target in run.chain:
+        if target not in barred:
+            return Move(do=Do.START, target=target)
+    return _nobody(run, barred)
+
+
+def _after_the_end(run: Run, leg: Leg, barred: Mapping[str, Bar]) -> Move:
+    """The work is done; the preferred agent may be asked to look at it."""
+    if not run.returns or leg.target == run.home or not run.transcript_at_home:
+        return _ended(RunState.DONE)
+    bar = barred.get(run.home)
+    if bar is None:
+        return Move(do=_way_to(run, run.home), target=run.home)
+    if bar.until is not None:
+        return Move(do=Do.WAIT, target=run.home, until=bar.until, why=bar.why)
+    return _ended(RunState.DONE, f"{run.home} was not returned to: {bar.why}")
+
+
+def _after_stop(run: Run, leg: Leg, stop: Stop, barred: Mapping[str, Bar]) -> Move:
+    is_free = leg.target not in barred
+    if stop.why is Why.CRASHED and is_free:
+        return Move(do=Do.AGAIN, target=leg.target)
+    if stop.why is Why.OVERLOADED and leg.tries < MOST_TRIES:
+        until = barred[leg.target].until if not is_free else None
+        if until is None:
+            return Move(do=Do.AGAIN, target=leg.target)
+        return Move(do=Do.WAIT, target=leg.target, until=until, why="its vendor is overloaded")
+    for target in run.chain:
+        if target in barred:
+            continue
+        if target != leg.target:
+            return Move(do=_way_to(run, target), target=target)
+        if stop.why in (Why.LIMIT, Why.OVERLOADED):
+            return Move(do=Do.AGAIN, target=target)
+    if stop.why is Why.HUNG and is_free:
+        return Move(do=Do.AGAIN, target=leg.target)
+    if stop.why is Why.CONTEXT and is_free:
+        # Nobody else may have it: the same agent begins anew, with what fits.
+        return Move(do=Do.HAND_OVER, target=leg.target)
+    return _nobody(run, barred)
+
+
+def _way_to(run: Run, target: str) -> Do:
+    """How the work gets to another agent: where none has begun it, as it was first said."""
+    if not run.is_begun:
+        return Do.START
+    own = [leg for leg in run.legs if leg.target == target]
+    is_full = bool(own) and own[-1].stop is not None and own[-1].stop.why is Why.CONTEXT
+    is_home = target == run.home and bool(run.transcript_at_home)
+    return Do.RETURN if is_home and not is_full else Do.HAND_OVER
+
+
+def _nobody(run: Run, barred: Mapping[str, Bar]) -> Move:
+    """Wait for the first that may be used again; without one that says when, the run cannot go on."""
+    timed = [(bar.until, target) for target, bar in barred.items() if bar.until]
+    if timed:
+        until, target = min(timed)
+        return Move(do=Do.WAIT, target=target, until=until, why=barred[target].why)
+    reasons = [f"{target}: {bar.why}" for target, bar in barred.items()]
+    if run.leg is not None and run.leg.stop is not None and run.leg.target not in barred:
+        said = f" ({run.leg.stop.said})" if run.leg.stop.said else ""
+        reasons.append(f"{run.leg.target}: it stopped, {run.leg.stop.why.value}{said}")
+    return _ended(RunState.FAILED, "; ".join(reasons))
+
+
+def _ended(state: RunState, why: str = "") -> Move:
+    return Move(do=Do.END, state=state, why=why)
+
+
+# What it may use
+
+
+def over(caps: Caps, spent: Spent) -> str:
+    """Which cap is reached, in words; empty while none is."""
+    if caps.usd is not None and spent.usd >= caps.usd:
+        return f"it has used ${spent.usd:.2f} of ${caps.usd:.2f}"
+    if caps.tokens is not None and spent.tokens >= caps.tokens:
+        return f"it has used {spent.tokens:,} of {caps.tokens:,} tokens"
+    if caps.seconds is not None and spent.seconds >= caps.seconds:
+        return f"its time is over ({caps.seconds / 60:.0f} minutes)"
+    return ""

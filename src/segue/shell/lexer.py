@@ -1,0 +1,195 @@
+"""A command taken apart: its simple commands, their words, redirections and heredocs.
+
+A command is read, never run, and never trusted to be well-formed: the reading is a best effort, in one pass, and
+what is beyond `LONGEST` is not looked at. A hook does it too, while an agent waits: so these are no Structs, which take
+long to load.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+
+from segue.base.lazy_regex import lazy_pattern
+
+LONGEST = 1 << 16
+"""How much of a command is looked at, in characters. Longer ones are scripts, and say at their start what they do."""
+
+
+class Word:
+    """A word without its quotes. One that is literal means what it says: no variable, no pattern, no other command's
+    output."""
+
+    __slots__ = ("end", "is_literal", "start", "text")
+
+    def __init__(self, text: str, start: int, end: int, is_literal: bool = True) -> None:
+        self.text = text
+        self.start = start
+        self.end = end
+        self.is_literal = is_literal
+
+
+class Redirect:
+    """A redirection; its body is the text of a heredoc, where nothing in it is expanded."""
+
+    __slots__ = ("body", "operator", "start", "target")
+
+    def __init__(self, operator: str, target: Word, start: int, body: str | None = None) -> None:
+        self.operator = operator
+        self.target = target
+        self.start = start
+        self.body = body
+
+    @property
+    def is_written(self) -> bool:
+        """Whether it writes to a file."""
+        return ">" in self.operator and not NOWHERE.fullmatch(self.target.text)
+
+
+class Simple:
+    """One simple command of a compound. The joint is what joins it to the one before: '&&', '|', ';', a bracket; empty
+    for the first."""
+
+    __slots__ = ("joint", "redirects", "words")
+
+    def __init__(self, words: tuple[Word, ...], redirects: tuple[Redirect, ...], joint: str) -> None:
+        self.words = words
+        self.redirects = redirects
+        self.joint = joint
+
+    @property
+    def texts(self) -> list[str]:
+        return [word.text for word in self.words]
+
+
+BLANK = lazy_pattern(r"(?:[ \t\r]|\\\r?\n)++")
+COMMENT = lazy_pattern(r"#[^\n]*+")
+REDIRECT = lazy_pattern(r"(?:\d++|\{\w++\})?(?:<<<|<<-?|<>|<&|>>|>\||>&|<(?!\()|>(?!\())|&>>?")
+JOINT = lazy_pattern(r"&&|\|\||\|&|;;|[;|&()\n]")
+PIECE = lazy_pattern(
+    r"(?P<plain>[^\s'\"`\\$|&;<>()*?\[\]{}]++)|(?P<pattern>[*?\[\]{}]++)|'(?P<single>[^']*+)(?:'|\Z)"
+    r"|(?P<ansi>\$'(?:[^'\\]++|\\.)*+(?:'|\Z))|\\(?P<escape>.?)|(?P<double>\")|(?P<command>[$<>]\()"
+    r"|(?P<back>`[^`]*+(?:`|\Z))|(?P<variable>\$(?:\{[^}]*+(?:\}|\Z)|\w++|.)?)",
+    re.DOTALL,
+)
+INSIDE = {
+    ")": lazy_pattern(r"(?s)\\.|[()'\"`]|(?<=\s)#[^\n]*+|(?<!<)<<(?!<)-?[ \t]*+['\"\\]?([\w.-]++)['\"]?"),
+    '"': lazy_pattern(r"(?s)\\.|\$\(|[\"`]"),
+}
+HEREDOC = lazy_pattern(r"\d*<<-?")
+EXPANDED = lazy_pattern(r"[$`\\]")
+NOWHERE = lazy_pattern(r"/dev/(?:null|stdout|stderr|tty)|[0-9]|-|")
+"""Targets of a redirection that are no file."""
+
+
+class _Reader:
+    """One pass over a command."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.at = 0
+        self.found: list[Simple] = []
+        self.words: list[Word] = []
+        self.redirects: list[Redirect] = []
+        self.joint = ""
+        self.next_line = 0
+        """Where to go on after this line, if a heredoc follows it."""
+
+    def read(self) -> list[Simple]:
+        while self.at < len(self.text):
+            if match := BLANK.match(self.text, self.at) or COMMENT.match(self.text, self.at):
+                self.at = match.end()
+            elif match := REDIRECT.match(self.text, self.at):
+                self._redirect(match)
+            elif match := JOINT.match(self.text, self.at):
+                self.at = match.end()
+                self._join(match.group())
+            else:
+                self.words.append(self._word())
+        self._join("\n")
+        return self.found
+
+    def _redirect(self, match: re.Match[str]) -> None:
+        self.at = match.end()
+        if blank := BLANK.match(self.text, self.at):
+            self.at = blank.end()
+        target, body = self._word(), None
+        if HEREDOC.fullmatch(match.group()):
+            start = self.next_line or self.text.find("\n", self.at) + 1 or len(self.text)
+            self.next_line, body = _heredoc(self.text, start, target.text)
+            is_quoted = self.text[target.start : target.end] != target.text
+            body = body if is_quoted or not EXPANDED.search(body) else None
+        self.redirects.append(Redirect(match.group(), target, match.start(), body))
+
+    def _join(self, joint: str) -> None:
+        if self.words or self.redirects:
+            self.found.append(Simple(tuple(self.words), tuple(self.redirects), self.joint))
+            self.words, self.redirects, self.joint = [], [], ";" if joint == "\n" else joint
+        elif joint in ("(", ")") or not self.joint:
+            self.joint = joint.strip()
+        if joint == "\n" and self.next_line:
+            self.at, self.next_line = self.next_line, 0
+
+    def _word(self) -> Word:
+        start, is_literal, said = self.at, True, []
+        while match := PIECE.match(self.text, self.at):
+            kind = match.lastgroup or ""
+            piece, self.at = match.group(kind), match.end()
+            if kind == "double":
+                self.at = _closing(self.text, self.at, '"')
+                piece = self.text[match.end() : self.at].removesuffix('"')
+                is_literal &= not EXPANDED.search(piece)
+                piece = re.sub(r"\\(?=[\"\\$`])", "", piece)
+            elif kind == "command":
+                self.at = _closing(self.text, self.at, ")")
+                piece, is_literal = self.text[match.start() : self.at], False
+            else:
+                is_literal &= kind in ("plain", "single", "escape")
+            said.append(piece)
+        if self.at == start and self.at < len(self.text) and not JOINT.match(self.text, self.at):
+            self.at += 1  # whatever it is, go on
+        return Word("".join(said), start, self.at, is_literal)
+
+
+def _closing(text: str, at: int, closer: str) -> int:
+    """Where what was opened just before ends, quotes and brackets within each other; the end if it never does."""
+    stack = [closer]
+    while stack:
+        found = INSIDE[stack[-1]].search(text, at)
+        if found is None:
+            return len(text)
+        mark, at = found.group(), found.end()
+        if mark == stack[-1]:
+            stack.pop()
+        elif mark in ("(", "$("):
+            stack.append(")")
+        elif mark == '"':
+            stack.append(mark)
+        elif mark in ("'", "`"):
+            at = text.find(mark, at) + 1 or len(text)
+        elif mark.startswith("<<"):
+            at, _ = _heredoc(text, text.find("\n", at) + 1 or len(text), found.group(1))
+    return at
+
+
+def _heredoc(text: str, at: int, delimiter: str) -> tuple[int, str]:
+    """The end of a heredoc, and its text; it goes to the end of all if its delimiter is missing."""
+    start = at
+    while at < len(text):
+        end = text.find("\n", at) + 1 or len(text)
+        if text[at:end].strip() == delimiter:
+            return end, text[start:at]
+        at = end
+    return at, text[start:]
+
+
+@functools.lru_cache(maxsize=4)
+def simple_commands(command: str) -> tuple[Simple, ...]:
+    """The simple commands of a compound, with their quotes, redirections and heredocs."""
+    # Kept for a moment: what is asked of a command is asked at once.
+    return tuple(_Reader(command[:LONGEST]).read())
+
+
+def parts(command: str) -> list[list[str]]:
+    """The words of each simple command of a compound; redirections and comments left out."""
+    return [simple.texts for simple in simple_commands(command) if simple.words]

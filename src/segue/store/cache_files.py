@@ -1,0 +1,66 @@
+"""Things that Segue made and can make again, each a small file under a name: briefs, and trackers to go on from.
+
+They are no part of the store: nobody's work is lost with them. So there are no transactions and no
+migrations; a file that cannot be read counts as missing, and the oldest go when there are many.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from pathlib import Path
+
+import zstandard
+
+from segue.base import files
+from segue.store import blobs
+from segue.store.os_errors import translated
+
+LARGEST = 512 << 20
+
+
+class Papers:
+    """One folder of them."""
+
+    def __init__(self, folder: Path, *, suffix: str, most: int) -> None:
+        self.folder = folder
+        self.suffix = suffix
+        self.most = most
+
+    def put(self, name: str, content: bytes) -> None:
+        with translated(self.folder):
+            files.write_file(self._path(name), blobs.pack(content), is_lasting=False)
+            self._thin()
+
+    def get(self, name: str) -> bytes | None:
+        try:
+            packed = files.read_file(self._path(name), LARGEST)
+            if zstandard.frame_content_size(packed) > LARGEST:
+                return None
+            return zstandard.ZstdDecompressor().decompress(packed)
+        except (OSError, zstandard.ZstdError):
+            return None
+
+    def names(self) -> list[str]:
+        """The names, the newest first."""
+        found = []
+        for path in self._files():
+            with contextlib.suppress(OSError):  # another process may have thrown it away
+                found.append((path.stat().st_mtime_ns, path.name.removesuffix(self.suffix)))
+        return [name for _, name in sorted(found, reverse=True)]
+
+    def drop(self, name: str) -> None:
+        with contextlib.suppress(OSError):
+            self._path(name).unlink()
+
+    def _files(self) -> list[Path]:
+        try:
+            return list(self.folder.glob("*" + self.suffix))
+        except OSError:
+            return []
+
+    def _path(self, name: str) -> Path:
+        return self.folder / f"{name}{self.suffix}"
+
+    def _thin(self) -> None:
+        for name in self.names()[self.most :]:
+            self.drop(name)
