@@ -18,7 +18,7 @@ from segue.base import files as base_files
 from segue.briefs import drift
 from segue.briefs.drift import Changed, Commit, Difference, Seen, Standing, State
 from segue.model import Fact, Origin
-from segue.ops.work import git as work_git
+from segue.ops.common import git as work_git
 
 ENDED = "2026-11-16T09:30:00.000000Z"
 LATER = "2026-11-16T09:40:00.000000Z"

@@ -10,8 +10,8 @@ import pytest
 
 from segue.assertions.evidence import Record, Run, Touched
 from segue.base import clock
-from segue.ops.work import git as work_git
-from segue.ops.work import tree
+from segue.ops.common import git as work_git
+from segue.ops.common import tree
 from segue.prohibitions import lock_files, manifests, parse, violations
 from segue.prohibitions.violations import Since
 from tests.test_verifying import GIT, git

@@ -18,9 +18,9 @@ from inline_snapshot import snapshot
 import segue
 from segue import assertions
 from segue.assertions import Record, Verdict
+from segue.ops.common import git as work_git
 from segue.ops.verify import evidence, project_tests
 from segue.ops.verify.evidence import RealWorld
-from segue.ops.work import git as work_git
 from tests.conftest import CommandLine
 from tests.machine import call
 from tests.world import Conversation

@@ -26,4 +26,3 @@ from segue.assertions.scorecard import in_words as in_words
 from segue.assertions.scorecard import label as label
 from segue.assertions.scorecard import report as report
 from segue.assertions.verdicts import judge as judge
-from segue.prohibitions.parse import Prohibition as Prohibition

@@ -38,10 +38,7 @@ def main(argv: list[str], env: Mapping[str, str]) -> int:
 
 
 def _answer(data: str, event: str, agent: str, given: bytes, env: Mapping[str, str]) -> str:
-    from segue.hooks import (  # lazy: what cannot be loaded must not stop the work either
-        guard,
-        waiting_handoffs,
-    )
+    from segue.hooks import guard, waiting_handoffs
 
     if event == "edit":
         return guard.answer(data, agent, given, env.get("SEGUE_HANDOFF", ""))

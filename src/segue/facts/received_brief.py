@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 
 from segue.base.fence import CLOSE, OPEN
 from segue.base.lazy_regex import lazy_pattern
-from segue.briefs.render import HEADING, HUMAN, TITLES
+from segue.model.brief_format import HEADING, HUMAN, TITLES
 
 FIRST_LINE = lazy_pattern(rf"\s*{re.escape(HEADING)} (h-[0-9a-z]{{12}})\n")
 OPENING = lazy_pattern(rf"{re.escape(OPEN)}([0-9a-f]+)")

@@ -28,8 +28,8 @@ from segue.ops.common.desk import Desk
 from segue.ops.handoff import consent, handoffs, receipts, waiting_list
 from segue.ops.handoff import plan as handoff_plan
 from segue.ops.handoff.plan import Order
-from segue.ops.usage import standing as usage_standing
-from segue.ops.usage.standing import Overview, Standing
+from segue.ops.overview import Overview, overview
+from segue.ops.usage.standing import Standing
 from segue.ops.work import discovery, sessions
 from segue.ops.work.discovery import Work
 from segue.ops.work.sessions import Info
@@ -161,7 +161,7 @@ def _handoff_told(handoff: Handoff, is_told: bool) -> Handoff:
 
 def overview(desk: Desk, caller: Caller) -> Overview:
     """Every agent's limits, this folder's session, and what to do."""
-    shown = usage_standing.overview(desk)
+    shown = overview(desk)
     standing = shown.standing
     if standing is not None and not may_be_told(desk, caller, standing.work):
         standing = _standing_told(standing, _work_told(desk, caller, standing.work))

@@ -10,8 +10,7 @@ import click
 from segue.errors import BadInput
 from segue.faces.cli.frame import Frame, answers, to_json
 from segue.faces.screens import standing
-from segue.ops.usage import standing as usage_standing
-from segue.ops.usage.standing import Overview
+from segue.ops.overview import Overview
 
 SHORTEST_WATCH = 0.2
 
@@ -20,7 +19,7 @@ SHORTEST_WATCH = 0.2
 @answers(standing.overview)
 def home(frame: Frame) -> Overview:
     """Show every agent's limits, this folder's session, and what to do next."""
-    return usage_standing.overview(frame.desk, frame.progress("Reading transcripts"))
+    return overview_ops.overview(frame.desk, frame.progress("Reading transcripts"))
 
 
 @click.command()
@@ -42,7 +41,7 @@ def watch(frame: Frame, every: float, count: int | None, as_json: bool) -> None:
     looks = 0
     try:
         while True:
-            overview = usage_standing.overview(frame.desk)
+            overview = overview_ops.overview(frame.desk)
             if frame.as_json:
                 frame.print(to_json(overview, indent=0))
             else:

@@ -391,8 +391,8 @@ def back(
     )
 
     from segue.ops.verify import (
-        back as returns,
-    )  # lazy: what checks assertions is long to load, and `to` needs none of it
+        back as returns,  # lazy: what checks assertions is long to load, and `to` needs none of it
+    )
 
     if dry_run:
         return Shown(plan=returns.plan(frame.desk, order))

@@ -34,7 +34,7 @@ from segue.model.conversation import Conversation
 from segue.model.delivery import Delivery, Mode, Way
 from segue.model.exit_reason import LONGEST_SAID, Output
 from segue.model.lifecycle import Event
-from segue.ops.common import exit_reason, process, redaction
+from segue.ops.common import exit_reason, process, redaction, tree
 from segue.ops.common.desk import Desk
 from segue.ops.common.process import End, Ended
 from segue.ops.handoff import (
@@ -49,7 +49,7 @@ from segue.ops.handoff import (
     proof,
 )
 from segue.ops.handoff.arrival import Arrival, Sought
-from segue.ops.work import sessions, tree
+from segue.ops.work import sessions
 
 LOOK_SECONDS = 5.0
 """How often a headless target's output is checked for a failure that it does not end by itself."""

@@ -34,7 +34,7 @@ from segue.model.conversation import Conversation
 from segue.model.delivery import Claims, Mode, Way
 from segue.ops.briefs import make
 from segue.ops.briefs.make import Made, Wish
-from segue.ops.common import addresses, program_version, redaction
+from segue.ops.common import addresses, git, program_version, redaction
 from segue.ops.common.addresses import Address
 from segue.ops.common.desk import Desk
 from segue.ops.handoff import consent, handoff_records
@@ -42,7 +42,7 @@ from segue.ops.index.tracked_transcript import Warm
 from segue.ops.usage import limits
 from segue.ops.usage import standing as usage_standing
 from segue.ops.usage.limits import AgentLimits
-from segue.ops.work import discovery, git, sessions
+from segue.ops.work import discovery, sessions
 from segue.ops.work.discovery import Work
 from segue.usage import budget, prices
 

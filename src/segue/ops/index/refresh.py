@@ -23,10 +23,9 @@ from segue.base import clock
 from segue.base.clock import Moment
 from segue.errors import AgentError, IndexRenewed
 from segue.model import Entry, EntryKind, Limit, Mark, Source, Transcript
-from segue.ops.index import count_tokens
+from segue.ops.index import count_tokens, provenance
 from segue.ops.index.count_tokens import Progress as Progress
 from segue.ops.index.count_tokens import in_silence as in_silence
-from segue.ops.work import provenance
 from segue.store.index.transcript_index import Index
 from segue.store.index.usage_index import ID, READ, SPENT, TOLD, Place, SourceRow
 from segue.usage.ledger import Ledger, ledger_of

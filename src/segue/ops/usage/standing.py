@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import shlex
-from collections.abc import Mapping
-
 from msgspec import Struct
 
 from segue import agents
-from segue.base import clock, paths
-from segue.base.clock import Moment
-from segue.model import Handoff, HandoffState, Scope, Tokens, Transcript, Trigger, TriggerType, Usage
+from segue.base import clock
+from segue.model import Tokens, Transcript, Trigger, Usage
 from segue.ops.common.desk import Desk
-from segue.ops.handoff import stays
 from segue.ops.index import refresh
 from segue.ops.index.refresh import Pass
 from segue.ops.usage import limits
@@ -42,31 +37,6 @@ class Standing(Struct, frozen=True):
     recommendation: str
     tokens: Tokens
     """What the session has used so far, sub-agents included."""
-
-
-class RunHere(Struct, frozen=True):
-    """A run of this folder that has not come to its end."""
-
-    id: str
-    state: str
-    until: Moment | None
-    """What it waits for."""
-    is_attended: bool
-    """Whether somebody supervises it; else it was left."""
-
-
-class Overview(Struct, frozen=True):
-    project: str
-    agents: tuple[AgentLimits, ...]
-    standing: Standing | None
-    others: int
-    """How many more sessions this folder has."""
-    last_handoff: Handoff | None
-    next: str
-    problems: tuple[str, ...]
-    run: RunHere | None = None
-    set_up: tuple[str, ...] = ()
-    """The agents that segue init has set up: what they tell of their limits is recorded."""
 
 
 DUE = 10
@@ -101,49 +71,6 @@ def standing_here(desk: Desk) -> Standing | None:
     refresh.refresh(desk, [Pass.SPENDS, Pass.ENTRIES])
     here = discovery.of_folder(desk, discovery.works(desk))
     return stand(desk, here[0], limits.of_agents(desk)) if here else None
-
-
-def overview(desk: Desk, progress: refresh.Progress = refresh.in_silence) -> Overview:
-    refreshed = refresh.refresh(desk, [Pass.SPENDS, Pass.ENTRIES], progress)
-    known = limits.of_agents(desk)
-    here = discovery.of_folder(desk, discovery.works(desk))
-    standing = stand(desk, here[0], known) if here else None
-    kept = [work.session for work in here if work.is_kept]
-    handoffs = [handoff for session in kept for handoff in desk.shared.handoffs_of(session.id)]
-    models = {transcript.id: transcript.model for work in here for transcript in work.transcripts}
-    run = _run_here(desk)
-    return Overview(
-        project=paths.as_text(desk.project),
-        agents=tuple(known),
-        standing=standing,
-        others=max(0, len(here) - 1),
-        last_handoff=max(handoffs, key=lambda handoff: handoff.updated_at, default=None),
-        next=_in_run(run) or _after(handoffs, known, models) or _next(desk, standing),
-        problems=(*refreshed.problems, *_unused_here(desk, refreshed)),
-        run=run,
-        set_up=_set_up(desk, known),
-    )
-
-
-def _unused_here(desk: Desk, refreshed: refresh.Refreshed) -> list[str]:
-    """This folder's transcripts that wait to be confirmed."""
-    here = [one for one in refreshed.unused if one.project == str(desk.project) and one.next]
-    return [f"{one.path}: {one.why}. If it is: {one.next}" for one in here]
-
-
-def _run_here(desk: Desk) -> RunHere | None:
-    from segue.ops.run import run_records  # lazy: a handoff looks at limits, and not at runs
-
-    run = run_records.unfinished_here(desk, paths.as_text(desk.project))
-    return RunHere(run.id, run.state.value, run.until, run_records.is_attended(desk, run.id)) if run else None
-
-
-def _set_up(desk: Desk, known: list[AgentLimits]) -> tuple[str, ...]:
-    from segue.ops.setup import settings_backup  # lazy: most of what asks for a standing never asks for this
-
-    return tuple(
-        each.name for each in known if each.tells_status and settings_backup.paths_of(desk, each.name)
-    )
 
 
 def stand(desk: Desk, work: Work, known: list[AgentLimits]) -> Standing:
@@ -217,81 +144,6 @@ def _cost(desk: Desk, work: Work, purse: Purse) -> float | None:
     costs = [purse.cost(row, day) for row in desk.index.sum_rows("source") if row[0] in own]
     known = [cost for cost in costs if cost is not None]
     return sum(known) if known else None
-
-
-def _in_run(run: RunHere | None) -> str:
-    """In the middle of a run nothing is to be handed over by hand."""
-    if run is None:
-        return ""
-    if run.is_attended:
-        return f"segue run attach {run.id} reads along · segue run stop {run.id} ends it"
-    return f"segue run resume {run.id} goes on · segue run status {run.id} shows how far it is"
-
-
-def _after(handoffs: list[Handoff], known: list[AgentLimits], models: Mapping[str, str]) -> str:
-    """What to do about the last handoff, if anything; not before whoever it takes can work again."""
-    last = max(handoffs, key=lambda handoff: handoff.created_at, default=None)
-    if last is None or last.delivery is None:
-        return ""
-    there = _once_free(known, last.target)
-    if last.returns and (step := _after_return(last, there)):
-        return step
-    trips = stays.open_trips(one for one in handoffs if one.session == last.session)
-    out = trips[-1].out if trips else last
-    name = agents.get(out.source.partition(":")[0]).title
-    home = _once_free(known, out.source, models.get(out.transcript, ""))
-    if last.returns:
-        return f"segue back returns to {name}{home}" if trips else ""
-    match last.state:
-        case HandoffState.PREPARED:
-            return f"segue handoff execute {last.id} starts what is prepared · segue handoff cancel {last.id}"
-        case HandoffState.DELIVERED | HandoffState.ACKNOWLEDGED:
-            return f"segue to {last.target} goes on there{there} · segue undo takes the work back"
-        case HandoffState.COMPLETED | HandoffState.VALIDATED:
-            return f"segue back returns to {name}{home} · segue undo takes the handoff back"
-        case HandoffState.FAILED if not last.delivery.has_arrived:
-            return (
-                f"segue to {last.target} tries again{there}, "
-                f"segue to {last.target} --way prompt with the brief alone"
-            )
-    return ""
-
-
-def _after_return(last: Handoff, there: str) -> str:
-    """What to do about a return that did not come to its end."""
-    match last.state:
-        case HandoffState.PREPARED | HandoffState.DELIVERED | HandoffState.ACKNOWLEDGED:
-            return f"segue back goes on with the return{there} · segue undo takes it back"
-        case HandoffState.FAILED if last.delivery and not last.delivery.has_arrived:
-            return f"segue back tries again{there}"
-    return ""
-
-
-def _once_free(known: list[AgentLimits], address: str, model: str = "") -> str:
-    """From when on an agent can work, in words; empty where nothing keeps it."""
-    name, _, named = address.partition(":")
-    model = named or model
-    for limit in (each.limit for one in known if one.name == name for each in one.limits):
-        is_hit = (limit.used_percent or 0) >= limits.HIT
-        # Of a model that is not known it is not known either whether a limit of one model holds for it.
-        if is_hit and (limit.scope is Scope.ACCOUNT or (model and budget.holds_for(limit, model))):
-            until = limit.resets_at
-            return f" after {until[:16].replace('T', ' ')} UTC" if until else " once its limit is over"
-    return ""
-
-
-def _next(desk: Desk, standing: Standing | None) -> str:
-    if standing is None or standing.transcript is None:
-        return "segue transcripts lists what agents left on this machine · segue demo shows a handoff"
-    id = standing.transcript.id
-    others = [t.id for entry in desk.index.transcripts().values() if (t := entry.transcript) and t.id != id]
-    length = next(
-        (n for n in range(8, len(id)) if not any(other.startswith(id[:n]) for other in others)), len(id)
-    )
-    shown = f"segue transcripts show {shlex.quote(id[:length])} reads"
-    if standing.trigger and standing.trigger.type is TriggerType.USAGE_LIMIT:
-        return "segue to AGENT --dry-run shows what would go to another agent, segue to AGENT does it"
-    return f"segue to AGENT --dry-run shows what would go to another agent · {shown} it"
 
 
 def check(desk: Desk, warning_only: bool = False) -> Check:

@@ -13,8 +13,7 @@ from datetime import UTC, datetime, timedelta
 from segue import agents
 from segue.base import clock
 from segue.errors import IndexRenewed
-from segue.ops.index import count_tokens
-from segue.ops.work import provenance
+from segue.ops.index import count_tokens, provenance
 from segue.store.index.usage_index import FAR
 from segue.usage import rates as usage_rates
 from segue.usage.ledger import QUARTER, TOLD, size_in

@@ -19,7 +19,7 @@ from msgspec import Struct
 from segue.assertions import Record, Seen, TestRun
 from segue.base import clock, paths
 from segue.base.clock import Moment
-from segue.ops.work import git
+from segue.ops.common import git
 
 LARGEST_FILE = 4 << 20
 LARGEST_TOTAL = 256 << 20

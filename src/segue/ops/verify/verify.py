@@ -27,13 +27,13 @@ from segue.errors import AgentError, BadInput, NotFound, SegueError
 from segue.facts import received_brief
 from segue.model import Entry, EntryKind, Fact, Handoff, Origin, Source
 from segue.model.delivery import Claims
-from segue.ops.common import redaction
+from segue.ops.common import git, redaction, tree
 from segue.ops.common.desk import Desk
 from segue.ops.handoff import arrival, handoff_records, plan, stays
 from segue.ops.index.tracked_transcript import Meaning
 from segue.ops.verify import project_tests
 from segue.ops.verify.evidence import RealWorld
-from segue.ops.work import discovery, git, transcripts, tree
+from segue.ops.work import discovery, transcripts
 from segue.ops.work.discovery import Work
 from segue.prohibitions import lock_files, manifests, parse, violations
 from segue.prohibitions.violations import Since, Violation

@@ -19,9 +19,9 @@ from segue.base.clock import Moment
 from segue.errors import AgentError, BadInput, NotFound, Refused
 from segue.model import Ending, Entry, Mark, Relation, Source, Tokens, Transcript
 from segue.ops.common.desk import Desk
-from segue.ops.index import refresh
+from segue.ops.index import provenance, refresh
 from segue.ops.index.refresh import Pass, Unused
-from segue.ops.work import discovery, provenance
+from segue.ops.work import discovery
 from segue.store.index.transcript_index import Known
 
 LIVE_SECONDS = 120

@@ -119,7 +119,7 @@ class _Tracked:
     def ask(self, paths: Iterable[str]) -> None:
         from pathlib import Path  # lazy: most transcripts are in no project
 
-        from segue.ops.work import git  # lazy: as above
+        from segue.ops.common import git  # lazy: as above
 
         wanted: dict[str, set[str]] = {}
         for path in paths:

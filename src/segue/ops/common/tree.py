@@ -20,8 +20,8 @@ from msgspec import Struct
 
 from segue.base import files as base_files
 from segue.base import paths
-from segue.ops.work import git as work_git
-from segue.ops.work.git import Git
+from segue.ops.common import git as work_git
+from segue.ops.common.git import Git
 
 SECONDS = 30.0
 """How long one snapshot may take; a worktree that takes longer is not checked."""

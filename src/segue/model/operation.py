@@ -1,0 +1,39 @@
+"""Operations of the log, and blobs."""
+
+from __future__ import annotations
+
+from segue.base.clock import Moment
+from segue.model.value import Hash, Value
+
+
+class Operation(Value, frozen=True):
+    """One recorded change to the shared store: who, what, when, before and after."""
+
+    id: str
+    chain: str
+    """The session whose history this belongs to, or 'store'."""
+    kind: str
+    subject: str
+    actor: str
+    at: Moment
+    before: str | None = None
+    """The subject as JSON before the change; None where it did not exist."""
+    after: str | None = None
+    undoes: str | None = None
+    key: str | None = None
+    """The idempotency key: a retry with it gives this operation again, and changes nothing."""
+    request: Hash | None = None
+    """With a key: what was asked for, so that another request cannot take the key over."""
+    n: int = 0
+    """Its number in the chain, from 1; given with the two hashes when it is recorded."""
+    prev: Hash = ""
+    hash: Hash = ""
+
+
+class Blob(Value, frozen=True):
+    """Content that the store keeps under its hash, compressed."""
+
+    hash: Hash
+    size: int
+    stored: int
+    added_at: Moment
