@@ -21,6 +21,7 @@ from segue.base.text import begun
 from segue.errors import AgentError, NotFound, NotTold, Refused
 from segue.model import Handoff, Preserve, Tier, Transcript
 from segue.model.delivery import Mode
+from segue.ops import overview as folder_overview
 from segue.ops.briefs import make
 from segue.ops.briefs.make import Made, Wish
 from segue.ops.common import redaction
@@ -28,7 +29,7 @@ from segue.ops.common.desk import Desk
 from segue.ops.handoff import consent, handoffs, receipts, waiting_list
 from segue.ops.handoff import plan as handoff_plan
 from segue.ops.handoff.plan import Order
-from segue.ops.overview import Overview, overview
+from segue.ops.overview import Overview
 from segue.ops.usage.standing import Standing
 from segue.ops.work import discovery, sessions
 from segue.ops.work.discovery import Work
@@ -161,7 +162,7 @@ def _handoff_told(handoff: Handoff, is_told: bool) -> Handoff:
 
 def overview(desk: Desk, caller: Caller) -> Overview:
     """Every agent's limits, this folder's session, and what to do."""
-    shown = overview(desk)
+    shown = folder_overview.overview(desk)
     standing = shown.standing
     if standing is not None and not may_be_told(desk, caller, standing.work):
         standing = _standing_told(standing, _work_told(desk, caller, standing.work))

@@ -10,6 +10,7 @@ import click
 from segue.errors import BadInput
 from segue.faces.cli.frame import Frame, answers, to_json
 from segue.faces.screens import standing
+from segue.ops import overview as ops
 from segue.ops.overview import Overview
 
 SHORTEST_WATCH = 0.2
@@ -19,7 +20,7 @@ SHORTEST_WATCH = 0.2
 @answers(standing.overview)
 def home(frame: Frame) -> Overview:
     """Show every agent's limits, this folder's session, and what to do next."""
-    return overview_ops.overview(frame.desk, frame.progress("Reading transcripts"))
+    return ops.overview(frame.desk, frame.progress("Reading transcripts"))
 
 
 @click.command()
@@ -41,12 +42,12 @@ def watch(frame: Frame, every: float, count: int | None, as_json: bool) -> None:
     looks = 0
     try:
         while True:
-            overview = overview_ops.overview(frame.desk)
+            shown = ops.overview(frame.desk)
             if frame.as_json:
-                frame.print(to_json(overview, indent=0))
+                frame.print(to_json(shown, indent=0))
             else:
                 start = "\x1b[H\x1b[2J" if sys.stdout.isatty() else ""
-                frame.print(start + standing.overview(overview))
+                frame.print(start + standing.overview(shown))
             looks += 1
             if count and looks >= count:
                 return

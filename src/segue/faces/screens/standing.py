@@ -6,8 +6,9 @@ import click
 
 from segue.faces import render
 from segue.model import Scope
+from segue.ops.overview import Overview, RunHere
 from segue.ops.usage.limits import AgentLimits
-from segue.ops.usage.standing import Overview, RunHere, Standing
+from segue.ops.usage.standing import Standing
 from segue.routing import RunState
 from segue.usage.forecast import Forecast
 
