@@ -1,0 +1,225 @@
+"""Handoffs that are refused, fail or are interrupted: what was prepared is kept, and nothing is left behind."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+import segue
+from segue.errors import NoConsent
+from segue.hooks import waiting_handoffs
+from segue.model import HandoffState
+from tests.cli.test_to import DEMO, PROMPT, add, install, states
+from tests.conftest import CommandLine
+from tests.world import Conversation
+
+
+@pytest.fixture
+def worked(cli: CommandLine) -> CommandLine:
+    """A folder in which Claude Code has worked."""
+    conversation = Conversation(cli.folder, cli.cwd, "6f0c1a52-0000-4000-8000-000000000001")
+    conversation.prompt(PROMPT)
+    conversation.reply("Next I will round each line.")
+    return cli
+
+
+@pytest.fixture
+def elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The demonstration agent is run by a vendor that must be allowed."""
+    monkeypatch.setattr("segue.agents.demo.vendor_of", lambda _model, _env: "elsewhere", raising=False)
+
+
+def program(cli: CommandLine, name: str, script: str) -> None:
+    install(cli, name)
+    (cli.folder / "bin" / name).write_text(f"#!{sys.executable}\n{script}\n")
+
+
+def rollouts(cli: CommandLine) -> list[Path]:
+    return list(cli.folder.glob(".codex/sessions/**/*.jsonl"))
+
+
+TO_CODEX = ("to", "codex", "--headless", "--yes")
+
+
+# Consent
+
+
+@pytest.mark.usefixtures("elsewhere")
+def test_a_refused_handoff_stays_prepared_and_yes_continues_it(worked: CommandLine) -> None:
+    assert worked(*DEMO).code == 5 and states(worked) == ["prepared"]
+    assert worked("handoff", "execute").code == 5 and states(worked) == ["prepared"]
+    done = worked("handoff", "execute", "--yes")
+    assert done.code == 0 and states(worked) == ["completed"], done
+
+
+@pytest.mark.usefixtures("elsewhere")
+def test_to_with_yes_continues_what_was_refused(worked: CommandLine) -> None:
+    assert worked(*DEMO).code == 5
+    assert worked(*DEMO, "--yes").code == 0 and states(worked) == ["completed"]
+
+
+@pytest.mark.usefixtures("elsewhere")
+@pytest.mark.parametrize("answer", ["n", ""])
+def test_declining_at_the_prompt_keeps_the_handoff(
+    worked: CommandLine, monkeypatch: pytest.MonkeyPatch, answer: str
+) -> None:
+    monkeypatch.setattr("sys.stdin.isatty", lambda: True, raising=False)
+
+    def confirm(*_args: object, **_more: object) -> bool:
+        import click
+
+        if not answer:
+            raise click.Abort
+        return False
+
+    monkeypatch.setattr("click.confirm", confirm)
+    declined = worked(*DEMO)
+    (handoff,) = json.loads(worked("handoff", "list", "--json").out)
+    assert handoff["state"] == "prepared", declined
+    assert f"segue handoff execute {handoff['id']} continues it" in declined.err
+    assert worked("handoff", "execute", handoff["id"], "--yes").code == 0
+
+
+@pytest.mark.usefixtures("elsewhere")
+def test_python_keeps_a_handoff_that_was_refused(
+    worked: CommandLine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in worked.env.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.chdir(worked.cwd)
+    handoff = segue.prepare(to="demo", preserve="minimal")
+    with pytest.raises(NoConsent, match="stays prepared"):
+        segue.execute(handoff)
+    assert segue.execute(handoff, yes=True).state is HandoffState.COMPLETED
+
+
+def test_a_prepared_handoff_that_is_replaced_is_named(worked: CommandLine) -> None:
+    worked("handoff", "prepare", "--to", "demo")
+    said = worked("handoff", "prepare", "--to", "demo:other").err
+    assert (
+        "note: handoff h-000000000001 to Demonstration agent is cancelled: a new one takes its place" in said
+    )
+    add(worked, "And round half to even.")
+    assert "is cancelled: the work went on since" in worked("to", "demo:other", "--headless").err
+
+
+def test_consent_that_is_given_later_reaches_a_waiting_handoff(worked: CommandLine) -> None:
+    install(worked, "codex")
+    assert worked("handoff", "prepare", "--to", "codex").code == 0
+    data = worked.home / "data"
+
+    def words() -> str:
+        (note,) = waiting_handoffs.notes(data)
+        return note.text
+
+    assert "may not go" in words() and PROMPT not in words()
+    assert worked("config", "set", "vendors.allowed", "openai").code == 0
+    assert "may not go" not in words() and PROMPT in words()
+    assert worked("config", "unset", "vendors.allowed").code == 0
+    assert "may not go" in words() and PROMPT not in words()
+
+
+# Failing
+
+
+def test_a_failed_handoff_leaves_no_transcript_and_undo_takes_it_back(worked: CommandLine) -> None:
+    program(worked, "codex", "import sys; sys.exit('Error: Not logged in.')")
+    failed = worked(*TO_CODEX)
+    assert failed.code == 6, failed
+    assert "Codex exited (code 1) without taking the handoff: it is not signed in" in failed.err
+    assert "run `codex login`" in failed.err
+    assert states(worked) == ["failed"] and rollouts(worked) == []
+    undone = worked("undo")
+    assert undone.code == 0 and "Took back handoff h-000000000001" in undone.out, undone
+    assert states(worked) == ["rolled back"]
+
+
+WAITING = """
+import json, sys, time
+if 'exec' in sys.argv:
+    for _ in range(12):
+        print(json.dumps({'type': 'error', 'message': 'Reconnecting... waiting for network'}), flush=True)
+    time.sleep(90)
+"""
+
+
+def test_a_target_that_waits_for_a_network_is_ended(worked: CommandLine) -> None:
+    program(worked, "codex", WAITING)
+    failed = worked(*TO_CODEX)
+    assert failed.code == 6 and "was ended without taking the handoff" in failed.err, failed
+    assert "its vendor cannot be reached or is overloaded (Reconnecting... waiting for network" in failed.err
+    assert states(worked) == ["failed"] and rollouts(worked) == []
+
+
+USING = """
+import glob, json, os
+(path,) = glob.glob(os.environ['HOME'] + '/.codex/sessions/**/*.jsonl', recursive=True)
+said = {'timestamp': '2027-01-01T00:00:00Z', 'type': 'event_msg', 'payload': {'type': 'agent_message', 'message': 'Mine.'}}
+print(json.dumps(said), file=open(path, 'a'))
+"""
+
+
+def test_a_transcript_that_the_target_has_used_stays_and_is_named(worked: CommandLine) -> None:
+    program(worked, "codex", USING)
+    failed = worked(*TO_CODEX)
+    assert failed.code == 6 and "it stays in its history" in failed.err, failed
+    assert len(rollouts(worked)) == 1
+    undone = worked("undo")
+    assert undone.code == 0 and "it stays in its history" in undone.out
+    assert len(rollouts(worked)) == 1
+
+
+def test_undo_takes_back_no_earlier_step_in_place_of_a_cancelled_handoff(worked: CommandLine) -> None:
+    worked("session", "create", "--title", "mine")
+    worked("handoff", "prepare", "--to", "demo", "--session", session(worked))
+    (handoff,) = json.loads(worked("handoff", "list", "--json").out)
+    assert worked("handoff", "cancel", handoff["id"]).code == 0
+    refused = worked("undo")
+    assert refused.code == 5 and f"handoff {handoff['id']}, which is cancelled" in refused.err, refused
+    assert "mine" in worked("session", "list", "--all").out
+
+
+def session(cli: CommandLine) -> str:
+    found = json.loads(cli("session", "list", "--json").out)
+    return str(next(one["session"]["id"] for one in found if one["session"]["title"] != "mine"))
+
+
+# Interrupting
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_ends_the_target_too(worked: CommandLine, number: signal.Signals) -> None:
+    program(
+        worked,
+        "codex",
+        "import os, sys, time\nif 'exec' in sys.argv:\n print(os.getpid(), file=open('pid', 'w'), flush=True)\n time.sleep(90)",
+    )
+    process = subprocess.Popen(
+        [sys.executable, "-m", "segue", *TO_CODEX],
+        cwd=worked.cwd,
+        env=dict(worked.env),
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=lambda: signal.signal(number, signal.SIG_DFL),
+    )
+    mark = worked.cwd / "pid"
+    deadline = time.monotonic() + 60
+    while not (mark.exists() and mark.read_text().strip()):
+        assert process.poll() is None and time.monotonic() < deadline
+        time.sleep(0.05)
+    process.send_signal(number)
+    said = process.communicate(timeout=30)[1]
+    assert process.returncode == 128 + number, said
+    assert "Stopped before Codex had the handoff" in said
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(mark.read_text()), 0)
+    assert states(worked) == ["failed"] and rollouts(worked) == []
+    assert re.search(r"Took back handoff", worked("undo").out)

@@ -1,0 +1,394 @@
+"""What the user forbids, and which changes break it."""
+
+from __future__ import annotations
+
+import os
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from segue.assertions.evidence import Record, Run, Touched
+from segue.base import clock
+from segue.ops.common import git as work_git
+from segue.ops.common import tree
+from segue.prohibitions import lock_files, manifests, parse, violations
+from segue.prohibitions.violations import Since
+from tests.cli.test_verify import GIT, git
+
+NAMES = (
+    "src/ledger/legacy.py",
+    "src/a/util.py",
+    "src/b/util.py",
+    "db/migrations/1.sql",
+    "README.md",
+    "package.json",
+)
+
+
+def parsed(*messages: str) -> list[tuple[str, str]]:
+    return [(one.ban.value, one.target) for one in parse.in_messages(messages)]
+
+
+@pytest.mark.parametrize(
+    ("sentence", "expected"),
+    [
+        ("Don't touch src/ledger/legacy.py", [("touch", "src/ledger/legacy.py")]),
+        ("Leave `config/prod.yaml` alone!", [("touch", "config/prod.yaml")]),
+        ("Please do not modify a.py or b.py.", [("edit", "a.py"), ("edit", "b.py")]),
+        ("src/a.py stays as it is.", [("touch", "src/a.py")]),
+        ("No changes to README.md, please.", [("touch", "README.md")]),
+        ("Fix it without touching legacy.py.", [("touch", "legacy.py")]),
+        ("don't touch the migrations folder", [("touch", "migrations/")]),
+        ("Never delete *.sql files.", [("delete", "*.sql")]),
+        ("No new dependencies.", [("add a dependency", "")]),
+        ("Do not commit or push.", [("commit", ""), ("push", "")]),
+        ("Do not edit files, commit, or merge.", [("commit", "")]),
+        ("No commit or push.", [("commit", ""), ("push", "")]),
+        ("Do NOT commit any changes to git", [("commit", "")]),
+        ("**Never modify files in `raw/`** — sources are immutable.", [("edit", "raw/")]),
+        ("Write it to notes.md and do not commit it.", []),
+        ("Don't forget to run the tests, commit, and push or open a PR.", []),
+        ("Don't rename src/a.py, delete it.", []),
+        ("Keep src/a.py as is, but reformat it.", []),
+        ("Don't touch src/ but you may change src/b.py.", []),
+        ("Don't touch src/, save for src/b.py.", []),
+        ("Claude said: don't touch src/a.py.", []),
+        ("Add the following to AGENTS.md:\n- Never push.\n- Do not edit src/a.py", []),
+        ("First fix src/b.py without touching src/a.py, then refactor src/a.py.", []),
+        ("Don't touch x.py unless you must.", []),
+        ("Don't edit x.py until I say so.", []),
+        ("Did I say don't touch x.py?", []),
+        ('The header says "do not edit x.py".', []),
+        ("> Don't touch x.py", []),
+        ("I don't touch x.py myself.", []),
+        ("Don't change the signature of f in x.py.", []),
+        ("Don't commit .env.", []),
+        ("Don't push to main.", []),
+        ("Don't edit x.py directly.", []),
+    ],
+)
+def test_only_what_is_forbidden_outright_is_a_prohibition(
+    sentence: str, expected: list[tuple[str, str]]
+) -> None:
+    assert parsed(sentence) == expected
+
+
+@pytest.mark.parametrize(
+    ("forbidden", "later", "holds"),
+    [
+        ("Don't touch legacy.py.", "ok, you may change legacy.py now", False),
+        ("Don't touch legacy.py.", "Fix the rounding in legacy.py too.", False),
+        ("Don't touch legacy.py.", "Now fix the rounding in report.py.", True),
+        ("Don't touch legacy.py.", "And again, don't touch legacy.py.", True),
+        ("Don't commit.", "Now commit it, please.", False),
+        ("Don't commit yet.", "The tests look good.", False),
+        ("No new dependencies.", "OK, install httpx.", False),
+    ],
+)
+def test_a_prohibition_ends_when_the_user_lifts_it(forbidden: str, later: str, holds: bool) -> None:
+    assert bool(parsed(forbidden, later)) is holds
+
+
+@pytest.mark.parametrize(
+    ("forbidden", "changed", "broken"),
+    [
+        ("Don't touch legacy.py.", {"src/ledger/legacy.py": "M"}, ("src/ledger/legacy.py",)),
+        ("Don't touch src/ledger/.", {"src/ledger/legacy.py": "D"}, ("src/ledger/legacy.py",)),
+        ("Don't touch util.py.", {"src/a/util.py": "M"}, None),
+        ("Don't touch the migrations folder.", {"db/migrations/2.sql": "A"}, ("db/migrations/2.sql",)),
+        ("Don't delete README.md.", {"README.md": "M"}, None),
+        ("Don't touch other.py.", {"README.md": "M"}, None),
+    ],
+)
+def test_a_change_breaks_a_prohibition_of_that_file_alone(
+    forbidden: str, changed: dict[str, str], broken: tuple[str, ...] | None
+) -> None:
+    since = Since(names=NAMES, changed=changed)
+    found = violations.find(parse.in_messages([forbidden]), since, Record(), "The agent")
+    assert [one.subjects for one in found] == ([broken] if broken else [])
+    assert not any(one.is_by_agent for one in found)
+
+
+def test_the_agent_is_named_only_where_its_transcript_shows_the_act() -> None:
+    since = Since(names=NAMES, changed={"README.md": "M"})
+    banned = parse.in_messages(["Don't touch README.md."])
+    [seen] = violations.find(banned, since, Record(), "Gemini")
+    assert seen.evidence == "README.md was changed since the handoff; the transcript does not show by whom"
+    [own] = violations.find(banned, since, Record(touched=(Touched(1, "README.md"),)), "Gemini")
+    assert own.is_by_agent and own.evidence == "Gemini changed README.md: its transcript shows it"
+
+
+@pytest.mark.parametrize(
+    ("folder", "touched", "is_by_agent"),
+    [
+        ("", "/work/README.md", True),
+        ("", "/real/work/README.md", True),
+        ("/work", "README.md", True),
+        ("/work/docs", "README.md", False),
+        ("/work/docs", "../README.md", True),
+        ("/work/docs", "/work/README.md", True),
+        ("/elsewhere", "README.md", False),
+    ],
+)
+def test_the_file_that_was_touched_is_found_from_the_folder_of_the_transcript(
+    folder: str, touched: str, is_by_agent: bool
+) -> None:
+    banned = parse.in_messages(["Don't touch README.md."])
+    since = Since(names=NAMES, changed={"README.md": "M"}, roots=("/work", "/real/work"))
+    [one] = violations.find(banned, since, Record(folder=folder, touched=(Touched(1, touched),)), "Gemini")
+    assert one.is_by_agent is is_by_agent
+
+
+def test_commits_and_pushes_are_found_in_the_commands() -> None:
+    banned = parse.in_messages(["Do not commit or push."])
+    runs = tuple(
+        Run(n, command, "", True, "") for n, command in enumerate(["git commit -m x", "git push --dry-run"])
+    )
+    [one] = violations.find(banned, None, Record(runs=runs), "Gemini")
+    assert one.evidence == "Gemini ran `git commit -m x`"
+
+
+@pytest.mark.parametrize(
+    ("path", "before", "after", "new"),
+    [
+        ("package.json", '{"dependencies":{"a":"1"}}', '{"dependencies":{"a":"2"}}', []),
+        (
+            "package.json",
+            '{"dependencies":{"a":"1"}}',
+            '{"devDependencies":{"b":"1"},"dependencies":{"a":"1"}}',
+            ["b"],
+        ),
+        (
+            "pyproject.toml",
+            '[project]\ndependencies=["a>=1"]',
+            '[project]\ndependencies=["a>=2", "b"]',
+            ["b"],
+        ),
+        ("requirements.txt", "a==1\n", "# c\na==2\nb\n", ["b"]),
+        (
+            "go.mod",
+            "require x.org/a v1.0.0\n",
+            "require x.org/a v1.1.0\nrequire x.org/b v1.0.0\n",
+            ["x.org/b"],
+        ),
+        ("Cargo.toml", '[dependencies]\na="1"', '[dependencies]\na="1"\nb="1"', ["b"]),
+        ("Gemfile", "gem 'a'\n", "gem 'a'\ngem 'b'\n", ["b"]),
+        ("package.json", "{}", "no JSON", []),
+    ],
+)
+def test_only_a_new_name_is_a_new_dependency(path: str, before: str, after: str, new: list[str]) -> None:
+    assert manifests.new_names(path, before.encode(), after.encode()) == new
+
+
+def test_a_snapshot_has_files_as_they_are_and_runs_no_filter(tmp_path: Path) -> None:
+    root, data, ran = tmp_path / "repo", tmp_path / "data", tmp_path / "ran"
+    root.mkdir()
+    git(root, "init", "-q")
+    git(root, "config", "filter.own.clean", f"touch {ran}; cat")
+    (root / ".gitattributes").write_text("* text=auto\n*.bin filter=own\n")
+    (root / "crlf.txt").write_bytes(b"a\r\n")
+    (root / "x.bin").write_text("1")
+    (root / ".gitignore").write_text("ignored\n")
+    (root / "ignored").write_text("1")
+    env = {**os.environ, **GIT}
+    before = tree.snapshot(root, data, env)
+    assert before is not None and before.head == "" and not ran.exists()
+    (root / "crlf.txt").write_bytes(b"a\n")
+    (root / "x.bin").unlink()
+    (root / "ignored").write_text("2")
+    (root / "new.txt").write_text("n")
+    after = tree.snapshot(root, data, env)
+    assert after is not None and not ran.exists()
+    found = tree.changes(root, data, env, before.tree, after.tree)
+    assert [(one.path, one.state) for one in found or ()] == [
+        ("crlf.txt", "M"),
+        ("new.txt", "A"),
+        ("x.bin", "D"),
+    ]
+    assert tree.content(root, data, env, before.tree, "crlf.txt") == b"a\r\n"
+    assert tree.snapshot(tmp_path / "data", data, env) is None
+
+
+@pytest.mark.parametrize(
+    ("ban", "lift"),
+    [
+        ("Don't touch src/a.py.", "No problem, you can change src/a.py now."),
+        ("Don't touch src/a.py.", "Fix src/a.py, don't touch src/b.py."),
+        ("Don't touch src/a.py.", "Edit src/a.py without changing its API."),
+        ("Don't touch src/a.py.", "Do whatever you want."),
+        ("Don't touch src/.", "OK, fix the bug in a.py."),
+        ("Don't touch src/.", "Except src/b.py."),
+        ("Don't commit.", "Commit it, but don't push."),
+        ("Don't commit.", "Ship it."),
+        ("Do not push.", "You can push, don't worry."),
+        ("No new dependencies.", "Use httpx, not requests."),
+    ],
+)
+def test_a_later_word_on_the_same_thing_lifts_a_prohibition(ban: str, lift: str) -> None:
+    [first] = parsed(ban)
+    messages = (f"{ban} {lift}",) if lift.startswith("Except") else (ban, lift)
+    assert first not in parsed(*messages)
+
+
+def test_a_prohibition_that_is_repeated_holds() -> None:
+    assert parsed("Don't touch src/a.py.", "I told you not to edit src/a.py!") == [("touch", "src/a.py")]
+    assert parsed("Don't commit.", "Still no commit, please.") == [("commit", "")]
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "git push -n",
+        "git commit --help",
+        "true || git commit -m x",
+        "cd /tmp/scratch && git init && git commit -m x",
+        "git -C ../other commit -m x",
+    ],
+)
+def test_a_command_that_may_not_have_committed_here_breaks_no_prohibition(command: str) -> None:
+    record = Record(runs=(Run(n=1, command=command, purpose="", is_done=True, output=""),))
+    banned = parse.in_messages(["Do not commit or push."])
+    assert violations.find(banned, None, record, "Codex") == ()
+
+
+def test_an_agent_that_touched_another_file_of_that_name_is_not_named() -> None:
+    since = Since(names=("README.md", "docs/README.md"), changed={"README.md": "M", "docs/README.md": "M"})
+    record = Record(folder="/work", touched=(Touched(n=1, path="/work/docs/README.md"),))
+    [broken] = violations.find(parse.in_messages(["Don't touch ./README.md."]), since, record, "Gemini")
+    assert not broken.is_by_agent and "does not show by whom" in broken.evidence
+
+
+def test_what_was_needed_indirectly_is_no_new_dependency() -> None:
+    assert (
+        manifests.new_names("go.mod", b"require x.org/a v1.0.0 // indirect\n", b"require x.org/a v1.0.0\n")
+        == []
+    )
+
+
+NPM = """{"packages": {"": {}, "node_modules/a": {"version": "1"}%s}}"""
+
+
+@pytest.mark.parametrize(
+    ("path", "before", "after", "new"),
+    [
+        ("package-lock.json", NPM % "", NPM % ', "node_modules/@x/b": {"version": "2"}', ["@x/b"]),
+        ("package-lock.json", NPM % "", NPM % ', "node_modules/a/node_modules/c": {"version": "2"}', ["c"]),
+        (
+            "uv.lock",
+            '[[package]]\nname="a"\nversion="1"\n',
+            '[[package]]\nname="a"\nversion="1"\n[[package]]\nname="b"',
+            ["b"],
+        ),
+        (
+            "Cargo.lock",
+            '[[package]]\nname="a"\nversion="1"\n',
+            '[[package]]\nname="a"\nversion="2"\n[[package]]\nname="b"',
+            [],
+        ),
+        (
+            "yarn.lock",
+            'a@^1:\n  version "1.0"\n',
+            'a@^1:\n  version "1.0"\n\n"@x/b@^2", "@x/b@^3":\n  version "3"\n',
+            ["@x/b"],
+        ),
+        (
+            "pnpm-lock.yaml",
+            "packages:\n\n  a@1.0.0:\n    x: 1\n",
+            "packages:\n\n  a@1.0.0:\n    x: 1\n  '@x/b@2.0.0(a@1.0.0)':\n",
+            ["@x/b"],
+        ),
+        (
+            "pnpm-lock.yaml",
+            "packages:\n\n  /a/1.0.0:\n",
+            "packages:\n\n  /a/1.0.0:\n  /@x/b/2.0.0:\n",
+            ["@x/b"],
+        ),
+        (
+            "bun.lock",
+            '"packages": {\n  "a": ["a@1.0.0", ""],\n',
+            '"packages": {\n  "a": ["a@1.0.0", ""],\n  "@x/b": ["@x/b@2.0.0", ""],\n',
+            ["@x/b"],
+        ),
+        (
+            "Gemfile.lock",
+            "GEM\n  specs:\n    a (1.0)\n",
+            "GEM\n  specs:\n    a (1.0)\n    b (2.0)\n      a (>= 1)\n",
+            ["b"],
+        ),
+        (
+            "composer.lock",
+            '{"packages": [{"name": "a/a", "version": "1"}]}',
+            '{"packages": [{"name": "a/a", "version": "1"}], "packages-dev": [{"name": "b/b"}]}',
+            ["b/b"],
+        ),
+        ("Pipfile.lock", '{"default": {"a": {}}}', '{"default": {"a": {}}, "develop": {"b": {}}}', ["b"]),
+        ("uv.lock", "package = 1", "no TOML", []),
+    ],
+)
+def test_a_lock_file_shows_packages_that_were_only_added(
+    path: str, before: str, after: str, new: list[str]
+) -> None:
+    assert lock_files.new_names(path, before.encode(), after.encode()) == new
+
+
+MANIFEST = b'{"dependencies": {"a": "1"}}'
+LOCKED = (NPM % "").encode(), (NPM % ', "node_modules/b": {"version": "2"}').encode()
+
+
+@pytest.mark.parametrize(
+    ("manifest", "subjects"),
+    [
+        ((MANIFEST, MANIFEST), ("b",)),
+        ((MANIFEST, b'{"dependencies": {"a": "1", "b": "2"}}'), ("b",)),
+        ((b'{"dependencies": {"a": "1", "b": "2"}}',) * 2, None),
+    ],
+)
+def test_a_lock_file_that_catches_up_with_its_manifest_adds_no_dependency(
+    manifest: tuple[bytes, bytes], subjects: tuple[str, ...] | None
+) -> None:
+    files = {"package.json": manifest, "package-lock.json": LOCKED}
+    since = Since(names=tuple(files), changed=dict.fromkeys(files, "M"), manifests=files)
+    found = violations.find(parse.in_messages(["No new dependencies."]), since, Record(), "Gemini")
+    assert [one.subjects for one in found] == ([subjects] if subjects else [])
+
+
+@pytest.mark.parametrize(
+    ("command", "is_by_agent"),
+    [
+        ("npm install b@2", True),
+        ("cd web && npm i --save-dev b", True),
+        ("npm install", False),
+        ("npm i c", False),
+    ],
+)
+def test_the_agent_added_a_dependency_where_its_command_names_it(command: str, is_by_agent: bool) -> None:
+    files = {"package-lock.json": LOCKED}
+    since = Since(names=tuple(files), changed=dict.fromkeys(files, "M"), manifests=files)
+    runs = (Run(n=1, command=command, purpose="install", is_done=True, output=""),)
+    [one] = violations.find(parse.in_messages(["No new dependencies."]), since, Record(runs=runs), "Gemini")
+    assert one.is_by_agent is is_by_agent
+
+
+def test_commits_and_pushes_that_no_command_shows_are_counted_by_the_logs_of_git(tmp_path: Path) -> None:
+    remote, root = tmp_path / "remote", tmp_path / "repo"
+    root.mkdir()
+    git(tmp_path, "init", "-q", "--bare", str(remote))
+    git(root, "init", "-q", "-b", "main")
+    git(root, "remote", "add", "origin", str(remote))
+    start = 1_700_000_000
+    git(root, "commit", "-q", "--allow-empty", "-m", "Before", at=start - 60)
+    git(root, "commit", "-q", "--allow-empty", "-m", "Agent's", at=start + 60)
+    git(root, "push", "-q", "origin", "main", at=start + 61)
+    git(root, "checkout", "-q", "-b", "other", at=start + 62)
+    git(root, "commit", "-q", "--allow-empty", "-m", "After", at=start + 600)
+    env = {**os.environ, **GIT}
+    begun, ended = (clock.moment(datetime.fromtimestamp(at, UTC)) for at in (start, start + 300))
+    made = work_git.made_between(root, env, begun, ended)
+    assert made == work_git.Made(commits=1, pushes=1)
+    banned = parse.in_messages(["Do not commit or push."])
+    since = Since(names=(), changed={}, commits=made.commits, pushes=made.pushes)
+    assert [one.evidence for one in violations.find(banned, since, Record(), "Codex")] == [
+        "1 commit since the handoff; the transcript does not show by whom",
+        "1 push since the handoff; the transcript does not show by whom",
+    ]
