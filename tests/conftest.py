@@ -166,8 +166,9 @@ def shared(place: Place) -> Iterator[Shared]:
 
 
 RAN: Counter[str] = Counter()
-KINDS: dict[str, list[str]] = {}
-LEFT_OUT: list[str] = []
+LEFT_OUT: set[str] = set()
+ISOLATION: set[str] = set()
+"""How agent programs were kept to loopback, in this process and in the workers of a parallel run."""
 
 
 def _kinds_of(item: pytest.Item) -> list[str]:
@@ -186,17 +187,32 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """Tests that need root are left out, by name, for everyone else; nothing else ever is."""
     if os.getuid() != 0:
         rooted = [item for item in items if item.get_closest_marker("needs_root")]
-        LEFT_OUT.extend(item.nodeid for item in rooted)
+        LEFT_OUT.update(item.nodeid for item in rooted)
         items[:] = [item for item in items if item not in rooted]
         config.hook.pytest_deselected(items=rooted)
     for item in items:
-        KINDS[item.nodeid] = _kinds_of(item)
+        item.user_properties += [("ran", kind) for kind in _kinds_of(item)]
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
     if report.when == "call" and report.passed:
         RAN["in all"] += 1
-        RAN.update(KINDS.get(report.nodeid, ()))
+        RAN.update(str(kind) for name, kind in report.user_properties if name == "ran")
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    if isolation := getattr(sys.modules.get("tests.programs.sandbox"), "ISOLATION", None):
+        ISOLATION.add(isolation)
+    if (output := getattr(session.config, "workeroutput", None)) is not None:
+        output |= {"left_out": sorted(LEFT_OUT), "isolation": sorted(ISOLATION)}
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:
+    """A worker of a parallel run ended: take over what it counted."""
+    output = getattr(node, "workeroutput", {})
+    LEFT_OUT.update(output.get("left_out", ()))
+    ISOLATION.update(output.get("isolation", ()))
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:
@@ -212,8 +228,7 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
         terminalreporter.write_line(f"{kind:<16} {RAN[kind]:>5} passed")
     if LEFT_OUT:
         terminalreporter.write_line(f"{len(LEFT_OUT)} tests need root and were not run:")
-        for nodeid in LEFT_OUT:
+        for nodeid in sorted(LEFT_OUT):
             terminalreporter.write_line(f"  {nodeid}")
-    isolation = getattr(sys.modules.get("tests.programs.sandbox"), "ISOLATION", None)
-    if isolation:
-        terminalreporter.write_line(f"agent programs were kept to loopback by: {isolation}")
+    if ISOLATION:
+        terminalreporter.write_line(f"agent programs were kept to loopback by: {', '.join(ISOLATION)}")

@@ -19,6 +19,8 @@ from segue.store import SESSION, Shared, queries
 from tests.conftest import Place
 from tests.store.test_shared import a_session
 
+pytestmark = pytest.mark.crash_rig
+
 MANY = 16
 
 

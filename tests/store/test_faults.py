@@ -24,6 +24,8 @@ from psycopg import conninfo
 from tests.conftest import CommandLine, Place, Result
 from tests.store.test_shared import create
 
+pytestmark = pytest.mark.crash_rig
+
 PR_CAPBSET_DROP = 24
 PASSWORD = "not-a-secret"
 CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH = 1, 2
