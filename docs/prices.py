@@ -1,4 +1,4 @@
-"""Writes src/segue/prices.json: what Segue needs of the data of the package genai-prices, one model on a line.
+"""Writes src/segue/usage/prices.json: what Segue needs of the data of the package genai-prices, one model on a line.
 
     ./dev docs
 
@@ -36,7 +36,7 @@ from genai_prices.types import (
     TimeOfDateConstraint,
 )
 
-PATH = Path(__file__).parent.parent / "src" / "segue" / "prices.json"
+PATH = Path(__file__).parent.parent / "src" / "segue" / "usage" / "prices.json"
 PACKAGE = "genai-prices"
 SOURCE = "https://github.com/pydantic/genai-prices"
 KEYS = ("input_mtok", "output_mtok", "cache_read_mtok", "cache_write_mtok", "cache_write_1h_mtok")

@@ -511,7 +511,7 @@ def test_no_command_needs_patterns() -> None:
         "import sys; sys.path.insert(0, sys.argv[1]); from segue.shell.read_only import only_looks;"
         "only_looks('(cd \"a\\\\|b\"; sed -n 1p x) | git log'); print('re' in sys.modules)"
     )
-    source = Path(guard.__file__).parent.parent
+    source = Path(guard.__file__).parents[2]
     done = subprocess.run([sys.executable, "-I", "-S", "-c", code, source], capture_output=True, check=True)
     assert done.stdout == b"False\n"
 

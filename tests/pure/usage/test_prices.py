@@ -385,7 +385,7 @@ def test_a_notice_names_the_models_and_the_data() -> None:
 def test_a_model_is_found_without_the_package() -> None:
     code = (
         "import sys; sys.modules['genai_prices'] = sys.modules['pydantic'] = None; "
-        "from segue import prices; assert prices.look_up('gpt-5.4'); print(*sys.modules)"
+        "from segue.usage import prices; assert prices.look_up('gpt-5.4'); print(*sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert not {"httpx2", "anyio", "importlib.metadata"} & set(done.stdout.split())
@@ -393,7 +393,7 @@ def test_a_model_is_found_without_the_package() -> None:
 
 def test_neither_a_cost_nor_the_stamp_reads_all_of_the_file() -> None:
     code = (
-        "from segue import prices; from segue.model import Tokens; "
+        "from segue.usage import prices; from segue.model import Tokens; "
         "rates = dict(input=1.0, output=1.0, cache_read=1.0, cache_write=1.0, cache_write_long=1.0); "
         "prices.cost(prices.Price(model='m', provider='p', **rates), Tokens(input=1)); "
         "print(prices.stamp(), prices.data_date(), prices._data.cache_info().currsize)"
