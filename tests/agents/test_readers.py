@@ -235,9 +235,28 @@ def test_finding_an_agent_loads_nothing_that_only_reading_needs(name: str) -> No
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     loaded = set(done.stdout.split())
-    parsing = {"records", "rollout", "messages", "session", "events", "content", "blocks", "tool_calls", "target"}
-    assert not {module for module in loaded if module.startswith("segue.agents.") and module.split(".")[-1] in parsing}
-    assert not loaded & {"segue.facts", "segue.briefs", "segue.conversation", "segue.store", "click", "subprocess"}
+    parsing = {
+        "records",
+        "rollout",
+        "messages",
+        "session",
+        "events",
+        "content",
+        "blocks",
+        "tool_calls",
+        "target",
+    }
+    assert not {
+        module for module in loaded if module.startswith("segue.agents.") and module.split(".")[-1] in parsing
+    }
+    assert not loaded & {
+        "segue.facts",
+        "segue.briefs",
+        "segue.conversation",
+        "segue.store",
+        "click",
+        "subprocess",
+    }
     assert ("sqlite3" in loaded) == (name == "opencode")
 
 

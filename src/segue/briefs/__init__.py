@@ -1,1 +1,1 @@
-""""""
+"""Facts to brief: selection within a token budget, wording, prompt, probes and their grading. Pure."""

@@ -1,1 +1,1 @@
-""""""
+"""What the user forbids, and which changes break it. Pure."""

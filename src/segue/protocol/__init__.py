@@ -1,1 +1,1 @@
-""""""
+"""Handoff documents: schema, reduction to a tier, expected output. Pure."""

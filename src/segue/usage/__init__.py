@@ -1,1 +1,1 @@
-""""""
+"""Limits, forecasts, prices and cost. Pure."""

@@ -1,1 +1,1 @@
-""""""
+"""Output of commands: test results, errors and git's answers. Pure."""

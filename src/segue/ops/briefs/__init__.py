@@ -1,1 +1,1 @@
-""""""
+"""Making briefs, contexts, handoff documents and saved handoffs."""

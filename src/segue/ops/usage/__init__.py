@@ -1,1 +1,1 @@
-""""""
+"""Usage: totals, reports, limits, and how close this folder's work is to them."""

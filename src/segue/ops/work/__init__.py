@@ -1,1 +1,1 @@
-""""""
+"""Sessions and transcripts: discovery, listing, reading and search."""

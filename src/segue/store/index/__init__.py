@@ -1,1 +1,1 @@
-""""""
+"""The index of transcripts: a disposable SQLite file that can be rebuilt."""

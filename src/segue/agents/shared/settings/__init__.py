@@ -1,1 +1,1 @@
-""""""
+"""An agent's own settings: hooks, MCP servers and reversible edits of its files."""

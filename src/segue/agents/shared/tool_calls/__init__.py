@@ -1,1 +1,1 @@
-""""""
+"""Tool calls of any agent, classified as actions: commands, edits, reads, tasks."""

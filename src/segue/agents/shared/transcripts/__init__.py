@@ -1,1 +1,1 @@
-""""""
+"""Reading transcript files: lines, records, marks, entry links, limit messages."""
