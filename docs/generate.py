@@ -25,7 +25,7 @@ from segue.faces import cli
 from segue.faces.cli import report
 from segue.model import EntryKind, Limit, Source
 from segue.ops.common import redaction
-from segue.ops.usage import standing
+from segue.ops.usage import folder_status
 from segue.ops.verify import verify
 from segue.settings import SETTINGS, environment_names
 from tests.conftest import CommandLine
@@ -78,7 +78,7 @@ def exit_codes() -> list[tuple[int, str]]:
     found = [(code, f"{what[code]}: {', '.join(sorted(kinds[code]))}") for code in sorted(kinds)]
     return [
         *found,
-        (standing.DUE, "a handoff is due (`segue check`)"),
+        (folder_status.DUE, "a handoff is due (`segue check`)"),
         (
             verify.FOUND_UNSUPPORTED,
             "a claim could not be confirmed (`segue verify`, `segue run`), or a call of a run was refused",

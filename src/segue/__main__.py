@@ -13,7 +13,7 @@ def main() -> None:
         if sys.argv[1:2] == ["statusline"]:
             import os  # lazy: as all else here
 
-            from segue.faces.statusline import main as status_line  # lazy: see above
+            from segue.faces.fast_statusline import main as status_line  # lazy: see above
 
             given = b"" if sys.stdin is None or sys.stdin.isatty() else sys.stdin.buffer.read()
             sys.exit(status_line(sys.argv[2:], given, os.environ))

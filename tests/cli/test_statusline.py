@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from segue.base import clock, paths
-from segue.faces import statusline
+from segue.faces import fast_statusline
 from segue.hooks import spool
 
 NOON = 1_794_830_400  # 2026-11-16 12:00 UTC, a Monday
@@ -79,7 +79,7 @@ def say(home: Path, monkeypatch: pytest.MonkeyPatch) -> Say:
         monkeypatch.setattr(sys, "stdout", stdout)
         stdin = given if isinstance(given, bytes) else json.dumps(given).encode()
         environment = {"SEGUE_HOME": str(home), "PATH": os.environ["PATH"], "NO_COLOR": "1", **env}
-        assert statusline.main(list(argv), stdin, environment) == 0
+        assert fast_statusline.main(list(argv), stdin, environment) == 0
         return stdout.buffer.getvalue().decode()
 
     return run
@@ -215,7 +215,7 @@ def test_an_own_command_that_fails_leaves_our_line(
 def test_an_own_command_that_hangs_is_ended_and_what_it_started_not_waited_for(
     say: Say, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(statusline, "COMMAND_SECONDS", 0.5)
+    monkeypatch.setattr(fast_statusline, "COMMAND_SECONDS", 0.5)
     child = "import subprocess, sys, time; print('half', flush=True); subprocess.Popen(['sleep', '30']); time.sleep(60)"
     begun = time.monotonic()
     said = say(STATUS, "--", sys.executable, "-c", child)
@@ -364,7 +364,7 @@ def test_the_spool_is_where_segue_keeps_its_data(
     monkeypatch.delenv("XDG_DATA_HOME", raising=False)
     for name, value in env.items():
         monkeypatch.setenv(name, value)
-    assert Path(statusline.data_folder(env)) == paths.find(env).data
+    assert Path(fast_statusline.data_folder(env)) == paths.find(env).data
 
 
 # Whatever goes wrong
@@ -449,7 +449,7 @@ def test_help_is_given(say: Say) -> None:
     assert say(b"", "--help").startswith("segue statusline [--quiet] [-- COMMAND ARGUMENTS…]\n")
 
 
-RUN = "import sys, os; from segue.faces.statusline import main; sys.exit(main(sys.argv[1:], sys.stdin.buffer.read(), os.environ))"
+RUN = "import sys, os; from segue.faces.fast_statusline import main; sys.exit(main(sys.argv[1:], sys.stdin.buffer.read(), os.environ))"
 
 
 def test_an_agent_that_does_not_wait_is_no_failure(home: Path) -> None:
@@ -492,7 +492,7 @@ def test_it_loads_next_to_nothing(home: Path) -> None:
         env={"SEGUE_HOME": str(home)},
     )
     loaded = set(done.stdout.splitlines()[-1].split())
-    assert "segue.faces.statusline" in loaded, done
+    assert "segue.faces.fast_statusline" in loaded, done
     assert not loaded & {
         "click",
         "msgspec",

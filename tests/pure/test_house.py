@@ -52,7 +52,7 @@ UNIFORM = {
     *("mcp_settings", "records", "messages", "parts", "usage", "session", "target"),
 }
 """File names that every agent's folder may have."""
-MAY_END_SO = {"testing", "routing", "grading", "embed", "assembly"}
+MAY_END_SO = {"testing", "routing", "grading", "read_only", "shared"}
 """Nouns of the field that end in -ing, -ed or -ly."""
 BANNED = re.compile(
     r"\b(gone on with|goes on with|bears? out|heed|heeds|anew|mend|mended|(?:is|are|was) told|is no way|are none|stands as"

@@ -25,8 +25,7 @@ from segue.ops.common.desk import Desk, open_desk
 from segue.ops.handoff import handoffs
 from segue.ops.handoff.plan import Order
 from segue.ops.run import control
-from segue.ops.usage import report
-from segue.ops.usage import standing as usage_standing
+from segue.ops.usage import folder_status, report
 from segue.ops.usage.report import By, Report
 from segue.ops.verify import verify as verification
 from segue.ops.verify.verify import Verification
@@ -67,14 +66,14 @@ def should_handoff(warning_only: bool = False, project: str | Path | None = None
     """Whether a folder's session should be handed over, and the reason: 'normal', 'approaching_limit',
     'warning_threshold_reached' (with `warning_only`, and then False) or 'auto_switch_threshold_reached'."""
     with _desk(project) as desk:
-        check = usage_standing.check(desk, warning_only)
+        check = folder_status.check(desk, warning_only)
     return check.should_handoff, check.reason
 
 
 def current_usage(project: str | Path | None = None) -> Usage | None:
     """How near a folder's session is to every limit; None where there is no session."""
     with _desk(project) as desk:
-        standing = usage_standing.standing_here(desk)
+        standing = folder_status.standing_here(desk)
         return standing.usage if standing else None
 
 

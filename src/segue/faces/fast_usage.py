@@ -97,7 +97,7 @@ def _usage(desk: Desk, by: str) -> tuple[Any, int]:
 
 
 def _check(desk: Desk) -> tuple[Any, int]:
-    from segue.ops.usage import standing  # lazy: as above
+    from segue.ops.usage import folder_status  # lazy: as above
 
-    found = standing.check(desk)
+    found = folder_status.check(desk)
     return found, found.exit_code

@@ -30,7 +30,7 @@ from segue.ops.handoff import consent, handoffs, receipts, waiting_list
 from segue.ops.handoff import plan as handoff_plan
 from segue.ops.handoff.plan import Order
 from segue.ops.overview import Overview
-from segue.ops.usage.standing import Standing
+from segue.ops.usage.folder_status import Standing
 from segue.ops.work import discovery, sessions
 from segue.ops.work.discovery import Work
 from segue.ops.work.sessions import Info

@@ -29,9 +29,8 @@ from segue.ops.handoff import handoff_records, handoffs
 from segue.ops.handoff.plan import Order
 from segue.ops.index import refresh
 from segue.ops.index.refresh import Pass
-from segue.ops.usage import limits
-from segue.ops.usage import standing as usage_standing
-from segue.ops.usage.standing import Standing
+from segue.ops.usage import folder_status, limits
+from segue.ops.usage.folder_status import Standing
 from segue.ops.work import discovery
 from segue.usage import budget
 
@@ -91,7 +90,7 @@ def look(desk: Desk) -> int:
     ]
     told = limit_warnings.read(desk.places.data)
     for work in live:
-        warn(desk, usage_standing.stand(desk, work, known), told)
+        warn(desk, folder_status.stand(desk, work, known), told)
     limit_warnings.keep(desk.places.data, told)
     limit_warnings.sweep(desk.places.data, time.time() - SHOWN_SECONDS)
     spool.set_moments_aside(desk.places.data)
@@ -117,7 +116,7 @@ def warn(desk: Desk, standing: Standing, told: limit_warnings.Told) -> None:
     manner = agents.offers(transcript.agent, "hooks") if transcript else None
     if transcript is None or manner is None or standing.usage is None:
         return
-    thresholds = usage_standing.thresholds_of(desk)
+    thresholds = folder_status.thresholds_of(desk)
     share = budget.worst_share(standing.usage, thresholds, transcript.model)
     urgency = thresholds.urgency(share.percent, share.model) if share else None
     name = f"{transcript.agent}-{transcript.id}"

@@ -18,8 +18,8 @@ from segue.ops.index.refresh import Pass
 from segue.ops.run import run_records
 from segue.ops.setup import settings_backup
 from segue.ops.usage import limits
+from segue.ops.usage.folder_status import Standing, stand
 from segue.ops.usage.limits import AgentLimits
-from segue.ops.usage.standing import Standing, stand
 from segue.ops.work import discovery
 from segue.usage import budget
 

@@ -12,7 +12,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterable, Sequence
 
 from segue.base import clock
-from segue.base.hashing import short_hash
+from segue.base.hashes import short_hash
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # not asked of typing: that takes long to load

@@ -11,7 +11,7 @@ from segue.agents.shared.transcripts.limit_text import LONGEST, limit_in, tells_
 from segue.agents.shared.transcripts.reader import INTERRUPT, number_of, text_of
 from segue.base import clock
 from segue.base.clock import Moment
-from segue.base.hashing import short_hash
+from segue.base.hashes import short_hash
 from segue.model import Ending, Entry, EntryKind, Origin, Spend, Tokens
 
 START, PROMPT, OUTPUT, REPLY, EMPTY = "start", "prompt", "output", "reply", "empty"

@@ -21,7 +21,7 @@ from segue.agents.aider.blocks import (
     start_of,
 )
 from segue.agents.shared.transcripts.reader import LONGEST_LINE, Reading, open_file, witness
-from segue.base.hashing import short_hash
+from segue.base.hashes import short_hash
 from segue.model import Entry, Mark
 
 SPACES = "  "

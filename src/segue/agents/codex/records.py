@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from segue.agents.shared.transcripts.reader import text_of
-from segue.base.hashing import short_hash
+from segue.base.hashes import short_hash
 from segue.model import EntryKind, Origin
 
 Part = dict[str, Any]

@@ -15,7 +15,7 @@ from segue.agents.shared.transcripts.entry_links import bare, note
 from segue.agents.shared.transcripts.image_ref import reference
 from segue.agents.shared.transcripts.reader import INTERRUPT, compact, count_of, dict_of, list_of, text_of
 from segue.base.clock import Moment
-from segue.base.hashing import short_hash
+from segue.base.hashes import short_hash
 from segue.model import Entry, EntryKind, Origin, Tokens
 
 SHELL = ("run_shell_command", "shell")

@@ -28,7 +28,7 @@ from segue.agents.shared.transcripts.reader import (
     text_of,
 )
 from segue.base.clock import Moment
-from segue.base.hashing import short_hash
+from segue.base.hashes import short_hash
 from segue.model import Entry, EntryKind, Origin, Spend, Tokens
 
 Record = dict[str, Any]

@@ -9,7 +9,7 @@ from typing import Any
 from segue.agents.opencode import storage
 from segue.agents.opencode.parts import Conversation, entries_of
 from segue.agents.shared.transcripts.reader import Reading, text_of
-from segue.base.hashing import short_hash
+from segue.base.hashes import short_hash
 from segue.model import Entry, Mark, Relation
 
 SEEN = "seen"

@@ -9,8 +9,8 @@ from segue.faces.cli.frame import Frame, answers
 from segue.model import Handoff, Session
 from segue.ops.handoff import ratings
 from segue.ops.handoff.ratings import Change
-from segue.ops.usage import standing
-from segue.ops.usage.standing import Check
+from segue.ops.usage import folder_status
+from segue.ops.usage.folder_status import Check
 
 RULE = "=" * 70
 
@@ -43,7 +43,7 @@ def check_screen(found: Check) -> str:
 @answers(check_screen, exit_code=lambda found: found.exit_code)
 def check(frame: Frame, warning_only: bool) -> Check:
     """Say whether this folder's session should be handed over; exit code 10 if it should, 0 if not."""
-    return standing.check(frame.desk, warning_only)
+    return folder_status.check(frame.desk, warning_only)
 
 
 def rated_screen(change: Change[Session] | Change[Handoff]) -> str:

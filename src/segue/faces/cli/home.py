@@ -9,7 +9,7 @@ import click
 
 from segue.errors import BadInput
 from segue.faces.cli.frame import Frame, answers, to_json
-from segue.faces.screens import standing
+from segue.faces.screens import status
 from segue.ops import overview as ops
 from segue.ops.overview import Overview
 
@@ -17,7 +17,7 @@ SHORTEST_WATCH = 0.2
 
 
 @click.command()
-@answers(standing.overview)
+@answers(status.overview)
 def home(frame: Frame) -> Overview:
     """Show every agent's limits, this folder's session, and what to do next."""
     return ops.overview(frame.desk, frame.progress("Reading transcripts"))
@@ -47,7 +47,7 @@ def watch(frame: Frame, every: float, count: int | None, as_json: bool) -> None:
                 frame.print(to_json(shown, indent=0))
             else:
                 start = "\x1b[H\x1b[2J" if sys.stdout.isatty() else ""
-                frame.print(start + standing.overview(shown))
+                frame.print(start + status.overview(shown))
             looks += 1
             if count and looks >= count:
                 return

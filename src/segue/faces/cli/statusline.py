@@ -7,7 +7,7 @@ import sys
 
 import click
 
-from segue.faces import statusline as quick
+from segue.faces import fast_statusline as quick
 from segue.faces.cli.frame import Frame
 
 

@@ -390,9 +390,7 @@ def back(
         anyway=anyway,
     )
 
-    from segue.ops.verify import (
-        back as returns,  # lazy: what checks assertions is long to load, and `to` needs none of it
-    )
+    from segue.ops.verify import back as returns
 
     if dry_run:
         return Shown(plan=returns.plan(frame.desk, order))

@@ -11,8 +11,9 @@ from pydantic import Field
 
 from segue.faces import render
 from segue.faces.mcp.server import Server
-from segue.faces.screens import handoffs, receipts, standing
+from segue.faces.screens import handoffs, receipts
 from segue.faces.screens import sessions as session_screens
+from segue.faces.screens import status as status_screen
 from segue.model import Fate, Handoff, Preserve, Tier
 from segue.ops import agent_access
 from segue.ops.briefs.make import Made
@@ -50,7 +51,7 @@ def add_standing(server: Server) -> None:
             context,
             folder,
             agent_access.overview,
-            lambda overview: click.unstyle(standing.overview(overview)),
+            lambda overview: click.unstyle(status_screen.overview(overview)),
             lambda overview: {"overview": overview},
         )
 

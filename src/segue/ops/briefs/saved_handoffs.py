@@ -25,8 +25,8 @@ from segue.model.conversation import Speaker, ToolUse, Turn
 from segue.ops.briefs import make
 from segue.ops.common import redaction
 from segue.ops.common.desk import Desk
-from segue.ops.usage import standing as usage_standing
-from segue.ops.usage.standing import Standing
+from segue.ops.usage import folder_status
+from segue.ops.usage.folder_status import Standing
 from segue.ops.work import sessions
 from segue.store import os_errors
 
@@ -91,7 +91,7 @@ def save(
     """Save the state of this folder's work; the file. Without a history, the last messages of its session are saved."""
     if not current_task.strip():
         raise BadInput(what="A handoff needs a task.", next=SAVE)
-    standing = usage_standing.standing_here(desk)
+    standing = folder_status.standing_here(desk)
     source, secrets = _source(desk, standing)
     if conversation_history is not None:
         history = [_message(one) for one in conversation_history[-LAST_MESSAGES:]]
@@ -237,8 +237,8 @@ def _usage(desk: Desk, standing: Standing | None) -> TokenUsage:
     usage = standing.usage if standing else None
     model = standing.transcript.model if standing and standing.transcript else ""
     tokens, limit = (usage.tokens_used, usage.tokens_limit) if usage else (0, 0)
-    limit = limit or usage_standing.USUAL_WINDOW
-    thresholds = usage_standing.thresholds_of(desk)
+    limit = limit or folder_status.USUAL_WINDOW
+    thresholds = folder_status.thresholds_of(desk)
     return TokenUsage(
         total_tokens=tokens,
         warning_threshold=limit * thresholds.recommend_for(model) // 100,

@@ -10,8 +10,7 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
-from segue import agents, redact
-from segue import conversation as conversations
+from segue import agents, conversation, redact
 from segue.agents.shared.settings import project_config
 from segue.base import paths
 from segue.briefs import drift, prompt, tokens
@@ -39,8 +38,7 @@ from segue.ops.common.addresses import Address
 from segue.ops.common.desk import Desk
 from segue.ops.handoff import consent, handoff_records
 from segue.ops.index.tracked_transcript import Warm
-from segue.ops.usage import limits
-from segue.ops.usage import standing as usage_standing
+from segue.ops.usage import folder_status, limits
 from segue.ops.usage.limits import AgentLimits
 from segue.ops.work import discovery, sessions
 from segue.ops.work.discovery import Work
@@ -201,7 +199,7 @@ def plan(desk: Desk, order: Order, work: Work | None = None) -> Plan:
     conversation, dropped, hidden = (
         carried(desk, known, tier, counter, window, source) if is_carried else (Conversation(), 0, set())
     )
-    above = sum(conversations.weight(turn, counter) for turn in conversation.turns)
+    above = sum(conversation.weight(turn, counter) for turn in conversation.turns)
     count = made.brief.tokens + ((source.context_tokens or 0) if way is Way.RESUME else above)
     folder = folder_of(desk, source)
     files, lost = travelling(desk, source.agent, agent, Path(folder))
@@ -340,7 +338,7 @@ def carried(
         return redacted.text
 
     whole = tier is Tier.FULL
-    turns, dropped = conversations.fit(known.tail.turns(), room, counter, whole_results=whole, clean=clean)
+    turns, dropped = conversation.fit(known.tail.turns(), room, counter, whole_results=whole, clean=clean)
     title, _, branch = clean(f"{source.title}\n\n{source.branch}").partition("\n\n")
     return Conversation(turns=turns, title=title, branch=branch), dropped, placeholders
 
@@ -399,12 +397,12 @@ def trigger_for(desk: Desk, work: Work, order: Order, told: list[AgentLimits]) -
     """Why this handoff is made: what the person says, with what the limits say beside it."""
     if order.trigger is not None:
         return order.trigger
-    standing = usage_standing.stand(desk, work, told)
+    standing = folder_status.stand(desk, work, told)
     request = order.reason or ("to come back" if order.to == BACK else f"to go on in {order.to}")
     usage = standing.usage
     model = standing.transcript.model if standing.transcript else ""
     usage = usage or Usage(at=desk.clock(), tokens_used=0, tokens_limit=0)
-    trigger = budget.trigger_for(usage, usage_standing.thresholds_of(desk), model, request)
+    trigger = budget.trigger_for(usage, folder_status.thresholds_of(desk), model, request)
     if trigger is None:
         raise Refused(what="There is no reason to hand over.", next="segue to AGENT --reason WHY")
     return trigger

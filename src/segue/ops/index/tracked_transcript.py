@@ -18,7 +18,7 @@ from msgspec import Struct
 from segue import __version__, agents
 from segue.agents.shared.tool_calls import classify
 from segue.agents.shared.transcripts.reader import Reading
-from segue.base.hashing import short_hash
+from segue.base.hashes import short_hash
 from segue.briefs.select import WORDS
 from segue.conversation import Kept, Tail
 from segue.errors import StoreError

@@ -16,7 +16,7 @@ from segue.ops.briefs import make
 from segue.ops.common.desk import Desk
 from segue.ops.handoff import handoff_records
 from segue.ops.run.prewarm import Prewarming
-from segue.ops.usage import limits, standing
+from segue.ops.usage import folder_status, limits
 from segue.ops.usage.report import Purse
 from segue.routing import Bar, Leg, Run
 from segue.usage import budget, forecast
@@ -43,7 +43,7 @@ class Ahead:
         if transcript is None:
             return None
         usage = self.usage_of(transcript, told)
-        thresholds = standing.thresholds_of(self.desk)
+        thresholds = folder_status.thresholds_of(self.desk)
         share = budget.worst_share(usage, thresholds, transcript.model)
         soon = self.ends_soon(transcript, usage)
         if share is None or (thresholds.urgency(share.percent, share.model) is None and not soon):

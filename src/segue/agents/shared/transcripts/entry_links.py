@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from segue.base.hashing import short_hash
+from segue.base.hashes import short_hash
 from segue.model import Entry, EntryKind, Origin
 
 REMEMBERED = 128

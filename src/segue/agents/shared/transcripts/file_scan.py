@@ -10,7 +10,7 @@ import stat
 from collections.abc import Iterator
 from operator import attrgetter
 
-from segue.base.hashing import short_hash
+from segue.base.hashes import short_hash
 from segue.errors import AgentError
 
 TYPE_CHECKING = False

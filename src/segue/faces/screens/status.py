@@ -7,8 +7,8 @@ import click
 from segue.faces import render
 from segue.model import Scope
 from segue.ops.overview import Overview, RunHere
+from segue.ops.usage.folder_status import Standing
 from segue.ops.usage.limits import AgentLimits
-from segue.ops.usage.standing import Standing
 from segue.routing import RunState
 from segue.usage.forecast import Forecast
 
