@@ -10,7 +10,8 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
-from segue import agents, conversation, redact
+from segue import agents, redact
+from segue import conversation as conversations
 from segue.agents.shared.settings import project_config
 from segue.base import paths
 from segue.briefs import drift, prompt, tokens
@@ -199,7 +200,7 @@ def plan(desk: Desk, order: Order, work: Work | None = None) -> Plan:
     conversation, dropped, hidden = (
         carried(desk, known, tier, counter, window, source) if is_carried else (Conversation(), 0, set())
     )
-    above = sum(conversation.weight(turn, counter) for turn in conversation.turns)
+    above = sum(conversations.weight(turn, counter) for turn in conversation.turns)
     count = made.brief.tokens + ((source.context_tokens or 0) if way is Way.RESUME else above)
     folder = folder_of(desk, source)
     files, lost = travelling(desk, source.agent, agent, Path(folder))
@@ -338,7 +339,7 @@ def carried(
         return redacted.text
 
     whole = tier is Tier.FULL
-    turns, dropped = conversation.fit(known.tail.turns(), room, counter, whole_results=whole, clean=clean)
+    turns, dropped = conversations.fit(known.tail.turns(), room, counter, whole_results=whole, clean=clean)
     title, _, branch = clean(f"{source.title}\n\n{source.branch}").partition("\n\n")
     return Conversation(turns=turns, title=title, branch=branch), dropped, placeholders
 
