@@ -4,6 +4,7 @@ was broken off. The real programs come back in tests/programs/."""
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
@@ -317,6 +318,30 @@ def test_an_error_of_the_vendor_is_told_in_its_own_words(away: CommandLine, agen
 )
 def test_a_record_for_programs_is_nobodys_last_words(stderr: str, stdout: str, said: str) -> None:
     assert _last_line(Output(exit_code=1, stdout=stdout, stderr=stderr)) == said
+
+
+# Undone
+
+
+def returned(cli: CommandLine, agents: Agents) -> None:
+    agents.do("done I know.")
+    assert cli(*BACK).code == 0
+
+
+def failed(cli: CommandLine, agents: Agents) -> None:
+    agents.do("deaf")
+    assert cli(*BACK).code == 6
+
+
+@pytest.mark.parametrize("come_back", [returned, failed])
+def test_undo_takes_back_the_return_then_the_handoff_and_nothing_in_between(
+    away: CommandLine, agents: Agents, come_back: Callable[[CommandLine, Agents], None]
+) -> None:
+    come_back(away, agents)
+    assert "Took back handoff h-000000000002 (demo to claude)" in away("undo").out
+    assert "Took back handoff h-000000000001 (claude to demo)" in away("undo").out
+    nothing = away("undo")
+    assert nothing.code == 5 and "There is nothing of yours to undo" in nothing.err, nothing
 
 
 # When

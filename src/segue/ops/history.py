@@ -15,13 +15,16 @@ from segue.lifecycle import Event
 from segue.model import Handoff, HandoffState, Operation
 from segue.ops import children, leases, leftovers, offering
 from segue.ops.desk import Desk
-from segue.ops.sessions import INCLUDED
 from segue.store.chain import Flaw
 from segue.store.shared import LIMIT as LIMIT
 from segue.store.shared import NOUNS
 
 LOOK_BACK = 500
 """How many operations `segue undo` looks through for one of yours."""
+
+
+AUTOMATIC = frozenset({"session.found", "session.included", "handoff.verified"})
+"""Kinds of operations that Segue records on the way to a step of the person's: no steps of their own."""
 
 
 class Verdict(Struct, frozen=True):
@@ -143,7 +146,7 @@ def _last_of(desk: Desk) -> Operation:
             # What this took back is not to be taken back again; what took back an undoing does not reach here.
             taken_back.add(operation.undoes)
         elif (
-            operation.kind != INCLUDED
+            operation.kind not in AUTOMATIC
             and operation.actor == desk.actor
             and not _is_rolled_back(desk, operation)
         ):
