@@ -254,10 +254,8 @@ def made_for(
 def facts_before(desk: Desk, work: Work, source: Transcript) -> tuple[Fact, ...]:
     """What was known when the agent took the work over, if it did: its own transcript need not show all of that."""
     handoffs = desk.shared.handoffs_of(work.session.id) if work.is_kept else []
-    for handoff in handoffs:
-        if handoff.delivery and handoff.delivery.transcript == source.id and found.is_taken(handoff):
-            return tuple(line.fact for line in records.receipt_of(desk, handoff).lines)
-    return ()
+    handoff = found.last_to(handoffs, source.id)
+    return tuple(line.fact for line in records.receipt_of(desk, handoff).lines) if handoff else ()
 
 
 def refuse_same(source: Transcript, target: Address, agent: Agent) -> None:
