@@ -63,6 +63,24 @@ def test_a_refused_handoff_stays_prepared_and_yes_continues_it(worked: CommandLi
 
 
 @pytest.mark.usefixtures("elsewhere")
+@pytest.mark.parametrize("id", [[], ["h-000000000001"]], ids=["the last", "named"])
+def test_execute_packs_again_if_the_work_went_on(worked: CommandLine, id: list[str]) -> None:
+    ordered = ("--way", "prompt", "--preserve", "complete", "--reason", "it is late", "--", "--flag")
+    assert worked("to", "demo:other", "--headless", *ordered).code == 5
+    add(worked, "New rule: don't touch src/api.py. Round half to even.")
+    done = worked("handoff", "execute", *id, "--yes")
+    assert done.code == 0 and states(worked) == ["completed", "cancelled"], done
+    assert "h-000000000001 to Demonstration agent (other) is cancelled: the work went on since" in done.err
+    (received,) = worked.cwd.glob("received*.demo.jsonl")
+    assert "Round half to even" in received.read_text()
+    new, old = json.loads(worked("handoff", "list", "--json").out)
+    for field in ("source", "target", "tier"):
+        assert new[field] == old[field]
+    for field in ("way", "why", "arguments", "reason", "model", "mode"):
+        assert new["delivery"][field] == old["delivery"][field]
+
+
+@pytest.mark.usefixtures("elsewhere")
 def test_to_with_yes_continues_what_was_refused(worked: CommandLine) -> None:
     assert worked(*DEMO).code == 5
     assert worked(*DEMO, "--yes").code == 0 and states(worked) == ["completed"]

@@ -55,6 +55,8 @@ FULLEST = 0.75
 """A context that would be fuller than this is not gone on with."""
 BACK = "back"
 """What an order says that names no target, but where the work came from."""
+ASKED_FOR = "asked for"
+"""Why a way is taken that the person named."""
 PASSES_CONVERSATION = (Tier.FULL, Tier.SELECTIVE)
 
 
@@ -297,7 +299,7 @@ def way_for(order: Order, source: Transcript, agent: Agent, tier: Tier, window: 
     if order.into:
         return Way.RESUME, ""
     if order.way is Way.PROMPT:
-        return Way.PROMPT, "asked for"
+        return Way.PROMPT, ASKED_FOR
     if tier not in PASSES_CONVERSATION:
         return Way.PROMPT, f"the tier {tier.value} passes no conversation"
     if source.agent == agent.name and order.way is not Way.NATIVE:
