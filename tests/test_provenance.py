@@ -128,6 +128,88 @@ def test_a_home_folder_inside_the_repository_brings_no_tracked_transcript(clone:
     assert clone("pack", HOME=str(clone.cwd / "home")).code != 0
 
 
+SPOOFED = "11111111-3d0e-4b7f-9a55-0d5a9f3f9b10"
+
+
+def brought(cli: CommandLine, folder: Path, *, is_tracked: bool) -> Conversation:
+    """A conversation that came with a repository."""
+    folder.mkdir(exist_ok=True)
+    git(folder, "init", "-q")
+    talk = Conversation(folder, cli.cwd, SPOOFED)
+    talk.minutes = 100
+    talk.prompt(HOSTILE)
+    if is_tracked:
+        git(folder, "add", "-f", ".")
+        git(folder, "commit", "-qm", "all")
+    return talk
+
+
+def assert_unused(cli: CommandLine, talk: Conversation, is_tracked: bool, **env: str) -> None:
+    """It is used by no command before it is confirmed, and never if git tracks it."""
+    assert HOSTILE not in cli("pack", **env).out
+    listed = cli("transcripts", **env).out
+    assert f"segue transcripts confirm {cli._tidy(str(talk.path))}" in listed or is_tracked
+    assert ("behind a link" in listed) is not is_tracked
+    assert ("behind a link" in cli(**env).out) is not is_tracked
+    assert (cli("transcripts", "confirm", str(talk.path), **env).code == 0) is not is_tracked
+    assert (HOSTILE in cli("pack", **env).out) is not is_tracked
+
+
+@pytest.mark.parametrize("is_tracked", [True, False])
+def test_a_link_into_a_repository_brings_no_transcript(clone: CommandLine, is_tracked: bool) -> None:
+    (clone.cwd / NAME).unlink()
+    talk = brought(clone, clone.cwd, is_tracked=is_tracked)
+    (clone.folder / "out").symlink_to(clone.cwd / ".claude")
+    talk.path = clone.folder / "out" / talk.path.relative_to(clone.cwd / ".claude")
+    assert_unused(clone, talk, is_tracked, CLAUDE_CONFIG_DIR=str(clone.folder / "out"))
+
+
+@pytest.mark.parametrize("is_tracked", [True, False])
+def test_an_agents_home_that_is_a_link_into_a_repository_needs_confirmation(
+    clone: CommandLine, is_tracked: bool
+) -> None:
+    (clone.cwd / NAME).unlink()
+    talk = brought(clone, clone.folder / "dotfiles", is_tracked=is_tracked)
+    (clone.folder / ".claude").rename(clone.folder / "before")
+    (clone.folder / ".claude").symlink_to("dotfiles/.claude")
+    talk.path = clone.folder / talk.path.relative_to(clone.folder / "dotfiles")
+    assert_unused(clone, talk, is_tracked)
+
+
+@pytest.mark.parametrize("is_tracked", [True, False])
+def test_one_link_among_the_users_transcripts_brings_nothing_from_a_repository(
+    clone: CommandLine, is_tracked: bool
+) -> None:
+    (clone.cwd / NAME).unlink()
+    talk = brought(clone, clone.folder / "other", is_tracked=is_tracked)
+    link = clone.folder / talk.path.relative_to(clone.folder / "other")
+    link.symlink_to(talk.path)
+    talk.path = link
+    assert OWN in clone("pack").out
+    assert_unused(clone, talk, is_tracked)
+
+
+def test_an_agents_home_that_is_a_link_to_no_project_is_used(clone: CommandLine) -> None:
+    (clone.folder / ".claude").rename(clone.folder / "roomy")
+    (clone.folder / ".claude").symlink_to("roomy")
+    assert OWN in clone("pack").out
+
+
+def test_a_home_folder_behind_a_link_is_used(clone: CommandLine) -> None:
+    git(clone.folder, "init", "-q")
+    (clone.folder.parent / "home").symlink_to(clone.folder)
+    assert OWN in clone("pack", HOME=str(clone.folder.parent / "home")).out
+    assert OWN in clone("pack").out
+
+
+def test_totals_count_no_transcript_behind_a_link_into_a_repository(clone: CommandLine) -> None:
+    own = clone("usage", "--json").out
+    talk = brought(clone, clone.folder / "other", is_tracked=True)
+    talk.reply("Done.", input_tokens=1_000_000, output_tokens=1_000)
+    (clone.folder / talk.path.relative_to(clone.folder / "other")).symlink_to(talk.path)
+    assert clone("usage", "--json").out == own
+
+
 def test_a_history_in_a_folder_without_git_needs_confirmation(cli: CommandLine) -> None:
     (cli.cwd / NAME).write_text(HISTORY)
     assert cli("pack").code != 0

@@ -89,8 +89,20 @@ class Unused(Struct, frozen=True):
         """The command that confirms it, where that is all it takes."""
         import shlex  # lazy: this is rarely asked for
 
-        is_open = self.why == provenance.UNCONFIRMED
+        is_open = self.why in provenance.CONFIRMABLE
         return f"segue transcripts confirm {shlex.quote(self.path)}" if is_open else ""
+
+
+def unused_in_words(unused: Iterable[Unused]) -> list[str]:
+    """One line for each agent and project folder: so far a confirmation reaches."""
+    alike: dict[tuple[str, str, str], list[Unused]] = {}
+    for one in unused:
+        alike.setdefault((one.agent, one.project, one.why), []).append(one)
+    lines = []
+    for first, *others in alike.values():
+        more = f" (and {len(others):,} more like it)" if others else ""
+        lines.append(f"{first.path}{more}: {first.why}" + (f". If it is: {first.next}" if first.next else ""))
+    return lines
 
 
 class Refreshed(Struct, frozen=True):

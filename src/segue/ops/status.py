@@ -12,7 +12,7 @@ from segue.budget import Thresholds
 from segue.clock import Moment
 from segue.forecast import Forecast
 from segue.model import Handoff, HandoffState, Scope, Tokens, Transcript, Trigger, TriggerType, Usage
-from segue.ops import found, limits, refresh, stays
+from segue.ops import found, limits, provenance, refresh, stays
 from segue.ops.desk import Desk
 from segue.ops.found import Work
 from segue.ops.limits import AgentLimits
@@ -121,9 +121,11 @@ def overview(desk: Desk, progress: refresh.Progress = refresh.in_silence) -> Ove
 
 
 def _unused_here(desk: Desk, refreshed: refresh.Refreshed) -> list[str]:
-    """This folder's transcripts that wait to be confirmed."""
-    here = [one for one in refreshed.unused if one.project == str(desk.project) and one.next]
-    return [f"{one.path}: {one.why}. If it is: {one.next}" for one in here]
+    """Transcripts that wait to be confirmed: this folder's, and those that a link brings from any project."""
+    here = str(desk.project)
+    return refresh.unused_in_words(
+        one for one in refreshed.unused if one.next and (one.project == here or one.why == provenance.LINKED)
+    )
 
 
 def _run_here(desk: Desk) -> RunHere | None:

@@ -207,7 +207,7 @@ def confirm(desk: Desk, path: Path, *, take_back: bool = False) -> Confirmed:
         desk.local.take_back(project, source.agent)
         return Confirmed(source.agent, project, False)
     _project, doubt = _doubt(desk, source)
-    if doubt not in ("", provenance.UNCONFIRMED):
+    if doubt and doubt not in provenance.CONFIRMABLE:
         raise Refused(
             what=f"{path} is not used: {doubt}.",
             next="git rm --cached takes it out of the repository, if it is yours",
