@@ -100,7 +100,7 @@ Session     s-p979gdrp755x
 From        Claude Code, transcript 6f0c1a52-0000-4000-8000-000000000001
 To          Demonstration agent
 Why         a person asked for it: to go on in demo
-When        2026-11-16 09:30:05Z, last changed 2026-11-16 09:30:20Z
+When        2026-11-16 09:30:05Z, last changed 2026-11-16 09:30:21Z
 How         prompt, headless (asked for); started 1 time
 Sent        N tokens (estimate of o200k + 8 % (none)), 0 turns
 Arrived     transcript received-4866a9f12758

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
@@ -9,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from segue.agents import demo
+from segue.agents.starting import Launch, Start
 from segue.model import Source, Transcript
 from segue.ops import refresh
 from tests.conftest import CommandLine
@@ -208,6 +211,79 @@ def test_totals_count_no_transcript_behind_a_link_into_a_repository(clone: Comma
     talk.reply("Done.", input_tokens=1_000_000, output_tokens=1_000)
     (clone.folder / talk.path.relative_to(clone.folder / "other")).symlink_to(talk.path)
     assert clone("usage", "--json").out == own
+
+
+TO_DEMO = ("to", "demo", "--headless", "--way", "prompt", "--yes")
+
+
+@pytest.fixture
+def handed(clone: CommandLine) -> CommandLine:
+    """Claude Code's work has gone to the demonstration agent, which keeps its transcripts in the project."""
+    (clone.cwd / NAME).unlink()
+    clone.env["SEGUE_DEMO"] = "1"
+    done = clone(*TO_DEMO)
+    assert done.code == 0, done.err
+    return clone
+
+
+def received(cli: CommandLine) -> list[Path]:
+    return [*cli.cwd.glob("received*.demo.jsonl")]
+
+
+def test_a_conversation_that_segue_began_inside_the_project_is_used(handed: CommandLine) -> None:
+    (own,) = received(handed)
+    (handoff,) = json.loads(handed("handoff", "list", "--json").out)
+    assert json.loads(handed("verify", "--json").out)["handoff"] == handoff["id"]
+    assert "not used" not in handed("transcripts").out
+    (handed.cwd / "other.demo.jsonl").write_bytes(own.read_bytes())
+    assert "other.demo.jsonl" in handed("transcripts").out.partition("not used")[2]
+    assert handoff["delivery"]["transcript"] in handed("to", "codex", "--dry-run").out
+    handed("transcripts", "confirm", str(own), "--undo")
+    assert "(and 1 more like it)" in handed("transcripts").out.partition("not used")[2]
+
+
+CONTINUING = """
+import json, sys
+with open(sys.argv[1], "a") as file:
+    for kind, origin, text in (("prompt", "human", sys.stdin.read()), ("reply", "assistant", "Done.")):
+        file.write(json.dumps({"id": kind, "kind": kind, "origin": origin, "text": text}) + "\\n")
+"""
+
+
+@pytest.mark.parametrize("was_there", [True, False])
+def test_a_conversation_that_was_there_before_a_handoff_is_not_confirmed_by_it(
+    clone: CommandLine, monkeypatch: pytest.MonkeyPatch, was_there: bool
+) -> None:
+    (clone.cwd / NAME).unlink()
+    talk = clone.cwd / "brought.demo.jsonl"
+    first = {"id": "0", "kind": "prompt", "origin": "human", "text": HOSTILE}
+    talk.write_text(json.dumps(first) + "\n" if was_there else "")
+
+    def command(start: Start, _env: object) -> Launch:
+        return Launch(argv=(start.program, "-c", CONTINUING, str(talk)), stdin=start.prompt)
+
+    monkeypatch.setattr(demo, "command", command)
+    clone.env["SEGUE_DEMO"] = "1"
+    clone(*TO_DEMO)
+    assert (talk.name in clone("transcripts").out) is was_there
+    assert (clone("verify").code == 5) is was_there
+
+
+@pytest.mark.parametrize("command", [("verify",), ("to", "codex", "--dry-run"), ("back", "--dry-run")])
+def test_work_whose_last_transcript_is_not_used_is_refused(
+    handed: CommandLine, command: tuple[str, ...]
+) -> None:
+    (own,) = received(handed)
+    handed("transcripts", "confirm", str(own), "--undo")
+    told = handed(*command)
+    assert told.code == 5, told
+    assert f"segue transcripts confirm /ada/project/{own.name}" in told.err
+    commit(handed)
+    told = handed(*command)
+    assert (told.code, "git rm --cached" in told.err) == (5, True), told
+    git(handed.cwd, "rm", "-q", "--cached", own.name)
+    handed("transcripts", "confirm", str(own))
+    assert handed(*command).code == 0
 
 
 def test_a_history_in_a_folder_without_git_needs_confirmation(cli: CommandLine) -> None:

@@ -3,6 +3,7 @@ it, one that lies about its tests. The last return reports every leg in order an
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -103,3 +104,24 @@ def test_every_leg_is_reported_in_order_and_only_the_violation_and_the_lie_are_a
     assert brief.index(FORBIDDEN) < brief.index("57 tests"), "the violation comes first"
     accused = [line for line in screen.splitlines() if "not confirmed" in line or "could not" in line]
     assert not any("totals.py" in line or "CHANGES.md" in line for line in accused), screen
+
+
+def test_a_target_that_keeps_its_transcripts_in_the_project_is_verified_and_handed_on(
+    household: Household,
+) -> None:
+    project = _project(household)
+    home = {"CODEX_HOME": str(project / ".codex")}
+    household.work("claude", project, PROMPT, [Reply("I will.")])
+    if (household.home / ".codex").exists():
+        shutil.copytree(household.home / ".codex", project / ".codex")
+    out = household.segue(
+        *("to", "codex", "--headless", "--yes"), cwd=project, environment=home, script=saying(LIE)
+    )
+    assert out.exit_code == 0, out.report
+    verified = household.segue("verify", cwd=project, environment=home)
+    assert verified.exit_code == 11, verified.report
+    onward = household.segue("to", "gemini", "--dry-run", cwd=project, environment=home)
+    assert "Codex" in onward.stdout.partition("From")[2].partition("\n")[0], onward.report
+    back = household.segue("back", "--headless", cwd=project, environment=home, script=saying("I know."))
+    assert back.exit_code == 0, back.report
+    assert "not packed" not in back.stdout + back.stderr, back.report

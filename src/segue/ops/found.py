@@ -138,10 +138,14 @@ def last_to(handoffs: Iterable[Handoff], transcript: str) -> Handoff | None:
     return max(to, key=lambda one: one.created_at, default=None)
 
 
+def last_delivered(handoffs: Iterable[Handoff]) -> Handoff | None:
+    """The last handoff whose target took the work."""
+    return max(filter(is_taken, handoffs), key=lambda one: one.created_at, default=None)
+
+
 def last_taken(handoffs: Iterable[Handoff]) -> Handoff | None:
     """The last handoff whose target took the work, and that has an event to learn from."""
-    taken = [one for one in handoffs if is_taken(one) and one.event is not None]
-    return max(taken, key=lambda one: one.created_at, default=None)
+    return last_delivered(one for one in handoffs if one.event is not None)
 
 
 def satisfaction_of(session: Session, handoffs: Iterable[Handoff]) -> float | None:

@@ -34,8 +34,10 @@ from segue.ops import (
     found,
     limits,
     models,
+    provenance,
     records,
     redaction,
+    refresh,
     sessions,
     status,
     versions,
@@ -150,7 +152,23 @@ def work_here(desk: Desk, id: str | None) -> Work:
             what=f"Session {work.session.id} is closed.",
             next="segue undo opens it again, if you closed it last",
         )
+    refuse_unused(desk, work)
     return work
+
+
+def refuse_unused(desk: Desk, work: Work) -> None:
+    """Refuse work whose last transcript is not used: an older one would be taken for it."""
+    last = found.last_delivered(desk.shared.handoffs_of(work.session.id)) if work.is_kept else None
+    if last is None or last.delivery is None or last.delivery.transcript in {t.id for t in work.transcripts}:
+        return
+    agent, path = records.keeper_of(desk, last), last.delivery.path
+    doubt = provenance.doubts(desk, [(agent, path)]).get(path) if path else None
+    if doubt and places.is_there(Path(path)):
+        unused = refresh.Unused(agent, path, *doubt)
+        raise Refused(
+            what=f"Handoff {last.id} took the work to {path}, which is not used: {unused.why}.",
+            next=unused.next or provenance.UNTRACK,
+        )
 
 
 def source_of(work: Work) -> Transcript:

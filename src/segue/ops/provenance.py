@@ -11,9 +11,11 @@ import os
 from collections.abc import Iterable, Mapping
 
 from segue import agents
+from segue.agents import files
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # not asked of typing: that takes long to load
+    from segue.model import Source
     from segue.ops.desk import Desk
 
 TRACKED = "git tracks it, so anyone who commits to that repository could have written it"
@@ -21,6 +23,7 @@ UNKNOWN = "git could not say whether it tracks it"
 UNCONFIRMED = "it is inside a project folder, and you have not confirmed that it is yours"
 LINKED = "it is behind a link that leads into a project folder, and you have not confirmed that it is yours"
 CONFIRMABLE = (UNCONFIRMED, LINKED)
+UNTRACK = "git rm --cached takes it out of the repository, if it is yours"
 
 Doubt = tuple[str, str]
 """The project folder that a transcript is in, and why the transcript is not used."""
@@ -39,7 +42,9 @@ def doubts(desk: Desk, found: Iterable[tuple[str, str]]) -> dict[str, Doubt]:
         is_tracked = git.tracks(path)
         if is_tracked:
             result[path] = project, TRACKED
-        elif not folders.is_default(path) and not is_confirmed(desk, project, agent):
+        elif not folders.is_default(path) and not any(
+            is_confirmed(desk, place, agent) for place in (project, file_of(path))
+        ):
             is_linked = not os.path.abspath(path).startswith(f"{project}/")  # noqa: PTH100 - follows no links
             result[path] = project, LINKED if is_linked else UNCONFIRMED
         elif not folders.is_default(path) and is_tracked is None:
@@ -59,6 +64,19 @@ def _folders(desk: Desk) -> _Folders:
 
 def is_confirmed(desk: Desk, project: str, agent: str) -> bool:
     return desk.has_local and desk.local.confirms(project, agent)
+
+
+def confirm_own(desk: Desk, source: Source) -> None:
+    """Count a transcript that a handoff from this machine began as the user's: this file, not the others around it.
+    A database holds others' conversations too, so it is left to the user."""
+    _project, why = doubts(desk, [(source.agent, source.path)]).get(source.path, ("", ""))
+    if why in CONFIRMABLE and not source.part:
+        desk.local.confirm(file_of(source.path), source.agent, desk.clock())
+
+
+def file_of(path: str) -> str:
+    """What a single file is confirmed under: its agent may compress it later."""
+    return os.path.realpath(path).removesuffix(files.COMPRESSED)
 
 
 def project_of(desk: Desk, path: str) -> str:

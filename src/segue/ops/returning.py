@@ -101,6 +101,7 @@ def work_away(desk: Desk, id: str | None) -> Work:
     holding = [work for work in every if work.session.id == held]
     for work in (*holding, *own[:1], *last):
         if _unfinished(desk, work) or _away(desk, work):
+            planning.refuse_unused(desk, work)
             return work
     return planning.work_here(desk, None)
 

@@ -39,6 +39,7 @@ from segue.ops import (
     leftovers,
     outcomes,
     planning,
+    provenance,
     proving,
     records,
     redaction,
@@ -364,6 +365,9 @@ class Trip:
         if self.delivery.has_arrived or found.source is None:
             return
         sessions.include(self.desk, self.handoff.session, found.id)
+        is_written = self.delivery.way is Way.NATIVE and found.source.path == self.delivery.path
+        if found.is_first or is_written:
+            provenance.confirm_own(self.desk, found.source)
         self.step(
             Event.ACKNOWLEDGE,
             transcript=found.id,
