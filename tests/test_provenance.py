@@ -294,6 +294,32 @@ def test_a_history_in_a_folder_without_git_needs_confirmation(cli: CommandLine) 
     assert HOSTILE in cli("pack").out
 
 
+@pytest.mark.parametrize("home", [".", "of/agents"])
+def test_a_home_of_an_agent_elsewhere_in_an_unpacked_archive_needs_confirmation(
+    cli: CommandLine, home: str
+) -> None:
+    archive = cli.cwd
+    talk = Conversation(archive / home, archive / "sub" / "below", SPOOFED)
+    talk.prompt(HOSTILE)
+    talk.reply("Done.", input_tokens=1_000_000)
+    cli.cwd = talk.cwd
+    cli.cwd.mkdir(parents=True)
+    env = {"CLAUDE_CONFIG_DIR": str(archive / home / ".claude")}
+    assert cli("pack", **env).code != 0
+    assert f"segue transcripts confirm {cli._tidy(str(talk.path))}" in cli(**env).out
+    assert "1,000,000" not in cli("usage", **env).out
+    assert cli("transcripts", "confirm", str(talk.path), **env).code == 0
+    assert HOSTILE in cli("pack", **env).out
+
+
+def test_a_home_of_an_agent_beside_a_repository_is_used(cli: CommandLine) -> None:
+    talk = Conversation(cli.folder / "work", cli.cwd, SPOOFED)
+    talk.prompt(OWN)
+    (cli.folder / "work" / "repository" / ".git").mkdir(parents=True)
+    cli.cwd = talk.cwd = cli.folder / "work" / "repository"
+    assert "not used" not in cli("transcripts", CLAUDE_CONFIG_DIR=str(cli.folder / "work" / ".claude")).out
+
+
 def test_no_date_is_later_than_the_file_or_now(tmp_path: Path) -> None:
     claimed = Transcript(
         id="x",

@@ -52,13 +52,17 @@ def doubts(desk: Desk, found: Iterable[tuple[str, str]]) -> dict[str, Doubt]:
     return result
 
 
-def may_be_doubted(env: Mapping[str, str], projects: Iterable[str], found: Iterable[tuple[str, str]]) -> bool:
+def may_be_doubted(desk: Desk, found: Iterable[tuple[str, str]]) -> bool:
     """Whether any of these is inside a project: a look at folders tells, and neither git nor a store is asked."""
-    return bool(_Folders(env, projects).inside(found))
+    return bool(_folders(desk).inside(found))
 
 
 def _folders(desk: Desk) -> _Folders:
-    projects = {*(desk.index.projects() if desk.has_index else ()), str(desk.project)}
+    here = str(desk.project)
+    projects = {*(desk.index.projects() if desk.has_index else ()), here}
+    if not os.path.exists(f"{here}/.git"):  # noqa: PTH110 - quick
+        # Nothing shows where such a project begins: an unpacked archive may start at any folder above.
+        projects.update(map(str, desk.project.parents))
     return _Folders(desk.env, projects, str(desk.places.data))
 
 

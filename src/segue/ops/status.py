@@ -121,10 +121,12 @@ def overview(desk: Desk, progress: refresh.Progress = refresh.in_silence) -> Ove
 
 
 def _unused_here(desk: Desk, refreshed: refresh.Refreshed) -> list[str]:
-    """Transcripts that wait to be confirmed: this folder's, and those that a link brings from any project."""
-    here = str(desk.project)
+    """Transcripts that wait to be confirmed: this folder's, with those above, and what a link brings from anywhere."""
+    here = f"{desk.project}/"
     return refresh.unused_in_words(
-        one for one in refreshed.unused if one.next and (one.project == here or one.why == provenance.LINKED)
+        one
+        for one in refreshed.unused
+        if one.next and (here.startswith(f"{one.project}/") or one.why == provenance.LINKED)
     )
 
 
