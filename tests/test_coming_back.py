@@ -4,11 +4,13 @@ was broken off. The real programs come back in tests/programs/."""
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from segue import guard
 from segue.delivery import Delivery, Mode, Way
 from segue.faces.cli import to
 from segue.faces.cli.frame import Frame
@@ -317,6 +319,56 @@ def test_an_error_of_the_vendor_is_told_in_its_own_words(away: CommandLine, agen
 )
 def test_a_record_for_programs_is_nobodys_last_words(stderr: str, stdout: str, said: str) -> None:
     assert _last_line(Output(exit_code=1, stdout=stdout, stderr=stderr)) == said
+
+
+# Undone
+
+
+def returned(cli: CommandLine, agents: Agents) -> None:
+    agents.do("done I know.")
+    assert cli(*BACK).code == 0
+
+
+def failed(cli: CommandLine, agents: Agents) -> None:
+    agents.do("deaf")
+    assert cli(*BACK).code == 6
+
+
+@pytest.mark.parametrize("come_back", [returned, failed])
+def test_undo_takes_back_the_return_then_the_handoff_and_nothing_in_between(
+    away: CommandLine, agents: Agents, come_back: Callable[[CommandLine, Agents], None]
+) -> None:
+    come_back(away, agents)
+    assert "Took back handoff h-000000000002 (demo to claude)" in away("undo").out
+    assert "Took back handoff h-000000000001 (claude to demo)" in away("undo").out
+    nothing = away("undo")
+    assert nothing.code == 5 and "There is nothing of yours to undo" in nothing.err, nothing
+
+
+@pytest.mark.parametrize("come_back", [returned, failed])
+def test_after_undo_the_worktree_is_held_again_for_the_agent_that_has_the_work(
+    away: CommandLine, agents: Agents, come_back: Callable[[CommandLine, Agents], None]
+) -> None:
+    (before,) = guard.notes(away.home / "data")
+    come_back(away, agents)
+    assert guard.notes(away.home / "data") == []
+    assert away("undo").code == 0
+    (held,) = guard.notes(away.home / "data")
+    assert (held.root, held.handoff, held.holder) == (before.root, before.handoff, before.holder)
+    assert away("undo").code == 0
+    assert guard.notes(away.home / "data") == []
+
+
+def test_undoing_a_second_handoff_gives_the_worktree_back_to_the_first(
+    cli: CommandLine, agents: Agents
+) -> None:
+    Conversation(cli.folder, cli.cwd, FIRST).prompt("Our invoices are a cent off. Find out why.")
+    agents.do("done Next I will round each line.")
+    assert cli("to", "claude:haiku", "--headless", "--way", "prompt").code == 0
+    assert cli(*TO).code == 0
+    assert [held.handoff for held in guard.notes(cli.home / "data")] == ["h-000000000002"]
+    assert cli("undo").code == 0
+    assert [held.handoff for held in guard.notes(cli.home / "data")] == ["h-000000000001"]
 
 
 # When

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
@@ -17,6 +18,7 @@ import segue
 from segue import waiting
 from segue.errors import NoConsent
 from segue.model import HandoffState
+from segue.ops import children
 from tests.conftest import CommandLine
 from tests.test_handing_over import DEMO, PROMPT, add, install, states
 from tests.world import Conversation
@@ -58,6 +60,24 @@ def test_a_refused_handoff_stays_prepared_and_yes_continues_it(worked: CommandLi
     assert worked("handoff", "execute").code == 5 and states(worked) == ["prepared"]
     done = worked("handoff", "execute", "--yes")
     assert done.code == 0 and states(worked) == ["completed"], done
+
+
+@pytest.mark.usefixtures("elsewhere")
+@pytest.mark.parametrize("id", [[], ["h-000000000001"]], ids=["the last", "named"])
+def test_execute_packs_again_if_the_work_went_on(worked: CommandLine, id: list[str]) -> None:
+    ordered = ("--way", "prompt", "--preserve", "complete", "--reason", "it is late", "--", "--flag")
+    assert worked("to", "demo:other", "--headless", *ordered).code == 5
+    add(worked, "New rule: don't touch src/api.py. Round half to even.")
+    done = worked("handoff", "execute", *id, "--yes")
+    assert done.code == 0 and states(worked) == ["completed", "cancelled"], done
+    assert "h-000000000001 to Demonstration agent (other) is cancelled: the work went on since" in done.err
+    (received,) = worked.cwd.glob("received*.demo.jsonl")
+    assert "Round half to even" in received.read_text()
+    new, old = json.loads(worked("handoff", "list", "--json").out)
+    for field in ("source", "target", "tier"):
+        assert new[field] == old[field]
+    for field in ("way", "why", "arguments", "reason", "model", "mode"):
+        assert new["delivery"][field] == old["delivery"][field]
 
 
 @pytest.mark.usefixtures("elsewhere")
@@ -195,13 +215,20 @@ def session(cli: CommandLine) -> str:
 # Interrupting
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
-def test_a_signal_ends_the_target_too(worked: CommandLine, number: signal.Signals) -> None:
-    program(
-        worked,
-        "codex",
-        "import os, sys, time\nif 'exec' in sys.argv:\n print(os.getpid(), file=open('pid', 'w'), flush=True)\n time.sleep(90)",
-    )
+WITH_A_STUBBORN_CHILD = """
+import os, signal, subprocess, sys, time
+if 'exec' in sys.argv:
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    child = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(90)'])
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    print(os.getpid(), child.pid, file=open('pid', 'w'), flush=True)
+    time.sleep(90)
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
+def test_a_signal_ends_the_target_and_what_it_started(worked: CommandLine, number: signal.Signals) -> None:
+    program(worked, "codex", WITH_A_STUBBORN_CHILD)
     process = subprocess.Popen(
         [sys.executable, "-m", "segue", *TO_CODEX],
         cwd=worked.cwd,
@@ -219,7 +246,21 @@ def test_a_signal_ends_the_target_too(worked: CommandLine, number: signal.Signal
     said = process.communicate(timeout=30)[1]
     assert process.returncode == 128 + number, said
     assert "Stopped before Codex had the handoff" in said
+    target, child = (int(word) for word in mark.read_text().split())
     with pytest.raises(ProcessLookupError):
-        os.kill(int(mark.read_text()), 0)
+        os.kill(target, 0)
+    try:
+        assert is_gone(child), "it outlived the target"
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(child, signal.SIGKILL)
     assert states(worked) == ["failed"] and rollouts(worked) == []
     assert re.search(r"Took back handoff", worked("undo").out)
+
+
+def is_gone(pid: int) -> bool:
+    """Whether a process has ended, also where nobody has taken note of it yet."""
+    deadline = time.monotonic() + 5
+    while children._started(pid) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    return not children._started(pid)

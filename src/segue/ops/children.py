@@ -116,7 +116,7 @@ def run(
             with _to_the_end():
                 _end(child, mode)
             raise
-    if mode is Mode.HEADLESS and (child.returncode < 0 or by is not End.ITSELF):
+    if mode is Mode.HEADLESS and child.returncode < 0:
         _sweep(child.pid)
     output = output_of(logs, child.returncode) if mode is Mode.HEADLESS else _silent(child.returncode)
     _cut(logs)
@@ -317,7 +317,9 @@ def _end(child: subprocess.Popen[bytes], mode: Mode) -> None:
                 child.send_signal(number)
         with contextlib.suppress(subprocess.TimeoutExpired):
             child.wait(GRACE_SECONDS)
-            return
+            break
+    if mode is Mode.HEADLESS:
+        _sweep(child.pid)
 
 
 @contextlib.contextmanager

@@ -132,6 +132,12 @@ def is_taken(handoff: Handoff) -> bool:
     return has_arrived and handoff.state is not HandoffState.ROLLED_BACK
 
 
+def last_to(handoffs: Iterable[Handoff], transcript: str) -> Handoff | None:
+    """The last handoff that took the work to a transcript."""
+    to = [one for one in handoffs if is_taken(one) and one.delivery and one.delivery.transcript == transcript]
+    return max(to, key=lambda one: one.created_at, default=None)
+
+
 def last_taken(handoffs: Iterable[Handoff]) -> Handoff | None:
     """The last handoff whose target took the work, and that has an event to learn from."""
     taken = [one for one in handoffs if is_taken(one) and one.event is not None]

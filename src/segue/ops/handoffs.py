@@ -287,8 +287,30 @@ def execute_named(
     handoff = get(desk, id) if id else _last_prepared(desk)
     with alone(desk, handoff.session, handoff.target):
         if handoff.state is HandoffState.PREPARED:
-            handoff = records.settle(desk, handoff, mode=mode)
+            handoff = _up_to_date(desk, handoff, mode, tell, prove=prove)
         return execute(desk, handoff, may=may, tell=tell, prove=prove, doubt=doubt)
+
+
+def _up_to_date(desk: Desk, handoff: Handoff, mode: Mode, tell: Tell, *, prove: bool) -> Handoff:
+    """A prepared handoff, to be executed in a mode; packed again as it was ordered if the work went on since."""
+    work, delivery = planning.work_here(desk, handoff.session), handoff.delivery
+    is_current = work.main is None or not _is_outdated(work, handoff)
+    if delivery is None or handoff.returns or is_current:
+        return records.settle(desk, handoff, mode=mode)
+    order = Order(
+        to=handoff.target,
+        mode=mode,
+        reason=delivery.reason,
+        preserve=handoff.tier.preserve,
+        way=delivery.way if delivery.why in ("", planning.ASKED_FOR) else None,
+        session=handoff.session,
+        arguments=delivery.arguments,
+        prove=prove,
+        anyway=True,
+    )
+    plan = planning.plan(desk, order, work)
+    _put_aside(desk, handoff, "the work went on since, so it is packed again", tell)
+    return prepare(desk, plan, tell)
 
 
 def _last_prepared(desk: Desk) -> Handoff:

@@ -55,6 +55,8 @@ FULLEST = 0.75
 """A context that would be fuller than this is not gone on with."""
 BACK = "back"
 """What an order says that names no target, but where the work came from."""
+ASKED_FOR = "asked for"
+"""Why a way is taken that the person named."""
 PASSES_CONVERSATION = (Tier.FULL, Tier.SELECTIVE)
 
 
@@ -254,10 +256,8 @@ def made_for(
 def facts_before(desk: Desk, work: Work, source: Transcript) -> tuple[Fact, ...]:
     """What was known when the agent took the work over, if it did: its own transcript need not show all of that."""
     handoffs = desk.shared.handoffs_of(work.session.id) if work.is_kept else []
-    for handoff in handoffs:
-        if handoff.delivery and handoff.delivery.transcript == source.id and found.is_taken(handoff):
-            return tuple(line.fact for line in records.receipt_of(desk, handoff).lines)
-    return ()
+    handoff = found.last_to(handoffs, source.id)
+    return tuple(line.fact for line in records.receipt_of(desk, handoff).lines) if handoff else ()
 
 
 def refuse_same(source: Transcript, target: Address, agent: Agent) -> None:
@@ -299,7 +299,7 @@ def way_for(order: Order, source: Transcript, agent: Agent, tier: Tier, window: 
     if order.into:
         return Way.RESUME, ""
     if order.way is Way.PROMPT:
-        return Way.PROMPT, "asked for"
+        return Way.PROMPT, ASKED_FOR
     if tier not in PASSES_CONVERSATION:
         return Way.PROMPT, f"the tier {tier.value} passes no conversation"
     if source.agent == agent.name and order.way is not Way.NATIVE:

@@ -21,8 +21,6 @@ from segue.store import Change as Change
 from segue.text import printable
 
 TITLE_LIMIT = 200
-INCLUDED = "session.included"
-"""What a handoff does to its session: no step of the person's own."""
 
 
 class Info(Struct, frozen=True):
@@ -158,7 +156,7 @@ def include(desk: Desk, id: str, transcript: str) -> None:
     """Make a transcript part of a session that is kept, if it is not yet."""
     session = desk.shared.get(SESSION, id)
     if transcript not in session.transcripts:
-        _set_transcripts(desk, id, INCLUDED, lambda ids: [*ids, transcript])
+        _set_transcripts(desk, id, "session.included", lambda ids: [*ids, transcript])
 
 
 def _set_transcripts(
