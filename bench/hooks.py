@@ -72,6 +72,8 @@ class Scene:
             target="claude",
             expires=clock.later(clock.now(), AHEAD),
             text="word " * 1500,
+            withheld="",
+            settings=waiting.state_of([], os.environ),
         )
         (self.data / waiting.FOLDER / "h-1.given").unlink(missing_ok=True)
         waiting.put(self.data, note)

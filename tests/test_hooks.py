@@ -167,6 +167,8 @@ def note(root: Path, **fields: str) -> Waiting:
         "target": "claude",
         "expires": FAR,
         "text": 'Gö "on"\n<<<data 0a',
+        "withheld": "withheld",
+        "settings": waiting.state_of([], {}),
     }
     return Waiting(root=str(root), **{**usual, **fields})
 
@@ -206,6 +208,21 @@ def test_one_that_waited_too_long_goes_with_the_first_hook_that_meets_it(
     waiting.put(data, note(root, expires="2020-01-01T00:00:00.000000Z"))
     assert_silent(run("start"))
     assert waiting.notes(data) == [] and guard.failures(data) == []
+
+
+def test_a_note_from_before_a_settings_file_changed_tells_no_more_than_that_it_waits(
+    run: Run, data: Path, root: Path
+) -> None:
+    settings = data.parent / "settings.toml"
+    waiting.put(data, note(root, settings=waiting.state_of([str(settings)], {})))
+    told = run("start")
+    assert "<<<data 0a" in told.stdout
+    settings.write_text("[vendors]\nallowed = []\n")
+    told = run("start", given={"session_id": "another"})
+    assert "withheld" in told.stdout and "<<<data 0a" not in told.stdout
+    waiting.put(data, note(root))
+    told = run("start", given={"session_id": "a third"}, SEGUE_VENDORS_ALLOWED="google")
+    assert "withheld" in told.stdout and "<<<data 0a" not in told.stdout
 
 
 def test_a_note_that_cannot_be_read_is_given_to_nobody_and_told_of(run: Run, data: Path) -> None:

@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -18,7 +19,8 @@ import segue
 from segue import waiting
 from segue.errors import NoConsent
 from segue.model import HandoffState
-from segue.ops import children
+from segue.ops import children, tending
+from segue.ops.desk import open_desk
 from tests.conftest import CommandLine
 from tests.test_handing_over import DEMO, PROMPT, add, install, states
 from tests.world import Conversation
@@ -145,6 +147,80 @@ def test_consent_that_is_given_later_reaches_a_waiting_handoff(worked: CommandLi
     assert "may not go" not in words() and PROMPT in words()
     assert worked("config", "unset", "vendors.allowed").code == 0
     assert "may not go" in words() and PROMPT not in words()
+
+
+def prepared_for_codex(worked: CommandLine) -> Callable[[], str]:
+    """A handoff that waits; gives what Codex's hook says of it."""
+    install(worked, "codex")
+    (worked.cwd / ".git").mkdir()
+    assert worked("handoff", "prepare", "--to", "codex").code == 0
+
+    def words() -> str:
+        (note,) = waiting.notes(worked.home / "data")
+        return note.text_under(worked.env)
+
+    return words
+
+
+def test_settings_of_another_folder_do_not_change_what_a_waiting_handoff_tells(worked: CommandLine) -> None:
+    other, own = worked.folder / "other", worked.cwd
+    (other / ".git").mkdir(parents=True)
+    (own / ".segue.toml").write_text('[vendors]\nallowed = ["google"]\n')
+    words = prepared_for_codex(worked)
+    worked.cwd = other
+    assert worked("config", "set", "vendors.allowed", "openai,google").code == 0
+    worked.cwd = own
+    assert "may not go" in words() and PROMPT not in words()
+    # The other way round: what holds here is not withdrawn there.
+    (own / ".segue.toml").unlink()
+    assert worked("config", "set", "vendors.allowed", "openai,google").code == 0
+    assert PROMPT in words()
+    (other / ".segue.toml").write_text('[vendors]\nallowed = ["google"]\n')
+    worked.cwd = other
+    assert worked("config", "set", "limits.urgent", "93%").code == 0
+    worked.cwd = own
+    assert PROMPT in words()
+
+
+def test_consent_that_is_withdrawn_by_hand_is_withdrawn_from_the_hook_at_once(worked: CommandLine) -> None:
+    assert worked("config", "set", "vendors.allowed", "openai").code == 0
+    words = prepared_for_codex(worked)
+    assert PROMPT in words()
+    (worked.home / "settings.toml").write_text("")
+    assert "may not go" in words() and PROMPT not in words()
+    (worked.home / "settings.toml").write_text('[vendors]\nallowed = ["openai"]\n')
+    assert worked("config", "set", "limits.urgent", "93%").code == 0
+    assert PROMPT in words()
+    (worked.cwd / ".segue.toml").write_text('[vendors]\nallowed = ["google"]\n')
+    assert PROMPT not in words()
+    (worked.cwd / ".segue.toml").unlink()
+    worked.env["SEGUE_VENDORS_ALLOWED"] = "google"
+    assert PROMPT not in words()
+
+
+def test_trusting_a_project_file_and_looking_after_conversations_renew_what_waits(
+    worked: CommandLine,
+) -> None:
+    (worked.cwd / ".segue.toml").write_text('[vendors]\nallowed = ["openai"]\n')
+    words = prepared_for_codex(worked)
+    assert PROMPT not in words()
+    assert worked("trust").code == 0
+    assert PROMPT in words()
+    assert worked("trust", "--undo").code == 0
+    assert PROMPT not in words()
+    (worked.home / "settings.toml").write_text('[vendors]\nallowed = ["openai"]\n')
+    with contextlib.closing(open_desk(env=worked.env, cwd=Path("/"))) as desk:
+        tending.look(desk)
+    assert PROMPT in words()
+
+
+def test_a_handoff_is_executed_from_elsewhere_by_the_settings_of_its_own_folder(worked: CommandLine) -> None:
+    (worked.cwd / ".segue.toml").write_text('[vendors]\nallowed = ["google"]\n')
+    prepared_for_codex(worked)
+    worked.cwd = worked.folder / "other"
+    (worked.cwd / ".git").mkdir(parents=True)
+    assert worked("config", "set", "vendors.allowed", "openai,google").code == 0
+    assert worked("handoff", "execute", "h-000000000001").code == 5
 
 
 # Failing

@@ -89,7 +89,8 @@ def look(desk: Desk) -> int:
 
 
 def _clear_waiting(desk: Desk) -> None:
-    """A handoff that was taken on another machine, or that nobody took, waits no more."""
+    """Remove the notes of handoffs that were taken on another machine, or that nobody took, and renew the others:
+    settings may have changed without Segue."""
     for note in waiting.notes(desk.places.data):
         try:
             is_waiting = records.get(desk, note.handoff).state is HandoffState.PREPARED
@@ -98,6 +99,7 @@ def _clear_waiting(desk: Desk) -> None:
         if not is_waiting or note.expires <= desk.clock():
             # A note is called as its handoff is, so nothing else can go.
             waiting.drop(desk.places.data, note.handoff)
+    records.renew_offers(desk)
 
 
 def warn(desk: Desk, standing: Standing, told: warning.Told) -> None:
