@@ -526,3 +526,14 @@ def test_the_work_that_is_taken_is_the_one_that_the_status_shows_and_is_named(wo
     assert named in prepared.err and "Our invoices are a cent off." in prepared.err
     assert worked("handoff", "cancel", "h-000000000001").code == 0
     assert named in worked(*DEMO).err
+    assert named in worked("handoff", "execute", "--to", "demo:other").err
+
+
+@pytest.mark.parametrize("command", [DEMO, ("handoff", "execute"), ("handoff", "execute", "h-000000000001")])
+def test_the_work_of_a_handoff_that_was_prepared_before_is_named(
+    worked: CommandLine, command: tuple[str, ...]
+) -> None:
+    assert worked("handoff", "prepare", "--to", "demo").code == 0
+    said = worked(*command)
+    assert said.code == 0 and said.err.startswith("Work of Claude Code, prepared 20"), said
+    assert "(h-000000000001): Our invoices are a cent off." in said.err

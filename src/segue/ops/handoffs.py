@@ -19,7 +19,7 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
-from segue import agents, disk
+from segue import agents, clock, disk, fence
 from segue.delivery import Delivery, Mode, Way
 from segue.errors import Refused, Stopped, Underway
 from segue.lifecycle import Event
@@ -52,7 +52,7 @@ from segue.ops.records import title_of as title_of
 from segue.ops.trips import Doubt as Doubt
 from segue.ops.trips import May as May
 from segue.ops.trips import Tell, Trip, refuse
-from segue.store import HANDOFF
+from segue.store import HANDOFF, SESSION
 
 UNFINISHED = (HandoffState.PREPARED, HandoffState.DELIVERED, HandoffState.ACKNOWLEDGED)
 
@@ -88,6 +88,7 @@ def hand_over(
     with alone(desk, work.session.id, order.to):
         begun = unfinished(desk, work, order, tell)
         if begun is not None:
+            tell(_whose(desk, begun))
             return msgspec.structs.replace(
                 execute(desk, begun, may=may, tell=tell, prove=order.prove, mode=order.mode, doubt=doubt),
                 is_old=True,
@@ -95,6 +96,13 @@ def hand_over(
         plan = planning.plan(desk, order, work)
         show(plan)
         return execute(desk, prepare(desk, plan, tell), may=may, tell=tell, prove=order.prove, doubt=doubt)
+
+
+def _whose(desk: Desk, handoff: Handoff) -> str:
+    """Whose work a handoff takes that was prepared before."""
+    title = fence.one_line(desk.shared.get(SESSION, handoff.session).title, 90)
+    at = clock.parse(handoff.created_at).astimezone().strftime("%Y-%m-%d %H:%M")
+    return f"Work of {agents.get(agent_of(handoff.source)).title}, prepared {at} ({handoff.id}): {title}"
 
 
 @contextlib.contextmanager
@@ -279,12 +287,14 @@ def execute_named(
     may: May,
     tell: Tell,
     prove: bool,
+    show: Callable[[Plan], None] = lambda _plan: None,
     doubt: Doubt = refuse,
 ) -> Handed:
     """Execute the handoff with this id, a new one, or the one of this folder that was prepared last."""
     if order is not None:
-        return hand_over(desk, order, may=may, tell=tell, doubt=doubt)
+        return hand_over(desk, order, may=may, tell=tell, show=show, doubt=doubt)
     handoff = get(desk, id) if id else _last_prepared(desk)
+    tell(_whose(desk, handoff))
     with alone(desk, handoff.session, handoff.target):
         if handoff.state is HandoffState.PREPARED:
             handoff = _up_to_date(desk, handoff, mode, tell, prove=prove)

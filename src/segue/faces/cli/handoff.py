@@ -13,7 +13,7 @@ from segue.faces.cli.config import changed_screen
 from segue.faces.cli.frame import Frame, answers
 from segue.faces.cli.home import home
 from segue.faces.cli.init import init
-from segue.faces.cli.to import asking, doubting, handed_screen, mode_of, whose
+from segue.faces.cli.to import asking, doubting, handed_screen, mode_of, showing, whose
 from segue.faces.screens import handoffs as screens
 from segue.model import Handoff, Preserve, Tier
 from segue.ops import config as ops
@@ -125,6 +125,7 @@ def execute(
         may=asking(frame, yes),
         tell=frame.say,
         prove=prove,
+        show=showing(frame, order),
         doubt=doubting(anyway),
     )
 
