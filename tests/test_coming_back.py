@@ -19,6 +19,7 @@ from segue.ops import stays
 from segue.ops.trips import _last_line
 from segue.stop import Output
 from tests.conftest import CommandLine
+from tests.test_handing_over import install
 from tests.test_running import Agents
 from tests.world import Conversation
 
@@ -287,6 +288,14 @@ def test_a_return_that_stopped_in_the_middle_is_gone_on_with(away: CommandLine, 
     assert away(*BACK).code == 0
     (only,) = returns(away)
     assert only["state"] == "completed", "the same one, and no other beside it"
+
+
+def test_a_prepared_handoff_that_a_return_replaces_is_named(away: CommandLine, agents: Agents) -> None:
+    install(away, "codex")
+    assert away("handoff", "prepare", "--to", "codex").code == 0
+    agents.do("done I know.")
+    said = away(*BACK).err
+    assert "note: handoff h-000000000002 to Codex is cancelled: a new one takes its place." in said
 
 
 def test_a_return_that_never_arrived_is_tried_again(away: CommandLine, agents: Agents) -> None:

@@ -75,7 +75,7 @@ def test_the_program_can_reach_neither_segue_nor_the_store(tmp_path: Path) -> No
 def prepared(desk: Desk, folder: Path) -> Handoff:
     order = Order(to=ops.TARGET, mode=Mode.HEADLESS, way=Way.PROMPT, budget=400, reason="test")
     ops.begin(desk, folder)
-    return handoffs.prepare(desk, planning.plan(desk, order))
+    return handoffs.prepare(desk, planning.plan(desk, order), print)
 
 
 @pytest.mark.parametrize(

@@ -469,6 +469,11 @@ def test_from_python_it_is_prepared_executed_and_validated(
     report = segue.validate(segue.execute(handoff))
     assert report.is_proved and report.handoff.state is HandoffState.VALIDATED
     assert [one.id for one in segue.handoff_history()] == [handoff.id]
+    told: list[str] = []
+    second = segue.prepare(to="demo:other")
+    third = segue.prepare(to="demo:another", tell=told.append)
+    (note,) = told
+    assert f"handoff {second.id} to" in note and segue.handoff_history()[0].id == third.id
     with pytest.raises(SegueError, match="no level 'all'"):
         segue.prepare(to="demo", preserve="all")
     path = segue.save_handoff(current_task="round", next_steps=["each line"])

@@ -330,6 +330,18 @@ def test_an_offer_waits_for_the_other_agent_and_what_was_only_prepared_does_not(
     assert json.loads(note.read_text())["target"] == "codex"
 
 
+def test_an_agent_that_replaces_a_handoff_of_the_persons_says_so(machine: CommandLine) -> None:
+    machine("config", "set", "mcp.allow", "prepare,offer")
+    assert machine("handoff", "prepare", "--to", "codex").code == 0
+    (own,) = json.loads(machine("handoff", "list", "--json").out)
+    note = f"handoff {own['id']} to Codex is cancelled: a new one takes its place."
+    prepared = called(machine, "prepare_handoff", to="codex")
+    assert f"Tell the person too: {note}" in words(prepared)
+    assert prepared.structured_content["notes"] == [f"note: {note}"]
+    note = note.replace(own["id"], prepared.structured_content["handoff"]["id"])
+    assert f"Tell the person too: {note}" in words(called(machine, "offer_handoff", to="codex"))
+
+
 # Which folder
 
 

@@ -184,7 +184,7 @@ def _is_outdated(work: Work, handoff: Handoff) -> bool:
 # Prepare
 
 
-def prepare(desk: Desk, plan: Plan, tell: Tell = lambda _text: None) -> Handoff:
+def prepare(desk: Desk, plan: Plan, tell: Tell) -> Handoff:
     """Put all that is to go into the store. Nothing has left yet."""
     session = sessions.keep(desk, plan.work)
     _clear_before(desk, session.id, plan.source.id, tell)
@@ -266,7 +266,7 @@ def _source(plan: Plan) -> str:
 def prepare_whole(
     desk: Desk,
     order: Order,
-    tell: Tell = lambda _text: None,
+    tell: Tell,
     show: Callable[[Plan], None] = lambda _plan: None,
 ) -> Handoff:
     """The same with the lossless context beside it, for a handoff that is not urgent."""

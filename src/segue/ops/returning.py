@@ -68,7 +68,7 @@ def come_back(desk: Desk, order: Order, *, may: May, tell: Tell) -> Handed:
     order = msgspec.structs.replace(order, session=work.session.id)
     with alone(desk, work.session.id, "where it came from"):
         begun = _unfinished(desk, work)
-        handoff = begun or prepared(desk, order)
+        handoff = begun or prepared(desk, order, tell)
         handed = execute(desk, handoff, may=may, tell=tell, mode=order.mode)
     trips = stays.open_trips(_handoffs(desk, work))
     receipt = records.receipt_of(desk, handed.handoff)
@@ -80,10 +80,10 @@ def come_back(desk: Desk, order: Order, *, may: May, tell: Tell) -> Handed:
     )
 
 
-def prepared(desk: Desk, order: Order, out: Handoff | None = None) -> Handoff:
+def prepared(desk: Desk, order: Order, tell: Tell, out: Handoff | None = None) -> Handoff:
     """The return. The claims that could not be confirmed are also counted in the event of the handoff it ends."""
     planned = plan(desk, order, out)
-    handoff = prepare(desk, planned)
+    handoff = prepare(desk, planned, tell)
     verifying.remember(desk, planned.returns, planned.claims.unconfirmed if planned.claims else 0)
     return handoff
 

@@ -214,9 +214,10 @@ class Supervisor:
             return last
         out = self.way_home() if leg.returns else None
         if out is None:
-            return handoffs.prepare(self.desk, planning.plan(self.desk, self.order(leg, work), work))
+            plan = planning.plan(self.desk, self.order(leg, work), work)
+            return handoffs.prepare(self.desk, plan, self.tell)
         self.tell(f"Back to {self.title(leg.target)}: looking at what was done meanwhile.")
-        handoff = returning.prepared(self.desk, self.order(leg, work), out)
+        handoff = returning.prepared(self.desk, self.order(leg, work), self.tell, out)
         for line in records.receipt_of(self.desk, handoff).lines:
             if line.fact.kind in FOUND:
                 self.tell(f"{FOUND[line.fact.kind]}: {line.fact.value}")

@@ -299,21 +299,28 @@ def _work_of(desk: Desk, handoff: Handoff) -> Work | None:
 # Doing
 
 
-def prepare(desk: Desk, caller: Caller, to: str, reason: str, preserve: Preserve | None) -> Handoff:
+class Prepared(Struct, frozen=True):
+    """A handoff that an agent prepared, and what the person should know: which of theirs it replaced."""
+
+    handoff: Handoff
+    notes: tuple[str, ...]
+
+
+def prepare(desk: Desk, caller: Caller, to: str, reason: str, preserve: Preserve | None) -> Prepared:
     """Package this folder's work for another agent. Nothing starts, nothing leaves, and nobody is told of it."""
     refuse_unallowed(desk, "prepare")
-    handoff = _prepared(desk, caller, to, reason, preserve)
-    offering.taken(desk, handoff.id)
-    return handoff
+    prepared = _prepared(desk, caller, to, reason, preserve)
+    offering.taken(desk, prepared.handoff.id)
+    return prepared
 
 
-def offer(desk: Desk, caller: Caller, to: str, reason: str, preserve: Preserve | None) -> Handoff:
+def offer(desk: Desk, caller: Caller, to: str, reason: str, preserve: Preserve | None) -> Prepared:
     """The same, left waiting: the agent that it is for is told of it when it begins in this folder."""
     refuse_unallowed(desk, "offer")
     return _prepared(desk, caller, to, reason, preserve)
 
 
-def _prepared(desk: Desk, caller: Caller, to: str, reason: str, preserve: Preserve | None) -> Handoff:
+def _prepared(desk: Desk, caller: Caller, to: str, reason: str, preserve: Preserve | None) -> Prepared:
     """The reason is an agent's: it goes on record, but not to the next agent, who would take it for the person's."""
     await_own_words(desk, caller)
     work = planning.work_here(desk, None)
@@ -327,7 +334,9 @@ def _prepared(desk: Desk, caller: Caller, to: str, reason: str, preserve: Preser
         asked = f"{caller.title} asked for it" + (f": {said}" if said else "")
         why = redaction.redact(desk, "; ".join(filter(None, (asked, figures)))).text
         plan = msgspec.structs.replace(plan, trigger=msgspec.structs.replace(plan.trigger, reasoning=why))
-        return handoffs.package(desk, handoffs.prepare(desk, plan))
+        notes: list[str] = []
+        handoff = handoffs.package(desk, handoffs.prepare(desk, plan, notes.append))
+        return Prepared(handoff, tuple(notes))
 
 
 def await_own_words(desk: Desk, caller: Caller) -> None:

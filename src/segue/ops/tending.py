@@ -24,6 +24,7 @@ from segue.ops.desk import Desk, open_desk
 from segue.ops.planning import Order
 from segue.ops.refresh import Pass
 from segue.ops.status import Standing
+from segue.ops.trips import Tell
 from segue.warning import Crossed
 
 STAMP = "tended"
@@ -121,12 +122,13 @@ def warn(desk: Desk, standing: Standing, told: warning.Told) -> None:
     if share and urgency:
         briefs.open_known(desk, transcript.id)
     if is_new and share:
-        handoff = prepared(desk, standing) if desk.settings.handoff_auto else None
+        notes: list[str] = []
+        handoff = prepared(desk, standing, notes.append) if desk.settings.handoff_auto else None
         text = f"Segue: {standing.recommendation}. {_sentence(budget.in_words(share, thresholds))} {_next(handoff)}"
-        _lay_ready(desk, transcript, manner(), text)
+        _lay_ready(desk, transcript, manner(), " ".join([text, *notes]))
 
 
-def prepared(desk: Desk, standing: Standing) -> Handoff | None:
+def prepared(desk: Desk, standing: Standing, tell: Tell) -> Handoff | None:
     """A handoff of this work, made by itself because the person switched that on: to the first of those that they named
     for it, another agent before another model of the same. Nothing leaves this machine; it waits to be executed."""
     names = dict.fromkeys((*desk.settings.run_chain, *desk.settings.handoff_models))
@@ -134,7 +136,7 @@ def prepared(desk: Desk, standing: Standing) -> Handoff | None:
     for name in sorted(names, key=lambda name: models.resolve(desk, name).agent == here):
         order = Order(to=name, session=standing.work.session.id, trigger=standing.trigger)
         with contextlib.suppress(SegueError):  # not installed, at its limit, or where the work is already
-            return handoffs.prepare_whole(desk, order)
+            return handoffs.prepare_whole(desk, order, tell)
     return None
 
 

@@ -18,6 +18,7 @@ from segue.faces.screens import standing as standing_screens
 from segue.model import Fate, Handoff, Preserve, Tier
 from segue.ops import telling
 from segue.ops.briefs import Made
+from segue.ops.telling import Prepared
 
 Asked = Context[Any, Any]
 Folder = Annotated[
@@ -187,7 +188,7 @@ def add_doing(server: Server) -> None:
             folder,
             lambda desk, caller: telling.prepare(desk, caller, to, reason, kept(preserve)),
             prepared,
-            lambda found: {"handoff": found},
+            lambda found: {"handoff": found.handoff, "notes": found.notes},
         )
 
     @server.tool(title="Offer a handoff", annotations=PREPARES)
@@ -201,7 +202,7 @@ def add_doing(server: Server) -> None:
             folder,
             lambda desk, caller: telling.offer(desk, caller, to, reason, kept(preserve)),
             offered,
-            lambda found: {"handoff": found},
+            lambda found: {"handoff": found.handoff, "notes": found.notes},
         )
 
 
@@ -209,13 +210,23 @@ def kept(preserve: Kept) -> Preserve | None:
     return Preserve(preserve) if preserve else None
 
 
-def prepared(handoff: Handoff) -> str:
+def prepared(found: Prepared) -> str:
     """What the person is to be told: only they can start the next agent."""
+    return _with_notes(found, _prepared_sentence(found.handoff))
+
+
+def offered(found: Prepared) -> str:
+    way = "or to start that agent in this folder: where Segue's hooks are set up, it is told."
+    return _with_notes(found, f"{_prepared_sentence(found.handoff)}, {way}")
+
+
+def _with_notes(found: Prepared, text: str) -> str:
+    notes = [f"Tell the person too: {render.clean(note.removeprefix('note: '))}" for note in found.notes]
+    return "\n".join([text, *notes])
+
+
+def _prepared_sentence(handoff: Handoff) -> str:
     return (
         f"Handoff {handoff.id} to {render.clean(handoff.target)} is prepared; nothing was started. "
         f"Tell the person to run: segue handoff execute {handoff.id} --open"
     )
-
-
-def offered(handoff: Handoff) -> str:
-    return f"{prepared(handoff)}, or to start that agent in this folder: where Segue's hooks are set up, it is told."
