@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
 import sys
+import time
 from pathlib import Path
+from typing import Any
 
 import click
 import msgspec
@@ -21,7 +24,7 @@ from segue.conversation import Speaker, Turn
 from segue.errors import SecretsLeft, SegueError
 from segue.faces.cli.handoff import executed_screen
 from segue.model import Handoff, HandoffState
-from segue.ops import children, delivering, planning, records
+from segue.ops import children, delivering, planning, records, tree
 from segue.ops.arrival import Arrival
 from segue.ops.desk import open_desk
 from segue.ops.handoffs import Handed
@@ -480,6 +483,35 @@ def test_from_python_it_is_prepared_executed_and_validated(
     assert json.loads(Path(path).read_text())["current_task"] == "round"
     loaded = segue.load_handoff()
     assert loaded and [one["handoff_id"] for one in segue.list_handoffs()] == [loaded["handoff_id"]]
+
+
+# Snapshots of the worktree
+
+
+def test_a_slow_snapshot_is_announced_and_old_ones_are_removed(
+    worked: CommandLine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    worked.env["PATH"] += f":{os.environ['PATH']}"
+    subprocess.run(["git", "init", "-q", worked.cwd], check=True)
+    old = worked.home / "data" / "trees" / "0"
+    (old / "objects").mkdir(parents=True)
+    for path in (old / "config", old / "objects" / "copy"):
+        path.write_text("x")
+        os.utime(path, (0, 0))
+    taken = tree.snapshot
+
+    def slow(*where: Any) -> tree.Snapshot | None:
+        time.sleep(0.5)
+        return taken(*where)
+
+    monkeypatch.setattr(tree, "snapshot", slow)
+    assert "Recording the state" not in worked(*DEMO).err
+    assert [path.name for path in old.iterdir()] == ["lock"]
+    (kept,) = (path for path in old.parent.iterdir() if path != old)
+    assert (kept / "index").exists() and "MB of snapshots, kept for 30 days" in worked("doctor").out
+    monkeypatch.setattr("segue.ops.trips.SLOW_SECONDS", 0.1)
+    said = worked("to", "demo:other", "--headless").err
+    assert "Recording the state of the files in /ada/project" in said
 
 
 ESCAPES = ("\\u001b", "\\f", "\\b", "\\n", "\\u2014", "\\ud83d\\ude00", "\\\\u001b", "\\\\f")

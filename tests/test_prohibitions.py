@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -207,6 +208,44 @@ def test_a_snapshot_has_files_as_they_are_and_runs_no_filter(tmp_path: Path) -> 
     ]
     assert tree.content(root, data, env, before.tree, "crlf.txt") == b"a\r\n"
     assert tree.snapshot(tmp_path / "data", data, env) is None
+
+
+def age(folder: Path) -> None:
+    """As if nothing in a folder had been used for longer than snapshots are kept."""
+    past = time.time() - (tree.KEEP_DAYS + 1) * 86_400
+    for path in folder.rglob("*"):
+        os.utime(path, (past, past))
+
+
+def test_old_copies_are_removed_unless_a_tree_that_is_kept_needs_them(tmp_path: Path) -> None:
+    root, data = tmp_path / "repo", tmp_path / "data"
+    root.mkdir()
+    git(root, "init", "-q")
+    env = {**os.environ, **GIT}
+    names = []
+    for text in ("first", "second", "third"):
+        (root / "a.txt").write_text(text)
+        (root / "b.txt").write_text(f"{text} in b")
+        found = tree.snapshot(root, data, env)
+        assert found is not None
+        names.append(found.tree)
+    first, second, third = names
+
+    def there() -> list[bool]:
+        return [tree.content(root, data, env, name, "b.txt") is not None for name in names]
+
+    tree.prune(data, env, [(root, first)])
+    assert there() == [True, True, True], "nothing of it is old"
+    age(data)
+    # What cannot be read any more keeps nothing else from being removed.
+    tree.prune(data, env, [(root, first), (root, "0" * 40)])
+    assert there() == [True, False, True], "the last one is in the index too"
+    assert tree.content(root, data, env, second, "a.txt") is None
+    age(data)
+    tree.prune(data, env, [])
+    assert there() == [False, False, False] and tree.size(data) == 0
+    again = tree.snapshot(root, data, env)
+    assert again is not None and again.tree == third and tree.size(data) > 0
 
 
 @pytest.mark.parametrize(

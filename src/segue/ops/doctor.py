@@ -17,7 +17,7 @@ from msgspec import Struct
 from segue import agents, disk, guard, places, settings, spool, store, waiting
 from segue.agents.fitting import SCRIPT
 from segue.errors import LocalDamaged, SegueError, StoreDamaged, StoreForeign
-from segue.ops import history, leases, refresh, scripting, setup
+from segue.ops import history, leases, refresh, scripting, setup, tree
 from segue.ops.desk import INDEX_FILE, LOCAL_FILE, Desk, open_desk
 from segue.ops.refresh import Pass
 from segue.store.sqlite import SqliteDatabase
@@ -198,8 +198,11 @@ def _status_line(desk: Desk) -> Iterator[Finding]:
 
 
 def _worktrees(desk: Desk) -> Iterator[Finding]:
-    """Who holds what, and whether the hooks that see to it work."""
+    """Who holds what, whether the hooks that see to it work, and what the snapshots of worktrees take."""
     data = desk.places.data
+    if taken := tree.size(data):
+        text = f"{data / tree.FOLDER}: {taken / 1e6:.1f} MB of snapshots, kept for {tree.KEEP_DAYS} days"
+        yield Finding("worktrees", Level.OK, text)
     for held in guard.notes(data):
         if held.expires <= desk.clock():
             continue

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import re
 import shutil
+import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -28,7 +29,7 @@ from segue.errors import (
     Stopped,
 )
 from segue.guard import Held
-from segue.lifecycle import Event
+from segue.lifecycle import ENDS, Event
 from segue.model import Ending, Handoff, HandoffState
 from segue.ops import (
     arrival,
@@ -51,10 +52,14 @@ from segue.ops.arrival import Arrival, Sought
 from segue.ops.children import End, Ended
 from segue.ops.desk import Desk
 from segue.stop import LONGEST_SAID, Output
+from segue.store import HANDOFF
 from segue.text import begun
 
 LOOK_SECONDS = 5.0
 """How often a headless target's output is checked for a failure that it does not end by itself."""
+SLOW_SECONDS = 2.0
+"""How long a person waits for a snapshot without being told."""
+ENDED = {HandoffState.COMPLETED, *ENDS}
 GO_ON = "Go on with the work where you left off."
 RECORD = re.compile(r"^\{$.*?^\}$", re.MULTILINE | re.DOTALL)
 """JSON over several lines."""
@@ -225,14 +230,22 @@ class Trip:
             "path": path,
             "attempts": self.delivery.attempts + 1,
         }
-        if not self.delivery.tree and (
-            found := tree.snapshot(self.project, self.desk.places.data, self.desk.env)
-        ):
+        if not self.delivery.tree and (found := self.snapshot()):
             settled |= {"tree": found.tree, "head": found.head, "tree_at": self.desk.clock()}
         if self.handoff.state is HandoffState.PREPARED:
             self.handoff = records.step(self.desk, self.handoff, Event.DELIVER, keeps=keeps, **settled)
         else:
             self.handoff = records.settle(self.desk, self.handoff, keeps=keeps, **settled)
+
+    def snapshot(self) -> tree.Snapshot | None:
+        """The state of the worktree's files. A person who waits for it is told what for."""
+        text = f"Recording the state of the files in {self.project}, to check later what changed. This takes "
+        late = threading.Timer(SLOW_SECONDS, self.tell, [f"{text}up to {tree.SECONDS:.0f} seconds."])
+        late.start()
+        try:
+            return tree.snapshot(self.project, self.desk.places.data, self.desk.env)
+        finally:
+            late.cancel()
 
     def said(self, text: str) -> str:
         """What is said to the target: all of it, or where it is too long for that, where to read it."""
@@ -397,7 +410,17 @@ class Trip:
         self.handoff = records.finish(self.desk, self.handoff, Event.COMPLETE, told)
         if not self.file.exists():  # the target may read it again
             shutil.rmtree(self.folder, ignore_errors=True)
+        with self.told("old copies of files were not removed"):
+            self.prune_trees()
         return found
+
+    def prune_trees(self) -> None:
+        """Remove snapshots that no handoff under way refers to, nor one that changed lately."""
+        since = clock.later(self.desk.clock(), -tree.KEEP_DAYS * 86_400)
+        known = self.desk.shared.all(HANDOFF)
+        live = [one for one in known if one.state not in ENDED or one.updated_at >= since]
+        kept = [(Path(one.delivery.project), one.delivery.tree) for one in live if one.delivery]
+        tree.prune(self.desk.places.data, self.desk.env, [pair for pair in kept if pair[1]])
 
     @property
     def again(self) -> str:
