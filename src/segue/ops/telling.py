@@ -17,7 +17,7 @@ from msgspec import Struct
 
 from segue import agents, places, redact
 from segue.delivery import Mode
-from segue.errors import AgentError, NotFound, NotTold, Refused
+from segue.errors import AgentError, NotFound, NotTold, Refused, SettingsError
 from segue.model import Handoff, Preserve, Tier, Transcript
 from segue.ops import (
     briefs,
@@ -123,7 +123,9 @@ def _may_have(desk: Desk, caller: Caller, agent: str, model: str, folder: str) -
         has_it, is_its_own = "", False
     # One that has no models of its own is a vendor by its name: what it was told by then it may be told now.
     folder = folder or places.as_text(desk.project)
-    return is_its_own or consent.is_given(desk, folder, caller.vendor, has_it)
+    with contextlib.suppress(SettingsError):  # another worktree's, which cannot be read, allow nothing
+        return is_its_own or consent.is_given(desk, folder, caller.vendor, has_it)
+    return False
 
 
 def refuse_unasked(desk: Desk, caller: Caller, work: Work | None) -> None:
