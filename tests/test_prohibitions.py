@@ -246,6 +246,12 @@ def test_old_copies_are_removed_unless_a_tree_that_is_kept_needs_them(tmp_path: 
     assert there() == [False, False, False] and tree.size(data) == 0
     again = tree.snapshot(root, data, env)
     assert again is not None and again.tree == third and tree.size(data) > 0
+    tree.prune(data, env, [])
+    age(data / tree.FOLDER)
+    (config,) = (data / tree.FOLDER).glob("*/config")
+    os.utime(config.with_name("pruned"))
+    tree.prune(data, env, [])
+    assert tree.size(data) > 0, "once a day"
 
 
 @pytest.mark.parametrize(

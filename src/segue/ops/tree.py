@@ -110,19 +110,17 @@ def prune(data: Path, env: Mapping[str, str], kept: Iterable[tuple[Path, str]]) 
     for folder, tree in kept:
         trees.setdefault(_folder(places.find_project(folder), data), []).append(tree)
     for config in (data / FOLDER).glob("*/config"):
+        stamp = config.with_name("pruned")
+        if stamp.exists() and stamp.stat().st_mtime > time.time() - PRUNE_SECONDS:
+            continue
         with contextlib.suppress(OSError), disk.locked(config.with_name("lock")):
             _prune(config.parent, env, trees.get(config.parent, []))
 
 
 def _prune(repository: Path, env: Mapping[str, str], trees: Sequence[str]) -> None:
-    stamp, used = (
-        repository / "pruned",
-        (repository / "config").stat().st_mtime,
-    )  # which every snapshot writes
-    if stamp.exists() and stamp.stat().st_mtime > time.time() - PRUNE_SECONDS:
-        return
+    used = (repository / "config").stat().st_mtime  # every snapshot writes it
     if not trees and used < time.time() - KEEP_DAYS * 86_400:
-        for path in repository.iterdir():
+        for path in list(repository.iterdir()):
             if path.is_dir():
                 shutil.rmtree(path)
             elif path.name != "lock":  # others may wait for it
@@ -132,10 +130,9 @@ def _prune(repository: Path, env: Mapping[str, str], trees: Sequence[str]) -> No
     command = ("prune", f"--expire={KEEP_DAYS}.days.ago", "--")
     if git and git.status(*command, *trees) != 0:
         # What was committed then can be gone from the user's repository; such a tree is of no use any more.
-        git.status(
-            *command, *(one for one in trees if git.status("rev-list", "--objects", "--quiet", one) == 0)
-        )
-    disk.write_file(stamp, b"", is_lasting=False)
+        whole = [one for one in trees if git.status("rev-list", "--objects", "--quiet", one) == 0]
+        git.status(*command, *whole)
+    disk.write_file(repository / "pruned", b"", is_lasting=False)
 
 
 def size(data: Path) -> int:
