@@ -394,6 +394,11 @@ def test_switched_on_a_handoff_is_prepared_at_a_threshold_and_waits(cli: Command
     assert f"segue handoff execute {handoff['id']} --open" in answer["systemMessage"]
     look(cli)
     assert len(json.loads(cli("handoff", "list", "--json").out)) == 1, "once for each threshold"
+    tell_status(cli, 93, 88)
+    look(cli)
+    *_, answer = told_to(cli)
+    replaced = f"note: handoff {handoff['id']} to Codex is cancelled: a new one takes its place."
+    assert replaced in answer["systemMessage"]
 
 
 def test_a_conversation_that_is_over_or_has_room_is_not_warned(cli: CommandLine) -> None:
