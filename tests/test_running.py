@@ -22,7 +22,10 @@ import pytest
 from inline_snapshot import snapshot
 
 from segue import disk
+from segue.model import Handoff
 from segue.ops import children, running
+from segue.ops.supervising import Supervisor
+from segue.runs import Leg
 from tests.conftest import CommandLine
 
 AGENT = """\
@@ -203,6 +206,22 @@ def test_a_crash_is_tried_again_and_then_told(cli: CommandLine, agents: Agents) 
   Log    /ada/home/data/supervised/r-000000000002/log.txt
   segue run resume r-000000000002 goes on
 """)
+
+
+def test_a_prepared_handoff_that_a_run_replaces_is_named(
+    cli: CommandLine, agents: Agents, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    agents.add("codex")
+    agents.do("crash", "crash", "crash")
+    own = Supervisor.handoff_for
+
+    def meanwhile(supervisor: Supervisor, leg: Leg) -> Handoff:
+        cli("handoff", "prepare", "--to", "codex", "--session", supervisor.run.session)
+        return own(supervisor, leg)
+
+    monkeypatch.setattr(Supervisor, "handoff_for", meanwhile)
+    result = cli("run", "Mend the totals", "--chain", "claude,demo", "--yes")
+    assert " to Codex is cancelled: a new one takes its place." in result.out + result.err, result
 
 
 def test_an_overloaded_vendor_is_waited_for(cli: CommandLine, agents: Agents) -> None:

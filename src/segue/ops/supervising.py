@@ -210,7 +210,8 @@ class Supervisor:
         work = planning.work_here(self.desk, self.run.session)
         # A supervisor may have died between the handoff and the note of it.
         last = next(iter(self.desk.shared.handoffs_of(work.session.id)), None)
-        if last and last.created_at >= leg.started_at and last.state in handoffs.UNFINISHED:
+        is_new = last is not None and last.created_at >= leg.started_at and last.target == leg.target
+        if last and is_new and last.state in handoffs.UNFINISHED:
             return last
         out = self.way_home() if leg.returns else None
         if out is None:
