@@ -17,6 +17,7 @@ import pytest
 from inline_snapshot import snapshot
 
 import segue
+from segue import disk
 from segue.agents.starting import Launch
 from segue.context import CompressedContext, HandoffContext, decompress
 from segue.conversation import Conversation as Conversation_
@@ -494,7 +495,7 @@ def test_a_slow_snapshot_is_announced_and_old_ones_are_removed(
     worked.env["PATH"] += f":{os.environ['PATH']}"
     subprocess.run(["git", "init", "-q", worked.cwd], check=True)
     old = worked.home / "data" / "trees" / "0"
-    (old / "objects").mkdir(parents=True)
+    disk.make_private_folder(old / "objects")
     for path in (old / "config", old / "objects" / "copy"):
         path.write_text("x")
         os.utime(path, (0, 0))
