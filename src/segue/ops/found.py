@@ -191,6 +191,11 @@ def of_folder(desk: Desk, all_works: list[Work]) -> list[Work]:
     return own
 
 
+def latest(here: list[Work], caller: str = "") -> Work | None:
+    """The first of a folder's sessions. A conversation that asks for it does not mean itself."""
+    return next((work for work in here if work.main is None or work.main.id != caller), None)
+
+
 def session_of_each(desk: Desk) -> dict[str, tuple[str, str, Moment]]:
     """For each transcript the session it belongs to: id, title, last activity."""
     return {

@@ -64,15 +64,20 @@ def _title_of(folder: str) -> str:
 
 
 def listed(
-    desk: Desk, *, everywhere: bool = False, progress: refresh.Progress = refresh.in_silence
+    desk: Desk,
+    *,
+    everywhere: bool = False,
+    caller: str = "",
+    progress: refresh.Progress = refresh.in_silence,
 ) -> list[Work]:
-    """The sessions that are kept, and those that are found in the transcripts of this folder, or of all."""
+    """The sessions that are kept, and those that are found in the transcripts of this folder, or of all. The current
+    one is never that of the conversation that asks."""
     refresh.refresh(desk, [Pass.ENTRIES], progress)
     all_works = found.works(desk)
     here = found.work_folder(places.as_text(desk.project))
-    current = next((work.session.id for work in found.of_folder(desk, all_works)), None)
+    current = found.latest(found.of_folder(desk, all_works), caller)
     return [
-        msgspec.structs.replace(work, is_current=work.session.id == current)
+        msgspec.structs.replace(work, is_current=work is current)
         for work in all_works
         if everywhere or work.is_kept or found.work_folder(work.session.project) == here
     ]
@@ -81,7 +86,7 @@ def listed(
 def current(desk: Desk) -> Work | None:
     """This folder's session: the chosen one, or the last active."""
     refresh.refresh(desk, [Pass.ENTRIES])
-    return next(iter(found.of_folder(desk, found.works(desk))), None)
+    return found.latest(found.of_folder(desk, found.works(desk)))
 
 
 def get(desk: Desk, id: str) -> Work:

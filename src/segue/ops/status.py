@@ -98,11 +98,13 @@ def standing_here(desk: Desk) -> Standing | None:
     return stand(desk, here[0], limits.of_agents(desk)) if here else None
 
 
-def overview(desk: Desk, progress: refresh.Progress = refresh.in_silence) -> Overview:
+def overview(desk: Desk, progress: refresh.Progress = refresh.in_silence, caller: str = "") -> Overview:
+    """How all of it stands; `caller` is the transcript of the conversation that asks, which does not mean itself."""
     refreshed = refresh.refresh(desk, [Pass.SPENDS, Pass.ENTRIES], progress)
     known = limits.of_agents(desk)
     here = found.of_folder(desk, found.works(desk))
-    standing = stand(desk, here[0], known) if here else None
+    work = found.latest(here, caller)
+    standing = stand(desk, work, known) if work else None
     kept = [work.session for work in here if work.is_kept]
     handoffs = [handoff for session in kept for handoff in desk.shared.handoffs_of(session.id)]
     models = {transcript.id: transcript.model for work in here for transcript in work.transcripts}
@@ -111,7 +113,7 @@ def overview(desk: Desk, progress: refresh.Progress = refresh.in_silence) -> Ove
         project=places.as_text(desk.project),
         agents=tuple(known),
         standing=standing,
-        others=max(0, len(here) - 1),
+        others=len(here) - (work is not None),
         last_handoff=max(handoffs, key=lambda handoff: handoff.updated_at, default=None),
         next=_in_run(run) or _after(handoffs, known, models) or _next(desk, standing),
         problems=(*refreshed.problems, *_unused_here(desk, refreshed)),

@@ -270,3 +270,10 @@ def tool_server() -> Piece:
     from segue.agents.claude import serving  # lazy: reading needs none of it
 
     return serving.PIECE
+
+
+def caller_transcript(env: Mapping[str, str], meta: Mapping[str, Any]) -> str:
+    """The conversation that a tool call comes from, by the server's environment and what the call carries."""
+    from segue.agents.claude import serving  # lazy: as above
+
+    return serving.caller_transcript(env, meta)

@@ -3,6 +3,7 @@ Code writes that file anew all the time, so the entry is found by what it says, 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,11 @@ def file(env: Settings) -> Path:
 
 def entry(words: list[str]) -> dict[str, Any]:
     return {"type": "stdio", "command": words[0], "args": words[1:], "env": {}}
+
+
+def caller_transcript(env: Mapping[str, str], meta: Mapping[str, Any]) -> str:
+    """The conversation that the server was started in (since 2.1.154)."""
+    return env.get("CLAUDE_CODE_SESSION_ID", "")
 
 
 PIECE = serving.json_piece(file, "mcpServers", entry)

@@ -17,7 +17,7 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from segue.agents.files import COMPRESSED
 from segue.agents.reading import Reading, source_of
@@ -144,6 +144,13 @@ def tool_server() -> Piece:
     from segue.agents.codex import serving  # lazy: reading needs none of it
 
     return serving.PIECE
+
+
+def caller_transcript(env: Mapping[str, str], meta: Mapping[str, Any]) -> str:
+    """The conversation that a tool call comes from, by the server's environment and what the call carries."""
+    from segue.agents.codex import serving  # lazy: as above
+
+    return serving.caller_transcript(env, meta)
 
 
 def hooks() -> Manner:

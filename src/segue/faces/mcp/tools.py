@@ -47,8 +47,8 @@ def add_standing(server: Server) -> None:
 
     @server.tool(title="Limits and status", annotations=READS)
     async def status(context: Asked, folder: Folder = "") -> CallToolResult:
-        """How much every coding agent on this machine has left of its limits, how full this folder's session is, and
-        whether the work should be handed to another agent now."""
+        """How much every coding agent on this machine has left of its limits, how full this folder's latest session is
+        (not counting this conversation), and whether that work should be handed to another agent now."""
         return await server.answer(
             context,
             folder,
@@ -72,7 +72,7 @@ def add_standing(server: Server) -> None:
     async def session(
         context: Asked,
         id: Annotated[
-            str, Field(description="Its id or the start of it; this folder's own if left out.")
+            str, Field(description="Its id or the start of it; left out, the latest but this conversation.")
         ] = "",
         folder: Folder = "",
     ) -> CallToolResult:
@@ -95,7 +95,7 @@ def add_brief(server: Server) -> None:
         of: Annotated[
             str,
             Field(
-                description="A session, transcript or handoff of this folder, by its id; left out, the last transcript."
+                description="A session, transcript or handoff of this folder, by its id; left out, the latest session."
             ),
         ] = "",
         tier: Annotated[
@@ -107,9 +107,8 @@ def add_brief(server: Server) -> None:
         folder: Folder = "",
     ) -> CallToolResult:
         """What an agent needs to know to go on with this folder's work: the instructions and constraints of the
-        person word for word, files, commands and tests with their last state, decisions, open tasks. Left
-        to itself it tells of the last conversation here, which may be this one: to go on with work that another agent
-        began, find its session with `sessions` first."""
+        person word for word, files, commands and tests with their last state, decisions, open tasks. Without
+        an id it describes the latest session here, not counting this conversation; `sessions` lists all of them."""
         return await server.answer(
             context,
             folder,
@@ -181,7 +180,7 @@ def add_doing(server: Server) -> None:
     async def prepare_handoff(
         context: Asked, to: To, reason: Why = "", preserve: Preserved = "", folder: Folder = ""
     ) -> CallToolResult:
-        """Package this folder's work for another agent. Nothing is started and nothing leaves this machine: the
+        """Package this conversation's work for another agent. Nothing is started and nothing leaves this machine: the
         person does that with the command that is told in return."""
         return await server.answer(
             context,
@@ -195,8 +194,8 @@ def add_doing(server: Server) -> None:
     async def offer_handoff(
         context: Asked, to: To, reason: Why = "", preserve: Preserved = "", folder: Folder = ""
     ) -> CallToolResult:
-        """Package this folder's work for another agent and leave it waiting: that agent is told of it when the person
-        next starts it in this folder. Nothing is started."""
+        """Package this conversation's work for another agent and leave it waiting: that agent is told of it when
+        the person next starts it in this folder. Nothing is started."""
         return await server.answer(
             context,
             folder,
