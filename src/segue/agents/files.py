@@ -65,13 +65,14 @@ def open_file(agent: str, path: str, buffering: int = CHUNK) -> BinaryIO:
 def _open(path: str) -> tuple[int, str]:
     """The file, or its other form: an agent may have compressed it, or the reverse, since it was found."""
     flags = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC
+    path = as_it_is(path)
+    return os.open(path, flags), path
+
+
+def as_it_is(path: str) -> str:
+    """The file's path, or that of its other form where only that one exists."""
     other = path.removesuffix(COMPRESSED) if path.endswith(COMPRESSED) else path + COMPRESSED
-    try:
-        return os.open(path, flags), path
-    except FileNotFoundError:
-        if not os.path.exists(other):  # noqa: PTH110 - quick
-            raise
-        return os.open(other, flags), other
+    return other if not os.path.exists(path) and os.path.exists(other) else path  # noqa: PTH110 - quick
 
 
 def _decompressed(file: BinaryIO, agent: str, path: str) -> BinaryIO:
