@@ -39,7 +39,7 @@ AGENT = Agent(
     title="Codex",
     vendor="openai",
     program="codex",
-    tested="0.166.0",
+    tested="0.169.0",
     oldest="0.50",
     families=("gpt", "codex", "o3", "o4"),
 )
