@@ -26,7 +26,7 @@ from segue.faces import mcp as face
 from segue.faces.mcp import folders, shorten
 from segue.ops import telling
 from tests.conftest import CommandLine
-from tests.machine import furnish
+from tests.machine import call, furnish
 from tests.world import Conversation
 
 READING = {"brief", "handoff", "history", "receipt", "session", "sessions", "status"}
@@ -392,6 +392,16 @@ def test_without_an_id_a_conversation_asks_about_another(machine: CommandLine, t
         assert not result.is_error, words(result)
         said = words(result) + json.dumps(result.structured_content)
         assert [text for text in ("a cent off", "canary-question") if text in said] == [told], calling
+
+
+def test_after_clear_a_call_is_known_by_the_transcript_that_holds_it(machine: CommandLine) -> None:
+    talk = other_conversation(machine)
+    call(talk, "toolu_now", "mcp__segue__brief", {}, "", 0)
+    meta = {"claudecode/toolUseId": "toolu_now"}
+    assert "a cent off" in words(called(machine, "brief", calling=INVOICES, meta=meta))
+    assert "canary-question" in words(
+        called(machine, "brief", calling=INVOICES, meta={"claudecode/toolUseId": ["?"]})
+    )
 
 
 def test_the_only_conversation_of_a_folder_learns_that_there_is_no_other(machine: CommandLine) -> None:
