@@ -373,6 +373,8 @@ def test_an_agent_that_replaces_a_handoff_of_the_persons_says_so(machine: Comman
     assert prepared.structured_content["notes"] == [f"note: {note}"]
     note = note.replace(own["id"], prepared.structured_content["handoff"]["id"])
     assert f"Tell the person too: {note}" in words(called(machine, "offer_handoff", to="codex"))
+
+
 # The conversation that calls
 
 
