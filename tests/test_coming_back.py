@@ -312,7 +312,7 @@ def test_a_return_that_never_arrived_is_tried_again(away: CommandLine, agents: A
 def test_an_error_of_the_vendor_is_told_in_its_own_words(away: CommandLine, agents: Agents) -> None:
     agents.do("overloaded")
     stopped = away(*BACK)
-    assert stopped.code == 6 and "exit code 1: API Error: 529 Overloaded)" in stopped.err, stopped
+    assert stopped.code == 6 and "overloaded (API Error: 529 Overloaded)" in stopped.err, stopped
     assert "{" not in stopped.err
 
 

@@ -318,7 +318,14 @@ def states(cli: CommandLine) -> list[str]:
 def test_work_that_went_on_since_is_handed_over_though_a_handoff_was_never_finished(
     worked: CommandLine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    said = "import json, sys; json.dump({'id': '1', 'kind': 'prompt', 'origin': 'human', 'text': sys.stdin.read()}, open('received.demo.jsonl', 'w'))"
+    said = """import json, sys
+with open('received.demo.jsonl', 'w') as file:
+    for entry in (
+        {'id': '1', 'kind': 'prompt', 'origin': 'human', 'text': sys.stdin.read()},
+        {'id': '2', 'kind': 'call', 'origin': 'assistant', 'text': 'ls'},
+    ):
+        print(json.dumps(entry), file=file)
+"""
     with monkeypatch.context() as patched:
         patched.setattr(
             "segue.agents.demo.command",

@@ -16,10 +16,10 @@ from pathlib import Path
 import pytest
 
 import segue
-from segue import waiting
+from segue import prompt, waiting
 from segue.errors import NoConsent
-from segue.model import HandoffState
-from segue.ops import children, tending
+from segue.model import HandoffState, Source
+from segue.ops import children, leftovers, records, tending
 from segue.ops.desk import open_desk
 from tests.conftest import CommandLine
 from tests.test_handing_over import DEMO, PROMPT, add, install, states
@@ -236,6 +236,23 @@ def test_a_failed_handoff_leaves_no_transcript_and_undo_takes_it_back(worked: Co
     undone = worked("undo")
     assert undone.code == 0 and "Took back handoff h-000000000001" in undone.out, undone
     assert states(worked) == ["rolled back"]
+
+
+@pytest.mark.parametrize(
+    ("said", "is_untaken"), [(prompt.GO_ON, True), ("What is left to do?", False)], ids=["Segue", "a person"]
+)
+def test_what_segue_says_to_a_target_does_not_make_the_work_taken(
+    worked: CommandLine, said: str, is_untaken: bool
+) -> None:
+    worked("handoff", "prepare", "--to", "demo", "--way", "prompt")
+    desk = open_desk(env=worked.env, cwd=worked.cwd)
+    (handoff,) = records.listed(desk, 1)
+    path = worked.cwd / "received.demo.jsonl"
+    texts = (f"{prompt.marker(handoff.id)}\nFrom Claude Code.", said)
+    entries = [{"id": text[:4], "kind": "prompt", "origin": "human", "text": text} for text in texts]
+    path.write_text("".join(json.dumps(entry) + "\n" for entry in entries))
+    assert leftovers.is_untaken(handoff, Source(agent="demo", path=str(path))) is is_untaken
+    desk.close()
 
 
 WAITING = """

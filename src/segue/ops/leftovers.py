@@ -19,7 +19,7 @@ from segue import agents, disk, prompt
 from segue.agents.starting import Written
 from segue.errors import AgentError
 from segue.model import Entry, EntryKind, Handoff, Origin, Source
-from segue.ops import children, delivering, records
+from segue.ops import arrival, children, delivering, records
 from segue.ops.desk import Desk
 
 NOTE = "written.json"
@@ -47,11 +47,12 @@ def note(desk: Desk, handoff: Handoff, written: Written) -> None:
     disk.write_file(folder / NOTE, msgspec.json.encode(content))
 
 
-def is_unused(desk: Desk, handoff: Handoff) -> bool:
-    """Whether a transcript was written for the target and holds nothing but what Segue wrote and said."""
-    known = _read(desk, handoff)
-    source = _find(desk, handoff, known.id, known.path) if known else None
-    return known is not None and source is not None and _is_unused(source, known, handoff)
+def is_untaken(handoff: Handoff, source: Source) -> bool:
+    """Whether a target that recorded the handoff has said and done nothing since."""
+    try:
+        return not any(_is_theirs(entry, handoff) for entry in arrival.since(source, handoff.id))
+    except AgentError:
+        return False
 
 
 def remove(desk: Desk, handoff: Handoff) -> str:
@@ -106,9 +107,8 @@ def _is_unused(source: Source, known: Note, handoff: Handoff) -> bool:
 def _is_theirs(entry: Entry, handoff: Handoff) -> bool:
     """Whether an entry is a word or a deed of the target or the person, not of Segue or the program itself."""
     if entry.origin is Origin.HUMAN:
-        return entry.kind is EntryKind.PROMPT and not entry.text.lstrip().startswith(
-            prompt.marker(handoff.id)
-        )
+        own = (prompt.marker(handoff.id), prompt.GO_ON)
+        return entry.kind is EntryKind.PROMPT and not entry.text.lstrip().startswith(own)
     return entry.origin in (Origin.ASSISTANT, Origin.TOOL)
 
 

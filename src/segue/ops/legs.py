@@ -10,7 +10,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from segue import agents
+from segue import agents, prompt
 from segue.agents.starting import Start
 from segue.delivery import Mode
 from segue.errors import AgentFailed, NotArrived, Stopped
@@ -19,7 +19,7 @@ from segue.ops import arrival, children, delivering, handoffs, planning, records
 from segue.ops.arrival import Arrival, Sought
 from segue.ops.children import End, Ended
 from segue.ops.desk import Desk
-from segue.ops.trips import GO_ON, Trip
+from segue.ops.trips import Trip
 from segue.runs import Leg, Run
 from segue.stop import Stop, Why
 from segue.text import begun
@@ -71,7 +71,7 @@ class Opening:
         elif not (found := self.look()).has_handoff:
             ended = self.start(self.said, "")
         elif not _is_done(found):
-            ended = self.start(GO_ON, found.id)
+            ended = self.start(prompt.GO_ON, found.id)
         found = self.look()
         return outcome(self.desk, self.agent.name, ended, found)
 

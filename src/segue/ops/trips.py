@@ -60,7 +60,6 @@ LOOK_SECONDS = 5.0
 SLOW_SECONDS = 2.0
 """How long a person waits for a snapshot without being told."""
 ENDED = {HandoffState.COMPLETED, *ENDS}
-GO_ON = "Go on with the work where you left off."
 RECORD = re.compile(r"^\{$.*?^\}$", re.MULTILINE | re.DOTALL)
 """JSON over several lines."""
 
@@ -316,7 +315,7 @@ class Trip:
         if self.delivery.mode is Mode.HEADLESS:
             if found.ending is Ending.ENDED and found.reply:
                 return
-            self.start(GO_ON, found.id)
+            self.start(prompt.GO_ON, found.id)
         else:
             self.start("", found.id)
 
@@ -451,26 +450,32 @@ class Trip:
             if code is None
             else f"exited (code {code})"
         )
-        cause = stops.cause(self.desk, self.agent.name, self.ended.output)
-        said = cause or stops.clean(self.desk, _last_line(self.ended.output))
-        return f"{how} without taking the handoff" + (f": {begun(said, LONGEST_SAID)}" if said else "")
+        said = self.cause() or self.last_words()
+        return f"{how} without taking the handoff" + (f": {said}" if said else "")
 
     def how_it_stopped(self, found: Arrival) -> str:
+        if cause := self.cause():
+            return cause
         if found.ending is Ending.LIMIT:
             return "at a limit of its own"
-        return f"in the middle of it ({self.last_words()})"
+        return f"in the middle of it ({self.how_it_ended()})"
 
-    def last_words(self) -> str:
+    def how_it_ended(self) -> str:
         if self.ended is None:
             return "it left no record of it"
         if self.ended.is_given_up:
             return "it showed no sign of life and was given up"
-        stop = stops.told_by(self.desk, self.agent.name, self.ended.output)
-        said = stop.said if stop and stop.said else stops.clean(self.desk, _last_line(self.ended.output))
-        code = self.ended.exit_code
-        return (f"exit code {code}" if code is not None else "it is gone") + (
-            f": {begun(said, LONGEST_SAID)}" if said else ""
-        )
+        code, said = self.ended.exit_code, self.last_words()
+        return (f"exit code {code}" if code is not None else "it is gone") + (f": {said}" if said else "")
+
+    def cause(self) -> str:
+        """Why the program could not go on, as far as what it printed tells."""
+        output = self.ended.output if self.ended else None
+        return begun(stops.cause(self.desk, self.agent.name, output), LONGEST_SAID) if output else ""
+
+    def last_words(self) -> str:
+        output = self.ended.output if self.ended else None
+        return begun(stops.clean(self.desk, _last_line(output)), LONGEST_SAID) if output else ""
 
     def record_interruption(self) -> None:
         """The target was ended from outside: it has the handoff and can be continued, or it never got it."""
@@ -496,8 +501,10 @@ class Trip:
                 self.tell(f"note: {stays}")
 
     def fail_untaken(self) -> None:
-        """A target that recorded the handoff, stopped in trouble and did nothing with it has not taken it."""
-        if leftovers.is_unused(self.desk, self.handoff):
+        """A target that recorded the handoff, stopped in trouble and did nothing with it has not taken it. One that
+        goes on with a conversation of its own keeps the handoff there, and can go on with it later."""
+        is_new = self.delivery.way is not Way.RESUME
+        if is_new and self.found.source and leftovers.is_untaken(self.handoff, self.found.source):
             self.fail(has_arrived=False)
             raise self.not_arrived(self.found)
 

@@ -262,6 +262,7 @@ def denied_in(stdout: str) -> tuple[str, ...]:
 
 PERMITTING = "--permission-mode=acceptEdits"
 """The least option of its program by which it may edit files with nobody there."""
+SIGN_IN = "start `claude` and enter `/login`"
 CLIENTS = ("claude-code",)
 """What it calls itself to a tool server."""
 

@@ -43,7 +43,7 @@ AGENT = Agent(
     oldest="0.50",
     families=("gpt", "codex", "o3", "o4"),
 )
-SIGN_IN = "codex login"
+SIGN_IN = "run `codex login`"
 
 FOLDERS = ("sessions", "archived_sessions")
 
