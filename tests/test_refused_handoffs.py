@@ -17,10 +17,11 @@ import pytest
 
 import segue
 from segue import prompt, waiting
-from segue.errors import NoConsent
+from segue.errors import AgentError, NoConsent
 from segue.model import HandoffState, Source
 from segue.ops import children, leftovers, records, tending
 from segue.ops.desk import open_desk
+from segue.ops.trips import Trip
 from tests.conftest import CommandLine
 from tests.test_handing_over import DEMO, PROMPT, add, install, states
 from tests.world import Conversation
@@ -303,6 +304,57 @@ def test_undo_takes_back_no_earlier_step_in_place_of_a_cancelled_handoff(worked:
 def session(cli: CommandLine) -> str:
     found = json.loads(cli("session", "list", "--json").out)
     return str(next(one["session"]["id"] for one in found if one["session"]["title"] != "mine"))
+
+
+# Cut short between a transcript and the note of it
+
+
+def broken_note(monkeypatch: pytest.MonkeyPatch, error: BaseException) -> None:
+    def fail(*_args: object) -> None:
+        raise error
+
+    monkeypatch.setattr(leftovers, "note", fail)
+
+
+def test_a_transcript_that_cannot_be_read_back_is_removed_and_the_brief_alone_goes(
+    worked: CommandLine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    install(worked, "codex")
+    broken_note(monkeypatch, AgentError(agent="Codex", what="this cannot be read"))
+    failed = worked(*TO_CODEX)
+    assert failed.code == 6 and "The brief alone goes." in failed.err, failed
+    assert states(worked) == ["failed"] and rollouts(worked) == []
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt(), ValueError("a bug")], ids=["signal", "bug"])
+def test_what_cuts_a_handoff_short_leaves_no_transcript(
+    worked: CommandLine, monkeypatch: pytest.MonkeyPatch, error: BaseException
+) -> None:
+    install(worked, "codex")
+    broken_note(monkeypatch, error)
+    assert worked(*TO_CODEX).code and states(worked) == ["prepared"]
+    assert rollouts(worked) == []
+
+
+@pytest.mark.parametrize("is_used", [False, True], ids=["unused", "used"])
+def test_cancelling_what_was_killed_removes_its_transcript_or_names_it(
+    worked: CommandLine, monkeypatch: pytest.MonkeyPatch, is_used: bool
+) -> None:
+    install(worked, "codex")
+    with monkeypatch.context() as killed:
+        broken_note(killed, KeyboardInterrupt())
+        killed.setattr(Trip, "remove_leftover", lambda _trip: None)
+        worked(*TO_CODEX)
+    (path,) = rollouts(worked)
+    if is_used:
+        said = {"type": "user_message", "message": "And what of the readme?"}
+        line = {"timestamp": "2027-01-01T00:00:00Z", "type": "event_msg", "payload": said}
+        path.write_text(path.read_text() + json.dumps(line) + "\n")
+    (handoff,) = json.loads(worked("handoff", "list", "--json").out)
+    cancelled = worked("handoff", "cancel", handoff["id"])
+    assert cancelled.code == 0 and states(worked) == ["cancelled"], cancelled
+    assert ("it stays in its history" in cancelled.err) is is_used, cancelled
+    assert rollouts(worked) == ([path] if is_used else [])
 
 
 # Interrupting

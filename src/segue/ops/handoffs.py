@@ -148,8 +148,12 @@ def _put_aside(desk: Desk, handoff: Handoff, why: str, tell: Tell) -> None:
     if event is not Event.COMPLETE:
         target = title_of(handoff.target)
         tell(f"note: handoff {handoff.id} to {target} is {ended.state.value}: {why}.")
-        if stays := leftovers.remove(desk, ended):
-            tell(f"note: {stays}")
+        _remove_leftover(desk, ended, tell)
+
+
+def _remove_leftover(desk: Desk, handoff: Handoff, tell: Tell) -> None:
+    if stays := leftovers.remove(desk, handoff):
+        tell(f"note: {stays}")
 
 
 PUT_ASIDE = {
@@ -420,11 +424,11 @@ def proof_of(desk: Desk, handoff: Handoff) -> proving.Proof | None:
     return msgspec.json.decode(desk.shared.content(hash), type=proving.Proof) if hash else None
 
 
-def cancel(desk: Desk, id: str) -> Handoff:
+def cancel(desk: Desk, id: str, tell: Tell) -> Handoff:
     """Put a handoff aside that has not gone yet."""
     handoff = get(desk, id)
     cancelled = records.step(desk, handoff, Event.CANCEL)
     if handoff.delivery:
         leases.give_back(desk, Path(handoff.delivery.project), handoff.id)
-    leftovers.remove(desk, cancelled)
+    _remove_leftover(desk, cancelled, tell)
     return cancelled

@@ -206,11 +206,14 @@ class Trip:
         if self.delivery.way is not Way.NATIVE:
             return self.delivery.path
         sessions.include(self.desk, self.handoff.session, self.delivery.transcript)
+        leftovers.expect(self.desk, self.handoff, self.delivery.transcript)
         try:
             written = delivering.write(
                 self.desk, self.handoff, self.conversation, self.delivery.transcript, self.folder
             )
+            leftovers.note(self.desk, self.handoff, written)
         except AgentError as error:
+            self.remove_leftover()
             why = f"no transcript could be written for it: {error}"
             self.tell(f"{why.capitalize()} The brief alone goes.")
             self.conversation = Conversation()
@@ -218,7 +221,6 @@ class Trip:
                 self.desk, self.handoff, way=Way.PROMPT, why=why, transcript="", turns=0
             )
             return ""
-        leftovers.note(self.desk, self.handoff, written)
         return str(written.path)
 
     def record_start(self, text: str, path: str) -> None:

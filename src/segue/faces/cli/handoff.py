@@ -201,7 +201,7 @@ def cancelled_screen(handoff: Handoff) -> str:
 @answers(cancelled_screen)
 def cancel(frame: Frame, id: str) -> Handoff:
     """Put a handoff aside that was prepared and not started."""
-    return ops_handoffs.cancel(frame.desk, id)
+    return ops_handoffs.cancel(frame.desk, id, frame.say)
 
 
 @click.group()
