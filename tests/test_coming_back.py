@@ -260,12 +260,17 @@ WROTE_NOTES: list[dict[str, Any]] = [
 ]
 
 
-def test_claims_that_could_not_be_confirmed_are_counted_and_named(away: CommandLine, agents: Agents) -> None:
-    (path,) = away.cwd.glob("received*.demo.jsonl")
-    (away.cwd / "notes.md").write_text("# Notes\n")
+def claim_too_much(cli: CommandLine) -> None:
+    """Of two files that the demonstration agent says it created, one is there."""
+    (path,) = cli.cwd.glob("received*.demo.jsonl")
+    (cli.cwd / "notes.md").write_text("# Notes\n")
     with path.open("a") as file:
         for entry in WROTE_NOTES:
             file.write(json.dumps({"at": "2026-11-16T11:00:00.000000Z", **entry}) + "\n")
+
+
+def test_claims_that_could_not_be_confirmed_are_counted_and_named(away: CommandLine, agents: Agents) -> None:
+    claim_too_much(away)
     assert "1 of 2 claims could not be confirmed" in away("back", "--dry-run").out
     agents.do("done I know.")
     back = json.loads(away(*BACK, "--json").out)
@@ -307,6 +312,26 @@ def test_a_return_that_never_arrived_is_tried_again(away: CommandLine, agents: A
     agents.do("done I know.")
     assert away(*BACK).code == 0
     assert sorted(one["state"] for one in returns(away)) == ["completed", "failed"]
+
+
+def test_undo_takes_back_a_return_that_never_began_and_then_the_handoff(
+    away: CommandLine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def killed(*_args: object, **_named: object) -> None:
+        raise KeyboardInterrupt
+
+    claim_too_much(away)
+    monkeypatch.setattr("segue.ops.returning.execute", killed)
+    assert away(*BACK).code
+    (out, back) = sorted(
+        json.loads(away("handoff", "list", "--json").out), key=lambda one: bool(one["returns"])
+    )
+    undone = away("undo")
+    assert undone.code == 0 and f"Took back handoff {back['id']}" in undone.out, undone
+    assert [one["state"] for one in returns(away)] == ["rolled back"]
+    undone = away("undo")
+    assert undone.code == 0 and f"Took back handoff {out['id']}" in undone.out, undone
+    assert away("undo").code == 5 and away("log", "verify").code == 0
 
 
 def test_an_error_of_the_vendor_is_told_in_its_own_words(away: CommandLine, agents: Agents) -> None:
