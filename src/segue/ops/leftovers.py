@@ -54,7 +54,7 @@ def note(desk: Desk, handoff: Handoff, written: Written) -> None:
 
 
 def _keep(desk: Desk, handoff: Handoff, known: Note) -> None:
-    folder = folder_of(desk, handoff)
+    folder = records.folder_of(desk, handoff.id)
     disk.make_private_folder(folder)
     disk.write_file(folder / NOTE, msgspec.json.encode(known))
 
@@ -73,31 +73,25 @@ def remove(desk: Desk, handoff: Handoff) -> str:
     source = _find(desk, handoff, known) if known else None
     if known is None or source is None:
         return ""
-    name = records.agent_of(handoff.target)
-    title = agents.get(name).title
-    folder = folder_of(desk, handoff)
+    title = agents.get(records.agent_of(handoff.target)).title
+    folder = records.folder_of(desk, handoff.id)
     if children.is_running(folder):
         return f"{title} is still running: its transcript {known.id} stays."
     try:
         if not _is_unused(desk, source, known, handoff):
             return f"{title} has used its transcript {known.id}: it stays in its history."
-        discard = agents.offers(name, "discard")
-        launch = discard(source, agents.program_of(name, desk.env) or name, desk.env) if discard else None
-        if launch and handoff.delivery:
-            delivering.run(desk, launch, Path(handoff.delivery.project), folder / "discarded", title)
+        delivering.discard(desk, handoff, source, folder)
     except (AgentError, OSError) as error:
         return f"The transcript {known.id} that was written for {title} could not be removed: {error}"
     (folder / NOTE).unlink(missing_ok=True)
     return ""
 
 
-def folder_of(desk: Desk, handoff: Handoff) -> Path:
-    return desk.places.data / "runs" / handoff.id
-
-
 def _read(desk: Desk, handoff: Handoff) -> Note | None:
     with contextlib.suppress(OSError, ValueError):
-        return msgspec.json.decode(disk.read_file(folder_of(desk, handoff) / NOTE, LARGEST), type=Note)
+        return msgspec.json.decode(
+            disk.read_file(records.folder_of(desk, handoff.id) / NOTE, LARGEST), type=Note
+        )
     return None
 
 

@@ -131,7 +131,7 @@ class Opening:
 def logs_of(desk: Desk, run: Run, leg: Leg) -> Path:
     """Where the program of a leg leaves what it prints."""
     if leg.handoff:
-        return desk.places.data / "runs" / leg.handoff
+        return records.folder_of(desk, leg.handoff)
     number = sum(not one.handoff for one in run.legs)
     return running.folder(desk, run.id) / f"start-{number}"
 

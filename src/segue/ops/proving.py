@@ -21,7 +21,7 @@ from segue.delivery import Mode
 from segue.errors import AgentError, AgentFailed, Refused
 from segue.model import Brief, Handoff, Receipt, Section
 from segue.ops import arrival, children, delivering, planning, records
-from segue.ops.arrival import Arrival, Sought
+from segue.ops.arrival import Sought
 from segue.ops.desk import Desk
 
 NOTHING = "(Nothing was said before. A handoff follows, and then questions about it.)"
@@ -109,7 +109,10 @@ def _answer(desk: Desk, asked: Asked, text: str, logs: Path) -> str:
         )
         found = arrival.look(sought, desk.env, asked.conversation)
     finally:
-        _throw_away(desk, handoff, arrival.look(sought, desk.env), program, logs)
+        # Nothing of the copy stays. One that cannot be taken away does no harm.
+        if source := arrival.look(sought, desk.env).source:
+            with contextlib.suppress(AgentError, OSError):
+                delivering.discard(desk, handoff, source, logs)
     if not found.reply:
         said = ended.said.rpartition("\n")[2][:300]
         raise AgentFailed(agent=agent.title, what=f"it gave no answer (exit code {ended.exit_code}: {said})")
@@ -128,13 +131,3 @@ def _write(desk: Desk, asked: Asked, seed: str, logs: Path) -> str:
     except AgentError:
         return ""
     return id
-
-
-def _throw_away(desk: Desk, handoff: Handoff, found: Arrival, program: str, logs: Path) -> None:
-    """Nothing of the copy stays. One that cannot be taken away does no harm."""
-    discard = agents.offers(records.agent_of(handoff.target), "discard")
-    if found.source is None or discard is None or handoff.delivery is None:
-        return
-    with contextlib.suppress(AgentError, OSError):
-        if launch := discard(found.source, program, desk.env):
-            delivering.run(desk, launch, Path(handoff.delivery.project), logs / "discarded", program)
