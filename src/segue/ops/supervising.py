@@ -53,8 +53,6 @@ FOUND = {"violation": "Prohibition broken", "assertion": "Not confirmed"}
 SLACK_NS = 3600 * 10**9
 """By how much the clock that stamps files may be behind: a transcript that was there before is told by its name."""
 ENDED = (HandoffState.COMPLETED, HandoffState.VALIDATED)
-LOOK_SECONDS = 5.0
-"""How often what was used is added up while an agent works."""
 NAP_SECONDS = 0.5
 Tell = Callable[[str], None]
 
@@ -68,12 +66,12 @@ class Supervisor:
         self.say = tell
         self.reports: dict[str, tuple[Limit, ...]] = {}
         """What agents told of their limits while they worked, by their names."""
-        self.looked_at = 0.0
         self.cut: Stop | None = None
         """Why the agent at work is being ended, if Segue does it."""
         self.unpriced: set[str] = set()
         self.at_work: Callable[[], str] = str
         """Gives the id of the transcript that the agent at work keeps, as soon as there is one."""
+        self.is_over = children.seldom(self.look_closer)
         self.ahead = Ahead(desk, self.tell)
 
     def work(self) -> Run:
@@ -152,7 +150,7 @@ class Supervisor:
 
     def take_leg(self) -> None:
         """Let the agent of the last leg have the task, and note how that ended."""
-        self.cut, self.looked_at = None, time.monotonic()
+        self.cut, self.is_over = None, children.seldom(self.look_closer)
         try:
             outcome = self.travel()
         except AgentError as error:
@@ -291,16 +289,17 @@ class Supervisor:
         if running.is_asked_to_stop(self.desk, self.run.id):
             self.cut = Stop(why=Why.ASKED, said="you stopped it")
             return True
-        if time.monotonic() - self.looked_at < LOOK_SECONDS:
-            return False
+        return self.is_over()
+
+    def look_closer(self) -> bool:
+        """Add up what was used; whether the agent at work is to be ended for that."""
         try:
-            self.look_closer()
+            self.add_up()
         except (SegueError, OSError) as error:
             self.tell(f"note: what was used could not be added up: {error}")
-        self.looked_at = time.monotonic()
         return self.cut is not None
 
-    def look_closer(self) -> None:
+    def add_up(self) -> None:
         leg, known = self.run.legs[-1], self.at_work()
         name = records.agent_of(leg.target)
         output = children.output_of(legs.logs_of(self.desk, self.run, leg), None)

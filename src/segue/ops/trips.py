@@ -55,8 +55,6 @@ from segue.stop import LONGEST_SAID, Output
 from segue.store import HANDOFF
 from segue.text import begun
 
-LOOK_SECONDS = 5.0
-"""How often a headless target's output is checked for a failure that it does not end by itself."""
 SLOW_SECONDS = 2.0
 """How long a person waits for a snapshot without being told."""
 ENDED = {HandoffState.COMPLETED, *ENDS}
@@ -85,7 +83,7 @@ class Trip:
         self.agent = agents.get(records.agent_of(handoff.target))
         self.title = self.agent.title
         self.starter = agents.starter(self.agent.name)
-        self.folder = desk.places.data / "runs" / handoff.id
+        self.folder = records.folder_of(desk, handoff.id)
         self.file = self.folder / "handoff.md"
         self.project = Path(self.delivery.project)
         self.conversation = records.conversation_of(desk, handoff)
@@ -95,9 +93,8 @@ class Trip:
         self.ended: Ended | None = None
         self.since = 0
         self.patience = children.PATIENCE_SECONDS
-        self.enough: Callable[[], bool] = self.is_in_vain
+        self.enough: Callable[[], bool] = children.seldom(self.is_in_vain)
         """Whether the target is to be ended, for whoever attends the trip."""
-        self.looked_at = time.monotonic()
 
     @property
     def delivery(self) -> Delivery:
@@ -192,7 +189,7 @@ class Trip:
 
     def refuse_busy(self, held: Held) -> None:
         """What is still at work keeps the worktree."""
-        if children.is_running(self.desk.places.data / "runs" / held.handoff):
+        if children.is_running(records.folder_of(self.desk, held.handoff)):
             raise Refused(
                 what=f"{held.holder} is still at work in {held.root} (handoff {held.handoff}).",
                 next="let it end, or end it; then run this command again",
@@ -334,9 +331,8 @@ class Trip:
 
     def is_in_vain(self) -> bool:
         """Whether a headless target waits for what will not come: some try again for ever without a network."""
-        if self.delivery.mode is not Mode.HEADLESS or time.monotonic() - self.looked_at < LOOK_SECONDS:
+        if self.delivery.mode is not Mode.HEADLESS:
             return False
-        self.looked_at = time.monotonic()
         return stops.told_by(self.desk, self.agent.name, children.output_of(self.folder, None)) is not None
 
     def watch(self) -> object:
