@@ -395,3 +395,103 @@ def test_commits_and_pushes_that_no_command_shows_are_counted_by_the_logs_of_git
         "1 commit since the handoff; the transcript does not show by whom",
         "1 push since the handoff; the transcript does not show by whom",
     ]
+
+
+def added(files: dict[str, tuple[str, str]]) -> list[str]:
+    """The new dependencies that are reported where these files changed."""
+    contents = {path: (before.encode(), after.encode()) for path, (before, after) in files.items()}
+    since = Since(names=tuple(files), changed=dict.fromkeys(files, "M"), manifests=contents)
+    found = violations.find(prohibitions.in_messages(["No new dependencies."]), since, Record(), "Codex")
+    return [name for one in found for name in one.subjects]
+
+
+@pytest.mark.parametrize(
+    ("path", "before", "after"),
+    [
+        ("go.mod", "require x.org/y v1.0.0\n", "require x.org/y/v2 v2.0.0\n"),
+        ("go.mod", "module m\n", "exclude (\n\tx.org/a v1.0.0\n)\nreplace (\n\tx.org/b v1.0.0 => ../b\n)\n"),
+        ("requirements.txt", "foo==1\n", "git+https://github.com/x/foo@v2\n"),
+        ("requirements.txt", "foo==1\n", "foo==1\nhttps://example.org/foo-2-py3.whl\nlibs/foo\nfoo.whl\n"),
+        (
+            "pyproject.toml",
+            '[project]\nname="shop"',
+            '[project]\nname="shop"\n[project.optional-dependencies]\nall=["shop[test]"]',
+        ),
+        (
+            "pyproject.toml",
+            "[project]\n",
+            '[project]\ndependencies=["b"]\n[tool.uv.sources]\nb={workspace=true}',
+        ),
+        ("Cargo.toml", "[dependencies]\n", '[dependencies]\nb={path="../b"}\nc={workspace=true}'),
+        (
+            "package.json",
+            '{"name":"a"}',
+            '{"name":"a","dependencies":{"@org/ui":"workspace:*","b":"file:../b"}}',
+        ),
+        ("composer.json", '{"name":"a/a"}', '{"name":"a/a","require":{"php":">=8","ext-json":"*"}}'),
+        ("Gemfile", "gem 'a'\n", "gem 'a'\n=begin\ngem 'b'\n=end\ngem 'c', path: '../c'\n"),
+        ("Cargo.lock", '[[package]]\nname="a"', '[[package]]\nname="a"\n[[package]]\nname="b"\nversion="1"'),
+        ("uv.lock", "version=1", '[[package]]\nname="b"\nsource={editable="."}'),
+        ("package-lock.json", NPM % "", NPM % ', "node_modules/b": {"resolved": "b", "link": true}'),
+        (
+            "package-lock.json",
+            NPM % "",
+            NPM % ', "node_modules/@esbuild/linux-x64": {"version": "1", "optional": true}',
+        ),
+        ("yarn.lock", 'a@^1:\n  version "1"\n', 'a@^1:\n  version "1"\n\n"b@workspace:b":\n  version: 0\n'),
+        ("Gemfile.lock", "GEM\n", "PATH\n  remote: b\n  specs:\n    b (1.0)\n\nGEM\n"),
+    ],
+)
+def test_what_is_no_dependency_of_others_is_not_reported(path: str, before: str, after: str) -> None:
+    assert added({path: (before, after)}) == []
+
+
+@pytest.mark.parametrize(
+    "files",
+    [
+        {
+            "package.json": ('{"dependencies":{"lodash":"1"}}', "{}"),
+            "web/package.json": ("{}", '{"dependencies":{"lodash":"1"}}'),
+        },
+        {
+            "requirements.txt": ("requests==2\n", "\n"),
+            "pyproject.toml": ("[project]\n", '[project]\ndependencies=["requests"]'),
+        },
+        {
+            "package.json": ("{}", '{"dependencies":{"a":"1"}}'),
+            "package-lock.json": (NPM % "", NPM % ', "node_modules/c": {"version": "1"}'),
+        },
+    ],
+)
+def test_a_name_that_was_in_use_before_is_no_new_dependency(files: dict[str, tuple[str, str]]) -> None:
+    assert "lodash" not in added(files) and "requests" not in added(files) and "a" not in added(files)
+
+
+@pytest.mark.parametrize(
+    ("path", "before", "after", "new"),
+    [
+        (
+            "go.mod",
+            "module m\n",
+            "require (\n\tx.org/b/v2 v2.0.0\n\tx.org/c v1.0.0 // indirect\n)\n",
+            ["x.org/b"],
+        ),
+        (
+            "requirements.txt",
+            "a\n",
+            "a\nb[x]>=1 ; python_version > '3'\nc @ https://x.org/c.whl\n",
+            ["b", "c"],
+        ),
+        ("composer.json", '{"name":"a/a"}', '{"name":"a/a","require":{"b/b":"1"}}', ["b/b"]),
+        ("Cargo.toml", "[dependencies]\n", '[dependencies]\nb={version="1"}', ["b"]),
+    ],
+)
+def test_a_dependency_of_others_is_reported(path: str, before: str, after: str, new: list[str]) -> None:
+    assert added({path: (before, after)}) == new
+
+
+@pytest.mark.parametrize("path", ["package.json", "package-lock.json", "pyproject.toml", "uv.lock"])
+def test_a_manifest_that_cannot_be_read_lists_nothing(path: str) -> None:
+    nested = "[" * 200_000 if path.endswith("json") else "a=" + "[" * 200_000
+    assert added({path: ("{}", nested)}) == added({path: (nested, "{}")}) == []
+    assert added({path: ('{"packages": [{}]}', '{"packages": [{}, {}]}')}) == []

@@ -137,15 +137,20 @@ def _by_manifest(one: Prohibition, since: Since, record: Record, agent: str) -> 
 
 def _new_dependencies(since: Since) -> list[tuple[str, list[str]]]:
     """By the manifests; a lock file counts only where they list nothing new, and it is not catching up with them."""
-    both = {
-        path: one for path, one in since.manifests.items() if one[0]
-    }  # a new file may list what was in use before
+    # A new file may list what was in use before, and so may one that a name was moved to.
+    both = {path: one for path, one in since.manifests.items() if one[0]}
+    listed_before = {name for path, (before, _) in both.items() for name in manifests.names(path, before)}
+    locked_before = {name for path, (before, _) in both.items() for name in lock_files.names(path, before)}
     listed = [
-        (path, manifests.new_names(path, *one)) for path, one in both.items() if manifests.is_manifest(path)
+        (
+            path,
+            [name for name in manifests.new_names(path, *one) if name not in listed_before | locked_before],
+        )
+        for path, one in both.items()
+        if manifests.is_manifest(path)
     ]
     if any(names for _, names in listed):
         return [(path, names) for path, names in listed if names]
-    known = {name for path, (before, _) in both.items() for name in manifests.names(path, before)}
     locked = [
         (path, lock_files.new_names(path, *one))
         for path, one in both.items()
@@ -154,7 +159,7 @@ def _new_dependencies(since: Since) -> list[tuple[str, list[str]]]:
     return [
         (path, names)
         for path, names in locked
-        if names and not known & {manifests.plain(one) for one in names}
+        if names and not listed_before & {manifests.plain(one) for one in names}
     ]
 
 
