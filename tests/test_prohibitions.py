@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from segue import clock
+from segue.acts import Change
 from segue.assertions import lock_files, manifests, prohibitions, violations
 from segue.assertions.record import Record, Run, Touched
 from segue.assertions.violations import Since
@@ -495,3 +496,31 @@ def test_a_manifest_that_cannot_be_read_lists_nothing(path: str) -> None:
     nested = "[" * 200_000 if path.endswith("json") else "a=" + "[" * 200_000
     assert added({path: ("{}", nested)}) == added({path: (nested, "{}")}) == []
     assert added({path: ('{"packages": [{}]}', '{"packages": [{}, {}]}')}) == []
+
+
+ADDS_B = Change(old='"a": "1"', new='"a": "1", "b": "2"')
+ADDS_A_SCRIPT = Change(old='{"dependencies"', new='{"scripts": {"test": "b"}, "dependencies"')
+
+
+@pytest.mark.parametrize(
+    ("touched", "command", "is_by_agent"),
+    [
+        ((), "npm install", False),
+        ((ADDS_A_SCRIPT,), "npm test", False),
+        ((ADDS_A_SCRIPT,), "npm install b", True),
+        ((ADDS_A_SCRIPT, ADDS_B), "npm test", True),
+    ],
+)
+def test_the_agent_added_a_dependency_where_its_edit_or_its_command_adds_that_name(
+    touched: tuple[Change, ...], command: str, is_by_agent: bool
+) -> None:
+    after = b'{"scripts": {"test": "b"}, "dependencies": {"a": "1", "b": "2", "c": "3"}}'
+    since = Since(
+        names=("package.json",), changed={"package.json": "M"}, manifests={"package.json": (MANIFEST, after)}
+    )
+    record = Record(
+        runs=(Run(n=1, command=command, purpose="install", is_done=True, output=""),),
+        touched=(Touched(1, "package.json", changes=touched),),
+    )
+    [one] = violations.find(prohibitions.in_messages(["No new dependencies."]), since, record, "Codex")
+    assert (one.is_by_agent, one.subjects) == (is_by_agent, ("b",) if is_by_agent else ("b", "c"))

@@ -10,6 +10,8 @@ import posixpath
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+import msgspec
+
 from segue.assertions import lock_files, manifests
 from segue.assertions.prohibitions import Ban, Prohibition
 from segue.assertions.record import Record
@@ -127,12 +129,15 @@ def _is_touched(path: str, since: Since, record: Record) -> bool:
 
 def _by_manifest(one: Prohibition, since: Since, record: Record, agent: str) -> Iterator[Violation]:
     for path, names in _new_dependencies(since):
-        own = _is_touched(path, since, record) or _is_installed(names, record)
-        more = f"{_listed(names)} in {path}"
+        shown = _installed(record) | _edited_in(path, since, record)
+        own = [name for name in names if manifests.plain(name) in shown]
+        more = f"{_listed(own or names)} in {path}"
         evidence = (
             f"{agent} added {more}: its transcript shows it" if own else f"{more}, new since the handoff"
         )
-        yield Violation(prohibition=one, subjects=tuple(names), is_by_agent=own, evidence=evidence)
+        yield Violation(
+            prohibition=one, subjects=tuple(own or names), is_by_agent=bool(own), evidence=evidence
+        )
 
 
 def _new_dependencies(since: Since) -> list[tuple[str, list[str]]]:
@@ -163,12 +168,23 @@ def _new_dependencies(since: Since) -> list[tuple[str, list[str]]]:
     ]
 
 
-def _is_installed(names: Iterable[str], record: Record) -> bool:
-    """Whether a command of the transcript added one of these dependencies by name."""
-    wanted = {manifests.plain(name) for name in names}
+def _installed(record: Record) -> set[str]:
+    """The names in the commands of the transcript that install something."""
     installs = (run for run in record.runs if run.is_done and run.purpose == "install")
     words = (word for run in installs for part, _ in shell.programs(run.command) for word in part[1:])
-    return any(manifests.plain(VERSION.sub("", word)) in wanted for word in words)
+    return {manifests.plain(VERSION.sub("", word)) for word in words}
+
+
+def _edited_in(path: str, since: Since, record: Record) -> set[str]:
+    """The names that a manifest lists with the edits of the transcript, and did not list before."""
+    before = since.manifests[path][0]
+    text = before.decode(errors="replace")
+    for one in record.touched:
+        if one.changes and _is_touched(path, since, msgspec.structs.replace(record, touched=(one,))):
+            for change in one.changes:
+                times = -1 if change.is_everywhere else 1
+                text = text.replace(change.old, change.new, times) if change.old else text
+    return set(manifests.new_names(path, before, text.encode(errors="replace")))
 
 
 def _by_git(one: Prohibition, since: Since | None, record: Record, agent: str) -> Iterator[Violation]:
