@@ -524,3 +524,44 @@ def test_the_agent_added_a_dependency_where_its_edit_or_its_command_adds_that_na
     )
     [one] = violations.find(prohibitions.in_messages(["No new dependencies."]), since, record, "Codex")
     assert (one.is_by_agent, one.subjects) == (is_by_agent, ("b",) if is_by_agent else ("b", "c"))
+
+
+@pytest.mark.parametrize(
+    ("target", "changed", "broken"),
+    [
+        ("src/*.py", ("src/x.py", "src/sub/x.py"), ["src/x.py"]),
+        ("src/**/*.py", ("src/x.py", "src/sub/x.py", "lib/x.py"), ["src/x.py", "src/sub/x.py"]),
+        ("docs/*.md", ("docs/x.md", "pkg/docs/x.md"), ["docs/x.md"]),
+        ("api/*.md", ("a/api/x.md",), ["a/api/x.md"]),
+        ("api/*.md", ("a/api/x.md", "b/api/x.md"), []),
+        ("src/*", ("src/x.py", "src/sub/x.py"), ["src/x.py"]),
+        ("*.md", ("docs/x.md", "x.md", "x.mdx"), ["docs/x.md", "x.md"]),
+    ],
+)
+def test_a_star_stays_in_its_folder_and_a_glob_in_its_place(
+    target: str, changed: tuple[str, ...], broken: list[str]
+) -> None:
+    since = Since(names=changed, changed=dict.fromkeys(changed, "M"), roots=("/work",))
+    [one] = prohibitions.in_messages([f"Don't touch {target}, please."])
+    assert violations.matching(one, since) == broken
+
+
+@pytest.mark.parametrize(
+    ("names", "folder", "broken"),
+    [
+        (("config.json", "backend/config.json"), "/work/backend", []),
+        (("config.json", "backend/config.json"), "/work", ["config.json"]),
+        (("config.json", "backend/config.json"), "/elsewhere", ["config.json"]),
+        (("web/config.json", "backend/config.json"), "/real/backend", ["backend/config.json"]),
+        (("web/config.json", "backend/config.json"), "/work", []),
+        (("config.json", "backend/a.py"), "/work/backend", ["config.json"]),
+    ],
+)
+def test_a_path_is_looked_up_from_the_folder_of_the_conversation(
+    names: tuple[str, ...], folder: str, broken: list[str]
+) -> None:
+    since = Since(names=names, changed=dict.fromkeys(names, "M"), roots=("/work", "/real"))
+    found = violations.find(
+        prohibitions.in_messages(["Don't touch config.json."]), since, Record(folder=folder), "Codex"
+    )
+    assert [path for one in found for path in one.subjects] == broken

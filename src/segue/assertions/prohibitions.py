@@ -152,6 +152,7 @@ ANOTHER_ACT = lazy_pattern(
 """An order right behind a prohibition: "don't rename x.py, delete it"."""
 EXCEPTS = lazy_pattern(r"(?i)\s*(?:but\s+)?(?:except|exception|excluding|other\s+than|apart\s+from)\b")
 DICTATED = lazy_pattern(r"\b(?:add|write|put|insert|append|include|paste|set|say)\b.*:\s*$")
+BOLD = lazy_pattern(r"(?<!/)\*\*(?!/)")
 QUOTES = lazy_pattern('["“”]')
 LONGEST = 400
 DELETES = ("delete", "deleting", "remove", "removing", "rename", "renaming", "move", "moving")
@@ -165,7 +166,7 @@ def in_sentence(sentence: str, n: int = 0) -> Iterator[Prohibition]:
     low = speech.plain(text)
     if len(text) > LONGEST or low.endswith(("?", "？")) or CONDITION.search(low):
         return
-    names, marked = _marked(text.replace("**", ""))
+    names, marked = _marked(BOLD.sub("", text))
     shown = marked.strip(" *_>#")
     is_for_now = FOR_NOW.search(low) is not None
 

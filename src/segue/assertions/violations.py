@@ -5,7 +5,6 @@ The agent is named only where its own transcript shows the act. All else is only
 
 from __future__ import annotations
 
-import fnmatch
 import posixpath
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -76,7 +75,7 @@ def find(
 
 
 def _by_file(one: Prohibition, since: Since, record: Record, agent: str) -> Iterator[Violation]:
-    hit = [path for path in matching(one, since) if since.changed[path] in COUNTS[one.ban]]
+    hit = [path for path in matching(one, since, record.folder) if since.changed[path] in COUNTS[one.ban]]
     if not hit:
         return
     own = [path for path in hit if _is_touched(path, since, record)]
@@ -92,29 +91,37 @@ def _by_file(one: Prohibition, since: Since, record: Record, agent: str) -> Iter
     yield Violation(prohibition=one, subjects=tuple(shown), is_by_agent=bool(own), evidence=evidence)
 
 
-def matching(one: Prohibition, since: Since) -> list[str]:
-    """The changed files that a prohibition is about; none where its path can be of several files."""
-    target = posixpath.normpath(one.target.removeprefix("./"))
-    changed = list(since.changed)
-    if "*" in target:
-        parts = [target, f"*/{target}"]
-        return [path for path in changed if any(fnmatch.fnmatchcase(path, part) for part in parts)]
+def matching(one: Prohibition, since: Since, folder: str = "") -> list[str]:
+    """The changed files that a prohibition is about; none where its path can be of several files. A path is looked up
+    in the folder of the conversation, in the root, and then in any one folder."""
+    own = _below(folder, since.roots)
+    here, top = (posixpath.normpath(posixpath.join(at, one.target)) for at in (own, ""))
     if one.ban is Ban.CREATE:
-        return [path for path in changed if path == target]
-    if target in since.names:
-        return [target] if target in since.changed else []
-    if any(name.startswith(target + "/") for name in since.names):
-        return [path for path in changed if path.startswith(target + "/")]
-    files = [name for name in since.names if name.endswith("/" + target)]
-    folders = {
-        name[: name.index(f"/{target}/") + 1] + target for name in since.names if f"/{target}/" in name
-    }
-    if len(files) + len(folders) != 1:
-        return []
-    if files:
-        return files if files[0] in since.changed else []
-    [folder] = folders
-    return [path for path in changed if path.startswith(folder + "/")]
+        return [path for path in since.changed if path == here]
+    end = "(?:/.*)?" if "*" not in top or one.target.endswith("/") else ""
+    if "*" in top and "/" not in top:
+        found = [_translated(posixpath.join(own, "**", top))]
+    elif not (found := [at for at in {_translated(here), _translated(top)} if _any(at + end, since.names)]):
+        within = re.compile(f"(.+?)/{_translated(top)}{end}")
+        bases = {base[1] for name in since.names if (base := within.fullmatch(name))}
+        found = [f"{re.escape(base)}/{_translated(top)}" for base in bases]
+    return _any(found[0] + end, since.changed) if len(found) == 1 else []
+
+
+def _below(folder: str, roots: Iterable[str]) -> str:
+    """A folder as seen from the root of the worktree; empty where it is the root, or outside."""
+    known = (root.rstrip("/") + "/" for root in roots if root)
+    return next((folder.removeprefix(root) for root in known if folder.startswith(root)), "")
+
+
+def _translated(target: str) -> str:
+    """A path or glob as a pattern: only `**` crosses folders."""
+    pattern = re.escape(target).replace(r"\*\*/", "(?:.*/)?").replace(r"\*\*", ".*")
+    return re.sub(r"\\\*", "[^/]*", pattern)
+
+
+def _any(pattern: str, paths: Iterable[str]) -> list[str]:
+    return [path for path in paths if re.fullmatch(pattern, path)]
 
 
 def _is_touched(path: str, since: Since, record: Record) -> bool:
