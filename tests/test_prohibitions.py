@@ -565,3 +565,60 @@ def test_a_path_is_looked_up_from_the_folder_of_the_conversation(
         prohibitions.in_messages(["Don't touch config.json."]), since, Record(folder=folder), "Codex"
     )
     assert [path for one in found for path in one.subjects] == broken
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "The deploy job builds the image and must not push.",
+        "The hook should validate and never commit.",
+        "In dry-run mode, never push.",
+        "Add a --no-push option; with it, do not push.",
+        "Add a command that formats the files and do not commit.",
+        "Build the image in the job, but never push.",
+        "Make the job build the image, but do not push.",
+        "Fix the bug where users, even admins, cannot delete README.md.",
+        "Users should be able to change the theme without editing config/theme.json.",
+        "Make it possible to add a currency without modifying src/currency.py.",
+        "Add a way to add a currency without modifying src/currency.py.",
+        "Bug: I click save, but settings.json stays unchanged.",
+        "Click save, but settings.json stays unchanged.",
+        "settings.json stays unchanged.",
+        "Steps to reproduce:\n1. start the app\n2. do not edit config.json",
+        "Steps to reproduce: 1. Start the app. 2. Do not edit config.json.",
+        "## Steps to reproduce\n\n1. start the app\n2. do not edit config.json",
+        "It worked yesterday without touching config.yaml.",
+        "The plugin should be installable without new dependencies.",
+        "Adding a theme works without new dependencies.",
+        "Result: no new dependencies.",
+        "There are no commits.",
+        "My colleague said: don't touch legacy.py.",
+        "Ann said please don't touch legacy.py.",
+        "You never commit.",
+    ],
+)
+def test_what_is_not_addressed_to_the_agent_is_no_prohibition(sentence: str) -> None:
+    assert parsed(sentence) == []
+
+
+@pytest.mark.parametrize(
+    ("sentence", "expected"),
+    [
+        ("Fix the rounding in report.py and don't touch legacy.py.", [("touch", "legacy.py")]),
+        ("Use bun, do not commit.", [("commit", "")]),
+        ("You must not edit legacy.py.", [("edit", "legacy.py")]),
+        ("Make sure you don't touch legacy.py.", [("touch", "legacy.py")]),
+        ("Be careful not to delete legacy.py.", [("delete", "legacy.py")]),
+        ("Important: never push.", [("push", "")]),
+        ("2) Don't touch legacy.py.", [("touch", "legacy.py")]),
+        ("The auditors signed it off, so please don't touch legacy.py.", [("touch", "legacy.py")]),
+        ("Fix the rounding without touching legacy.py.", [("touch", "legacy.py")]),
+        ("Implement it with no new dependencies.", [("add a dependency", "")]),
+        ("The legacy.py file must not be touched.", [("touch", "legacy.py")]),
+        ("Steps to reproduce:\n1. start it\n\nDon't touch legacy.py.", [("touch", "legacy.py")]),
+    ],
+)
+def test_what_is_addressed_to_the_agent_is_a_prohibition(
+    sentence: str, expected: list[tuple[str, str]]
+) -> None:
+    assert parsed(sentence) == expected

@@ -7,6 +7,7 @@ what it forbids.
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterable, Iterator
 from enum import StrEnum
@@ -47,12 +48,42 @@ class Prohibition(Value, frozen=True):
     """Number of the user's message."""
 
 
+ADDRESSES = (
+    r"(?:please|also|just|and|but|so|then|now|first|next|ok(?:ay)?|yes|no(?=[,.!])|sure|thanks|great|good|hi|hello|again|absolutely|definitely|finally"
+    r"|(?:(?:hard|strict|important)\s+)?(?:rules?|constraints?|requirements?)|important(?:ly)?|notes?|warning|task|goal"
+    r"|remember|be\s+careful|take\s+care|(?:make|be)\s+sure|ensure|it\s+is\s+important|for\s+now|whatever\s+you\s+do"
+    r"|in\s+this\s+(?:step|phase|turn|pr|task|session|change|round)"
+    r"|i(?:'d|\s+would)?\s+(?:want|need|like)\s+you\s+to|let's|(?:you|we)\s+(?:should|must|need\s+to|have\s+to)|(?:can|could|would|will)\s+you)\b"
+    r"(?:\s+that\b)?(?:\s+you\b)?[\s,:;.!–—-]*+"
+)
+"""What a sentence to the agent may begin with."""
+ORDERS = (
+    r"(?:fix|use|add|implement|write|refactor|rewrite|change|update|edit|modify|rename|remove|delete|move|create|build|run"
+    r"|test|check|look|read|review|find|investigate|debug|analy[sz]e|explain|continue|proceed|start|finish|clean|tidy"
+    r"|format|reformat|convert|migrate|port|replace|extract|split|simplify|optimi[sz]e|improve|extend|adjust|adapt|bump"
+    r"|upgrade|revert|restore|apply|try|keep|leave|do|don't|dont|never|avoid|no|commit|push|merge|open|prepare|document"
+    r"|translate|set|put|work|focus|stick|solve|handle|resolve|correct|round|sort|ship|deploy|release|verify|plan|propose"
+    r"|generate|draft|complete|get)\b"
+)
+"""How an order begins. "Make" and "let" are none: what they order is often what a product does, not the agent."""
+OF_OTHERS = (
+    r"(?:that|which|who|whose|where|how|so|because|since|should|must|shall|can|cannot|can't|will|won't|would|could|may|might"
+    r"|it's|it\s+is|they|he|she|users?|says?|said|told|lets?|allow\w*|enabl\w*|support\w*)\b"
+)
+"""What shows that the rest of an order is about somebody or something else."""
+BEGIN = rf"[^\w\ue000\"'“‘`]*+(?:\d+[.)]\s*)?(?:{ADDRESSES})*+"
+ADDRESSED = lazy_pattern(
+    rf"{BEGIN}(?:{ORDERS}(?:\"[^\"]*\"|(?!\b{OF_OTHERS})[^:\"“”])*?(?:[,;.!(–—]|\s-\s|\b(?:and|but)\b)\s*(?:{ADDRESSES})*+)?"
+    rf"|(?:(?!\b(?:says?|said|told)\b)[^:\"“”])*[,;–—]\s*(?:(?:and|but)\s+)?(?:so|please)\s+(?:please\s+)?"
+)
+"""All that may stand before a prohibition: nothing, an address, or an order to the agent."""
+ORDERED = lazy_pattern(
+    rf"{BEGIN}{ORDERS}(?:\"[^\"]*\"|(?!\b(?:{OF_OTHERS}|to\b|for\b|way\b|possib\w+|\w{{2,}}able\b))[^:\"“”])*"
+)
+"""All that may stand before "without"."""
 NOT = (
-    r"(?:^|[,;:.(–—-]\s*|\b(?:and|but|please|so|then|also|just|again|sure|ensure|remember|said|important|you)\s+"
-    r"(?:that\s+)?(?:you\s+)?(?:to\s+)?)"
-    r"(?:(?:please|also|just|and|but|so|you|again|absolutely|definitely),?\s+){0,2}"
-    r"(?:do\s+not|don't|dont|never|must\s+not|mustn't|should\s+not|shouldn't|may\s+not|can\s?not|can't"
-    r"|are\s+not\s+(?:allowed\s+)?to|not\s+to|under\s+no\s+circumstances|avoid|refrain\s+from)\s+"
+    r"\b(?:do\s+not|don't|dont|never|avoid|refrain\s+from|not\s+to|under\s+no\s+circumstances"
+    r"|you\s+(?:must\s+not|mustn't|should\s+not|shouldn't|may\s+not|can\s?not|can't|are\s+not\s+(?:allowed\s+)?to))\s+"
     r"(?:(?:ever|please|just|even|in\s+any\s+way)\s+)?"
 )
 EDITS = (
@@ -81,18 +112,19 @@ WITHOUT = lazy_pattern(
     rf"\bwithout\s+(?P<verb>touching|modifying|editing|changing|altering|deleting|removing|renaming){LEAD}\s+{TARGET}{KIND}{END}"
 )
 LEAVE = lazy_pattern(
-    rf"(?:^|[,;:.(–—-]\s*|\b(?:and|but|please|so|then|also|just)\s+)(?:leave|keep){LEAD}\s+{TARGET}{KIND}\s+"
+    rf"\b(?:leave|keep){LEAD}\s+{TARGET}{KIND}\s+"
     r"(?:alone|untouched|unchanged|intact|as[\s-]is|exactly\s+as|as\s+(?:it\s+is|they\s+are))\b" + END
 )
 STAYS = lazy_pattern(
-    rf"(?:^|[,;:.(–—-]\s*|\b(?:and|but|please|so|then|also|the)\s+){TARGET}{KIND}\s+(?:must\s+|should\s+|has\s+to\s+|have\s+to\s+)?"
-    r"(?:(?:stays?|remains?)\s+(?:exactly\s+)?(?:as\s+(?:it\s+is|they\s+are|is)|unchanged|untouched|intact)"
+    rf"(?:\bthe\s+)?{TARGET}{KIND}\s+(?:(?:stays?|remains?)\s+(?:exactly\s+)?(?:as\s+(?:it\s+is|they\s+are|is))"
+    r"|(?:must|should|ha(?:s|ve)\s+to)\s+(?:stay|remain)\s+(?:as\s+(?:it\s+is|they\s+are|is)|unchanged|untouched|intact)"
     r"|(?:is|are)\s+(?:off[\s-]limits|frozen|not\s+to\s+be\s+(?:touched|changed|modified|edited))"
     r"|(?:must\s+not|should\s+not|may\s+not|cannot|mustn't|shouldn't)\s+be\s+(?:touched|changed|modified|edited))\b"
     + END
 )
+"""That something "stays unchanged" may be what went wrong, and forbids nothing."""
 NO_CHANGES = lazy_pattern(
-    rf"(?:^|[,;:.(–—-]\s*|\b(?:and|but|please|make)\s+)(?:no\s+(?:changes|edits|modifications)\s+(?:to|in)|hands\s+off"
+    rf"\b(?:no\s+(?:changes|edits|modifications)\s+(?:to|in)|hands\s+off"
     rf"|stay\s+(?:away\s+from|out\s+of)){LEAD}\s+{TARGET}{KIND}{END}"
 )
 DEPENDENCIES = (
@@ -101,8 +133,7 @@ DEPENDENCIES = (
 )
 NO_DEPENDENCY = lazy_pattern(
     rf"{NOT}(?:add|install|introduce|adding|installing|introducing|pull\s+in)\s+(?!the\b){DEPENDENCIES}{END}"
-    r"|(?:^|[,;:.(–—-]\s*|\b(?:and|but|please|with)\s+)no\s+(?:new|additional|extra|more|further)\s+"
-    rf"{DEPENDENCIES}{END}"
+    rf"|\b(?:with\s+)?no\s+(?:new|additional|extra|more|further)\s+{DEPENDENCIES}{END}"
     rf"|\bwithout\s+(?:adding\s+|installing\s+|introducing\s+)?(?:any\s+)?(?:new|additional|extra)\s+{DEPENDENCIES}{END}"
 )
 IT_ALL = (
@@ -120,7 +151,7 @@ NO_COMMIT = lazy_pattern(
     rf"{NOT}(?:git\s+)?(?P<what>{PAIR}){IT_ALL}(?:{END}|(?=/))"
     rf"|{LISTED}(?P<listed>{PAIR}){IT_ALL}{END}"
     rf"|{NOT}(?:make|create)\s+(?:any\s+)?(?:git\s+)?(?P<made>commit)s{END}"
-    r"|(?:^|[,;:.(–—-]\s*|\b(?:and|but|please)\s+)no\s+(?:git\s+)?(?P<none>commits?(?:\s+or\s+push(?:es)?)?)\b"
+    r"|\bno\s+(?:git\s+)?(?P<none>commits?(?:\s+or\s+push(?:es)?)?)\b"
     r"(?=\s*(?:$|[.!;)–—]))"
 )
 CONDITION = lazy_pattern(
@@ -133,27 +164,23 @@ FOR_NOW = lazy_pattern(
     r"\b(?:yet|for\s+now|right\s+now|at\s+(?:this|the)\s+(?:moment|point|stage)|currently|today|this\s+time|still"
     r"|in\s+this\s+(?:step|phase|turn|pr|task|session|change|round))\b"
 )
-REPORTED = lazy_pattern(
-    r"\b(?:says?|states?|told|tells|reads|comment|header|warning|error|message|docs?|readme|they|he|she|claims?)\b"
-    r"[^.;]{0,40}$"
-)
 TOKEN = lazy_pattern(r"`([^`\n]{1,200})`|(?<![\w`/.@:])(~?[\w.*/@+-]*[\w*/])")
 WORD_FOLDER = lazy_pattern(r"\b(the|our|my|any|in|inside|under)\s+([a-z][\w-]{1,40})\s+(folder|directory)\b")
 PLAIN = lazy_pattern(r"(?:\.{0,2}/)?[\w@+.-]+(?:/[\w@+.*-]+)*/?|\*[\w.*/-]+")
-SPEAKER = lazy_pattern(
-    r"(?<!important)(?<!note)(?<!rules)(?<!rule)(?<!constraint)(?<!constraints)(?<!please)(?<!also)(?<!remember)"
-    r"(?<!default)[\w`\ue000-]:\s*$"
-)
-"""Words and a colon right before a prohibition: somebody else's words, or what a program prints."""
 ANOTHER_ACT = lazy_pattern(
     r"\s*[,;–—-]?\s*(?:(?:but|just|then|and|only)\s+)*"
     r"(?:chang|edit|modif|updat|fix|rewrit|refactor|renam|delet|remov|mov|add|format|reformat|replac|creat)\w*\b"
 )
 """An order right behind a prohibition: "don't rename x.py, delete it"."""
 EXCEPTS = lazy_pattern(r"(?i)\s*(?:but\s+)?(?:except|exception|excluding|other\s+than|apart\s+from)\b")
+REPORTS = lazy_pattern(
+    r"\W*(?:(?:steps|how)\s+to\s+reproduce|to\s+reproduce|repro(?:duction)?(?:\s+steps)?|(?:expected|actual|observed)\b[\w\s]{0,20})"
+    r"\W*(?::|$)"
+)
 DICTATED = lazy_pattern(r"\b(?:add|write|put|insert|append|include|paste|set|say)\b.*:\s*$")
 BOLD = lazy_pattern(r"(?<!/)\*\*(?!/)")
-QUOTES = lazy_pattern('["“”]')
+OFTEN = lazy_pattern(r"never\b|avoid\b|refrain\b")
+JOINED = lazy_pattern(r"\w.*\b(?:and|but)\s+$")
 LONGEST = 400
 DELETES = ("delete", "deleting", "remove", "removing", "rename", "renaming", "move", "moving")
 CREATES = ("create", "creating")
@@ -176,8 +203,8 @@ def in_sentence(sentence: str, n: int = 0) -> Iterator[Prohibition]:
         )
 
     for pattern in (FORBIDS, WITHOUT, LEAVE, STAYS, NO_CHANGES):
-        for found in pattern.finditer(shown):
-            if _is_quoted(shown, found.start()) or ANOTHER_ACT.match(shown, found.end()):
+        for found in _addressed(pattern, shown):
+            if ANOTHER_ACT.match(shown, found.end()):
                 continue
             ban = _ban(found.groupdict().get("verb") or "touch")
             first = shown[: found.start("targets")].count("\ue000")
@@ -187,11 +214,21 @@ def in_sentence(sentence: str, n: int = 0) -> Iterator[Prohibition]:
                 if name in names[last:]:
                     continue  # the sentence goes on to speak of it
                 yield made(ban, name, is_folder=is_folder or name.endswith("/"))
-    if (added := NO_DEPENDENCY.search(shown)) and not _is_quoted(shown, added.start()):
+    if any(_addressed(NO_DEPENDENCY, shown)):
         yield made(Ban.DEPENDENCY)
-    if (kept := NO_COMMIT.search(shown)) and not _is_quoted(shown, kept.start()):
+    for kept in itertools.islice(_addressed(NO_COMMIT, shown), 1):
         what = next(filter(None, kept.groups()))
         yield from (made(ban) for ban in (Ban.COMMIT, Ban.PUSH) if ban.value in what)
+
+
+def _addressed(pattern: re.Pattern[str], shown: str) -> Iterator[re.Match[str]]:
+    """Where a sentence forbids something to the agent: not what programs and people do, or what somebody said."""
+    for found in pattern.finditer(shown):
+        before = shown[: found.start()]
+        whole = ORDERED if found.group().startswith("with") else ADDRESSED
+        # "Build it and never push" may be what is to be built.
+        if whole.fullmatch(before) and not (OFTEN.match(found.group()) and JOINED.search(before)):
+            yield found
 
 
 def _ban(verb: str) -> Ban:
@@ -199,14 +236,6 @@ def _ban(verb: str) -> Ban:
     if word in DELETES:
         return Ban.DELETE
     return Ban.CREATE if word in CREATES else Ban.TOUCH if word in TOUCHES else Ban.EDIT
-
-
-def _is_quoted(text: str, at: int) -> bool:
-    """Whether something else than the user says it: inside quotation marks, or what a file or another person says."""
-    before = text[:at]
-    if SPEAKER.search(text[: at + 1] if text[at : at + 1] == ":" else before):
-        return True
-    return len(QUOTES.findall(before)) % 2 == 1 or REPORTED.search(before) is not None
 
 
 def _marked(text: str) -> tuple[list[str], str]:
@@ -290,15 +319,18 @@ def in_messages(messages: Iterable[str]) -> tuple[Prohibition, ...]:
 
 
 def _own(message: str) -> str:
-    """A message without the lines that quote somebody, and without text that is to be written somewhere."""
+    """A message without the lines that quote somebody, without text that is to be written somewhere, and without what
+    stands below such a line as "Steps to reproduce"."""
     own: list[str] = []
-    is_dictated = False
+    is_aside = is_opening = False
     for line in message.split("\n"):
-        if not line.strip():
-            is_dictated = False
-        if not is_dictated and not line.lstrip().startswith((">", "# ", "//")):
+        low = speech.plain(line)
+        is_aside = is_aside and (is_opening or bool(line.strip()))
+        is_report = REPORTS.match(low) is not None
+        if not is_aside and not is_report and not line.lstrip().startswith((">", "# ", "//")):
             own.append(line)
-        is_dictated = is_dictated or DICTATED.search(line.lower()) is not None
+        is_opening = is_report or DICTATED.search(low) is not None
+        is_aside = is_aside or is_opening
     return "\n".join(own)
 
 
