@@ -622,3 +622,74 @@ def test_what_is_addressed_to_the_agent_is_a_prohibition(
     sentence: str, expected: list[tuple[str, str]]
 ) -> None:
     assert parsed(sentence) == expected
+
+
+@pytest.mark.parametrize(
+    "later",
+    [
+        "yes, go ahead",
+        "Yes, and update the changelog too.",
+        "OK now fix all of these issues",
+        "Ok it's fine to edit it",
+        "You're allowed to change that file now",
+        "Lift the freeze on that file",
+        "I know I said don't touch legacy.py, but fix it.",
+        "Don't worry about legacy.py being frozen.",
+        "Why not change legacy.py?",
+        "I don't mind you editing legacy.py.",
+        "Do not modify anything except legacy.py.",
+        "Good analysis. Implement your plan.",
+        "Go with option 2.",
+        "Perfect, please proceed",
+        "Then make the change.",
+        "Rename the class everywhere.",
+        "ja bitte",
+        "2",
+        "continue",
+    ],
+)
+@pytest.mark.parametrize("ban", ["Don't touch legacy.py.", "Fix the totals. Do not edit src/legacy.py."])
+def test_a_later_permission_in_any_words_lifts_a_prohibition(ban: str, later: str) -> None:
+    assert parsed(ban, later) == []
+
+
+@pytest.mark.parametrize(
+    ("ban", "later"),
+    [
+        ("No new dependencies.", "switch to httpx"),
+        ("No new dependencies.", "ok bring in tenacity"),
+        ("No new dependencies.", "Go with tenacity."),
+        ("Do not commit.", "LGTM, land it"),
+        ("Do not commit.", "please merge it"),
+        ("Do not push.", "Open a pull-request"),
+        ("Don't touch src/ledger/legacy.py.", "Now refactor src/ledger/."),
+        ("Do not commit or push.", "Implement it."),
+        ("Only look at src/ and explain the bug. Do not edit anything in src/.", "The totals are wrong."),
+        ("Review the change first. Don't touch src/a.py.", "There is one more thing."),
+    ],
+)
+def test_a_later_word_of_the_kind_that_was_forbidden_lifts_it(ban: str, later: str) -> None:
+    assert parsed(ban) and parsed(ban, later) == []
+
+
+@pytest.mark.parametrize(
+    ("ban", "later"),
+    [
+        ("Don't touch legacy.py.", "Now add a test for negative amounts."),
+        ("Don't touch legacy.py.", "And never edit src/b.py without touching legacy.py."),
+        ("Don't touch legacy.py.", "I told you not to edit legacy.py!"),
+        ("Don't touch legacy.py.", "Yes, go ahead, but still don't touch legacy.py."),
+        ("Don't touch legacy.py.", "/compact"),
+        ("Don't touch legacy.py.", "/model opus"),
+        ("Don't touch legacy.py.", "   "),
+        ("Don't touch legacy.py.", "Don't commit!"),
+        ("Don't touch legacy.py.", "Stop!"),
+        ("Don't touch src/ledger/legacy.py.", "Refactor src/report/ now."),
+        ("Don't touch legacy.py. You can change all else.", "The tests of report.py fail."),
+        ("Don't commit.", "Never commit, I said."),
+        ("Don't commit.", "Please fix the rounding in report.py."),
+        ("No new dependencies.", "And again: no new packages."),
+    ],
+)
+def test_a_prohibition_holds_where_no_later_word_may_permit_it(ban: str, later: str) -> None:
+    assert set(parsed(ban)) <= set(parsed(ban, later))

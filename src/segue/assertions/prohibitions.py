@@ -49,7 +49,7 @@ class Prohibition(Value, frozen=True):
 
 
 ADDRESSES = (
-    r"(?:please|also|just|and|but|so|then|now|first|next|ok(?:ay)?|yes|no(?=[,.!])|sure|thanks|great|good|hi|hello|again|absolutely|definitely|finally"
+    r"(?:please|also|just|and|but|so|still|then|now|first|next|ok(?:ay)?|yes|no(?=[,.!])|sure|thanks|great|good|hi|hello|again|absolutely|definitely|finally"
     r"|(?:(?:hard|strict|important)\s+)?(?:rules?|constraints?|requirements?)|important(?:ly)?|notes?|warning|task|goal"
     r"|remember|be\s+careful|take\s+care|(?:make|be)\s+sure|ensure|it\s+is\s+important|for\s+now|whatever\s+you\s+do"
     r"|in\s+this\s+(?:step|phase|turn|pr|task|session|change|round)"
@@ -61,7 +61,7 @@ ORDERS = (
     r"(?:fix|use|add|implement|write|refactor|rewrite|change|update|edit|modify|rename|remove|delete|move|create|build|run"
     r"|test|check|look|read|review|find|investigate|debug|analy[sz]e|explain|continue|proceed|start|finish|clean|tidy"
     r"|format|reformat|convert|migrate|port|replace|extract|split|simplify|optimi[sz]e|improve|extend|adjust|adapt|bump"
-    r"|upgrade|revert|restore|apply|try|keep|leave|do|don't|dont|never|avoid|no|commit|push|merge|open|prepare|document"
+    r"|upgrade|revert|restore|apply|try|keep|leave|do|don't|dont|never|avoid|no|commit|push|merge|open|prepare|document|go"
     r"|translate|set|put|work|focus|stick|solve|handle|resolve|correct|round|sort|ship|deploy|release|verify|plan|propose"
     r"|generate|draft|complete|get)\b"
 )
@@ -158,7 +158,7 @@ CONDITION = lazy_pattern(
     r"\b(?:unless|until|except|otherwise|if|when|whenever|before|after|while|only|instead|other\s+than|besides|apart\s+from"
     r"|rather|directly|manually|by\s+hand|too\s+much|unnecessar\w+|significant\w*|more\s+than|without\s+(?:asking|my|first|a|an"
     r"|permission|approval|confirm\w*|telling|checking|running|testing)|for\s+example|e\.g\.|i\.e\."
-    r"|excluding|save\s+for|aside|exceptions?|though|fine|may(?!\s+not)|no\s+longer|never\s+said|used\s+to)\b"
+    r"|excluding|save\s+for|aside|exceptions?|though|fine|may(?!\s+not)|no\s+longer)\b"
 )
 FOR_NOW = lazy_pattern(
     r"\b(?:yet|for\s+now|right\s+now|at\s+(?:this|the)\s+(?:moment|point|stage)|currently|today|this\s+time|still"
@@ -187,7 +187,7 @@ CREATES = ("create", "creating")
 TOUCHES = ("touch", "touching", "mess", "write")
 
 
-def in_sentence(sentence: str, n: int = 0) -> Iterator[Prohibition]:
+def in_sentence(sentence: str, n: int = 0, *, is_for_now: bool = False) -> Iterator[Prohibition]:
     """What one sentence forbids."""
     text = sentence.strip()
     low = speech.plain(text)
@@ -195,7 +195,7 @@ def in_sentence(sentence: str, n: int = 0) -> Iterator[Prohibition]:
         return
     names, marked = _marked(BOLD.sub("", text))
     shown = marked.strip(" *_>#")
-    is_for_now = FOR_NOW.search(low) is not None
+    is_for_now = is_for_now or FOR_NOW.search(low) is not None
 
     def made(ban: Ban, target: str = "", *, is_folder: bool = False) -> Prohibition:
         return Prohibition(
@@ -272,33 +272,63 @@ def _is_target(name: str, *, is_ticked: bool) -> bool:
 
 # What holds in the end
 
-ASKS = lazy_pattern(
-    r"\b(?:chang|edit|modif|updat|fix|rewrit|refactor|renam|delet|remov|mov|add|touch|format|clean|replac|implement|writ"
-    r"|adapt|migrat|convert|drop|bump|adjust|improv|extend|creat|put|revert|simplif|correct|apply|mak)\w*\b"
+WORK = (
+    r"(?:chang|edit|modif|updat|fix|rewrit|refactor|renam|delet|remov|mov|add|touch|format|clean|replac|implement|writ"
+    r"|adapt|migrat|convert|drop|bump|adjust|improv|extend|creat|put|revert|simplif|correct|apply|mak)\w*"
 )
+ASKS = lazy_pattern(rf"\b{WORK}\b")
+LOOKS = (
+    r"(?:look|read|review|analy[sz]e|inspect|explore|investigate|explain|describe|plan|propose|discuss|think)"
+)
+ONLY_LOOKS = lazy_pattern(
+    rf"\b(?:only|just|first)\s+{LOOKS}\b|\b{LOOKS}\b[^.;!?]{{0,60}}\b(?:first|only)\b|\b(?:analysis|review|read)[\s-]only\b"
+)
+"""A task of looking: what it forbids holds until the user speaks again."""
 ANYTHING = lazy_pattern(
-    r"\b(?:you|feel)\s+(?:may|can|free\s+to)\b[^.]{0,40}\b(?:change|touch|edit|modify)\s+"
-    r"(?:anything|everything|all|it|them|that|any\s+file)\b"
-    r"|\bforget\s+(?:what\s+i\s+said|that|the|about)\b|\bignore\s+(?:my|the)\s+(?:earlier|previous)\b"
-    r"|\bwhatever\s+you\s+(?:want|like|need)\b|\bfair\s+game\b|\bnever\s?mind\b|\brestrictions?\b"
+    r"\byou\s+(?:may|can)\b[^.]{0,40}\b(?:change|touch|edit|modify)\s+(?:anything|everything|all|it|them|that|any\s+file)\b"
+    r"|\bforget\s+(?:what|that|it|about)\b|\bnever\s?mind\b|\bfair\s+game\b"
 )
-REPEATED = lazy_pattern(r"\b(?:said|told|remember|still|again)\b.*\b(?:not|don't|dont|never|no)\b")
-NOT_NEAR = r"\b(?:not|don't|dont|never|no|without)\s+(?:[\w/]+\s+){0,3}"
-RELEASE = r"\bpush|\bpull request|\bpr\b|\bship\b|\brelease\b|\bdeploy|\bcheck\s+(?:it|them|this)\s+in\b"
+"""What takes back also what the same message forbids."""
+GRANTS = lazy_pattern(
+    r"^\W*(?:yes|yep|yeah|sure|go|right|implement|apply)\b"
+    r"|\b(?:allow\w*|permit\w*|permission|lift\w*|unlock\w*|unfreez\w*|freeze|frozen|off[\s-]limits|restrict\w*|ignore|free\s+to|fine"
+    r"|ok(?:ay)?|lgtm|go\s+(?:ahead|for\s+it|on)|proceed|continue|agree\w*|approv\w*|accept\w*|trust"
+    r"|no\s+(?:longer|objections?|problem)|any\s?more|after\s+all|my\s+mind|(?:you|we)\s+(?:may|can|could)|can\s+be"
+    r"|(?:which|what)ever|any\s+way|everywhere|everything|whole|entire|all|option|plan|approach"
+    r"|(?:propos|suggest|recommend)\w*|(?:the|that|this|those|these)\s+(?:files?|folders?|modules?|director(?:y|ies))"
+    r"|the\s+(?:first|second|third|last|former|latter|other|fix|repo(?:sitory)?|project|code|codebase))\b"
+    rf"|\b(?:{WORK}|(?:do|execut|build|finish|complet|start|work|resolv|address|handl|go|us|try)\w*)\s+"
+    r"(?:(?:on|of|with|the|up|out|in)\s+){0,3}"
+    r"(?:it|this|that|these|those|them|your|what|as|(?:\w+\s+)?"
+    r"(?:changes?|edits?|findings|issues|rest|steps?|phase|part))\b"
+)
+"""A permission, a yes, or an order that may be about anything: "fix all of these", "implement your plan"."""
+FEW_WORDS = 3
+"""A sentence that begins with so few words and a pause, or ends there, may say yes, in whatever words."""
+PAUSE = lazy_pattern(r"[,;!–—]|\.(?!\w)")
+REFUSES = lazy_pattern(
+    r"[/#]|\d+[.)]|.*(?:[?:]\s*$|\b(?:no|nope|not|don't|dont|never|stop|wait|cancel|abort|undo|revert)\b)"
+)
+"""The short ones that do not: also numbers of a list, headings, and commands for the agent's program."""
+NEGATED = lazy_pattern(
+    rf"(?<!why )\b(?:not|don't|dont|never|no|without)\s+(?:(?:to|ever|please|even|again|any|git|new|more)\s+)*"
+    rf"(?:touch|mess|{EDITS}|delet|remov|renam|mov|creat|add|install|introduc|commit|push|dependenc|package|librar)\w*"
+    r"(?:(?!\b(?:and|but|except|other|unless|until|besides|apart|then|instead|only)\b)(?:[^,.;!?]|\.(?=\w)))*+"
+)
+"""What a sentence forbids, perhaps once more: it lifts nothing."""
+RELEASE = (
+    r"\bpush|\bpull[\s-]request|\bprs?\b|\bship\b|\breleas|\bdeploy|\bmerge|\bland\b|\bpublish|\bsubmit"
+    r"|\bcheck\s+(?:it|them|this)\s+in\b"
+)
 SPEAKS_OF = {
-    Ban.COMMIT: (
-        lazy_pattern(rf"\bcommit|{RELEASE}"),
-        lazy_pattern(rf"{NOT_NEAR}commit"),
-    ),
-    Ban.PUSH: (lazy_pattern(RELEASE), lazy_pattern(rf"{NOT_NEAR}(?:git\s+)?push")),
-    Ban.DEPENDENCY: (
-        lazy_pattern(
-            r"\b(?:install|dependenc|package|librar|add|use|pip|npm|cargo|uv)\w*\b|\bpull\s+in\b|\bis\s+fine\b"
-        ),
-        lazy_pattern(rf"{NOT_NEAR}(?:dependenc|package|librar|install)"),
+    Ban.COMMIT: lazy_pattern(rf"\bcommit|{RELEASE}"),
+    Ban.PUSH: lazy_pattern(RELEASE),
+    Ban.DEPENDENCY: lazy_pattern(
+        r"\b(?:install|dependenc|package|librar|add|us(?:e|ing)|switch|adopt|replac|migrat|try|need|import|pip|npm|cargo|uv)\w*\b"
+        r"|\b(?:pull|bring)(?:\s+\S+)?\s+in\b|\bgo\s+(?:with|for)\b|\bfine\b|\bok(?:ay)?\b"
     ),
 }
-"""For what is no file: what speaks of it, and what forbids it once more."""
+"""For what is no file: what speaks of it."""
 
 
 def in_messages(messages: Iterable[str]) -> tuple[Prohibition, ...]:
@@ -307,13 +337,16 @@ def in_messages(messages: Iterable[str]) -> tuple[Prohibition, ...]:
     for n, message in enumerate(messages):
         if message.strip():
             holding = [one for one in holding if not one.is_for_now]
+        is_looking = ONLY_LOOKS.search(speech.plain(message)) is not None
         for sentence in speech.sentences(_own(message)):
-            found = list(in_sentence(sentence, n))
+            found = list(in_sentence(sentence, n, is_for_now=is_looking))
             if not found and EXCEPTS.match(sentence):
                 holding = [one for one in holding if one.n != n]
             known = {(one.ban, one.target) for one in found}
             holding = [
-                one for one in holding if (one.ban, one.target) not in known and not _is_lifted(one, sentence)
+                one
+                for one in holding
+                if (one.ban, one.target) not in known and not _is_lifted(one, sentence, is_later=one.n < n)
             ] + found
     return tuple(holding)
 
@@ -334,20 +367,26 @@ def _own(message: str) -> str:
     return "\n".join(own)
 
 
-def _is_lifted(one: Prohibition, sentence: str) -> bool:
-    """Whether a later sentence of the user speaks of what was forbidden, and does not forbid it again. That may lift
-    more than the user meant: a miss is better than a wrong accusation."""
-    low = speech.plain(sentence)
-    if REPEATED.search(low):
-        return False
-    if ANYTHING.search(low):
+def _is_lifted(one: Prohibition, sentence: str, *, is_later: bool) -> bool:
+    """Whether a sentence of the user speaks of what was forbidden without forbidding it, or, in a later message, may
+    permit it. That may lift more than the user meant: a miss is better than a wrong accusation."""
+    low = NEGATED.sub(" ", speech.plain(sentence))
+    if ANYTHING.search(low) or (is_later and (GRANTS.search(low) or _may_be_yes(sentence))):
         return True
     if one.ban in SPEAKS_OF:
-        speaks, forbids = SPEAKS_OF[one.ban]
-        return speaks.search(low) is not None and forbids.search(low) is None
-    last = one.target.rstrip("/").rpartition("/")[2].lower()
+        return SPEAKS_OF[one.ban].search(low) is not None
+    target, (named, _) = one.target.lower(), _marked(low[:LONGEST])
+    if any(f"/{name.strip('./')}/" in f"/{target}/" for name in named):
+        return True
+    last = target.rstrip("/").rpartition("/")[2]
     stem = last.partition(".")[0].replace("*", "")
     if (last.replace("*", "") or "*") in low or (len(stem) > 3 and stem.rstrip("s") in low):
         return True
     is_folder = one.is_folder or "." not in last
-    return is_folder and ASKS.search(low) is not None and bool(_marked(sentence)[0])
+    return is_folder and bool(named) and ASKS.search(low) is not None
+
+
+def _may_be_yes(sentence: str) -> bool:
+    begin = PAUSE.split(sentence, maxsplit=1)[0]
+    is_short = 0 < len(begin.split()) <= FEW_WORDS and len(begin) <= LONGEST
+    return is_short and not REFUSES.match(speech.plain(sentence[: len(begin) + 1])) and not _marked(begin)[0]
