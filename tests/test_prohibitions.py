@@ -595,6 +595,10 @@ def test_a_path_is_looked_up_from_the_folder_of_the_conversation(
         "My colleague said: don't touch legacy.py.",
         "Ann said please don't touch legacy.py.",
         "You never commit.",
+        "Requirements for the bot:\n- never push\n- never commit",
+        "System prompt for the bot:\n\nNever commit.\nDo not push.",
+        "Change the bot's prompt to the following.\nNever commit.",
+        "Here is what my colleague wrote:\nDon't touch legacy.py.",
     ],
 )
 def test_what_is_not_addressed_to_the_agent_is_no_prohibition(sentence: str) -> None:
@@ -615,6 +619,7 @@ def test_what_is_not_addressed_to_the_agent_is_no_prohibition(sentence: str) -> 
         ("Fix the rounding without touching legacy.py.", [("touch", "legacy.py")]),
         ("Implement it with no new dependencies.", [("add a dependency", "")]),
         ("The legacy.py file must not be touched.", [("touch", "legacy.py")]),
+        ("Please follow these rules:\n- Don't touch legacy.py", [("touch", "legacy.py")]),
         ("Steps to reproduce:\n1. start it\n\nDon't touch legacy.py.", [("touch", "legacy.py")]),
     ],
 )
@@ -641,6 +646,7 @@ def test_what_is_addressed_to_the_agent_is_a_prohibition(
         "Good analysis. Implement your plan.",
         "Go with option 2.",
         "Perfect, please proceed",
+        "Then do the following:\n- rewrite the totals in legacy.py",
         "Then make the change.",
         "Rename the class everywhere.",
         "ja bitte",

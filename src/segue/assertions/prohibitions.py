@@ -177,7 +177,11 @@ REPORTS = lazy_pattern(
     r"\W*(?:(?:steps|how)\s+to\s+reproduce|to\s+reproduce|repro(?:duction)?(?:\s+steps)?|(?:expected|actual|observed)\b[\w\s]{0,20})"
     r"\W*(?::|$)"
 )
-DICTATED = lazy_pattern(r"\b(?:add|write|put|insert|append|include|paste|set|say)\b.*:\s*$")
+LABEL = lazy_pattern(r".*(?::|\bfollowing\b\.?)[\s*_]*$")
+OWN_LABEL = lazy_pattern(
+    r"\W*(?:(?:some|a\s+few|please|follow|obey|these|the|my|your|hard|strict|important|additional|other|general)\s+)*"
+    r"(?:rules?|constraints?|requirements?|notes?|important|guidelines|instructions|conditions|limits|scope|task|remember)\W*"
+)
 BOLD = lazy_pattern(r"(?<!/)\*\*(?!/)")
 OFTEN = lazy_pattern(r"never\b|avoid\b|refrain\b")
 JOINED = lazy_pattern(r"\w.*\b(?:and|but)\s+$")
@@ -338,8 +342,9 @@ def in_messages(messages: Iterable[str]) -> tuple[Prohibition, ...]:
         if message.strip():
             holding = [one for one in holding if not one.is_for_now]
         is_looking = ONLY_LOOKS.search(speech.plain(message)) is not None
-        for sentence in speech.sentences(_own(message)):
-            found = list(in_sentence(sentence, n, is_for_now=is_looking))
+        own = set(speech.sentences(_own(message)))
+        for sentence in speech.sentences(message):
+            found = list(in_sentence(sentence, n, is_for_now=is_looking)) if sentence in own else []
             if not found and EXCEPTS.match(sentence):
                 holding = [one for one in holding if one.n != n]
             known = {(one.ban, one.target) for one in found}
@@ -352,8 +357,8 @@ def in_messages(messages: Iterable[str]) -> tuple[Prohibition, ...]:
 
 
 def _own(message: str) -> str:
-    """A message without the lines that quote somebody, without text that is to be written somewhere, and without what
-    stands below such a line as "Steps to reproduce"."""
+    """A message without the lines that quote somebody, and without what stands below a line that introduces something
+    else than the user's rules: steps to reproduce, or text that is to be written somewhere."""
     own: list[str] = []
     is_aside = is_opening = False
     for line in message.split("\n"):
@@ -362,7 +367,8 @@ def _own(message: str) -> str:
         is_report = REPORTS.match(low) is not None
         if not is_aside and not is_report and not line.lstrip().startswith((">", "# ", "//")):
             own.append(line)
-        is_opening = is_report or DICTATED.search(low) is not None
+        is_label = LABEL.match(low) is not None and not OWN_LABEL.fullmatch(low)
+        is_opening = is_report or is_label
         is_aside = is_aside or is_opening
     return "\n".join(own)
 
