@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import os
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,7 +15,10 @@ from segue.assertions import lock_files, manifests, prohibitions, violations
 from segue.assertions.record import Record, Run, Touched
 from segue.assertions.violations import Since
 from segue.ops import tree, worktree
+from tests.conftest import CommandLine
+from tests.test_running import Agents
 from tests.test_verifying import GIT, git
+from tests.world import Conversation
 
 NAMES = (
     "src/ledger/legacy.py",
@@ -395,3 +400,55 @@ def test_commits_and_pushes_that_no_command_shows_are_counted_by_the_logs_of_git
         "1 commit since the handoff; the transcript does not show by whom",
         "1 push since the handoff; the transcript does not show by whom",
     ]
+
+
+# On a made-up machine: Claude Code's work has gone to the demonstration agent
+
+
+FORBIDDEN = "src/legacy.py"
+
+
+@pytest.fixture
+def agents(cli: CommandLine) -> Agents:
+    return Agents(cli)
+
+
+@pytest.fixture
+def project(cli: CommandLine, agents: Agents) -> Path:
+    (cli.cwd / "src").mkdir()
+    (cli.cwd / FORBIDDEN).write_text("RATE = 2\n")
+    (cli.cwd / ".gitignore").write_text(".env\n*.demo.jsonl\n")
+    (cli.cwd / ".env").write_text("KEY=1\n")
+    git(cli.cwd, "init", "-q", "-b", "main")
+    git(cli.cwd, "add", "-A")
+    git(cli.cwd, "commit", "-q", "-m", "Begin")
+    cli.env["PATH"] = f"{cli.folder / 'bin'}:{GIT['PATH']}"
+    return cli.cwd
+
+
+def hand_over(cli: CommandLine, prompt: str) -> None:
+    talk = Conversation(cli.folder, cli.cwd, "6f0c1a52-0000-4000-8000-000000000001")
+    talk.prompt(f"Our invoices are a cent off. Find out why. {prompt}")
+    talk.reply("I will look at it.")
+    handed = cli("to", "demo", "--headless", "--way", "prompt")
+    assert handed.code == 0, handed
+
+
+def verified(cli: CommandLine, *arguments: str, code: int) -> list[dict[str, Any]]:
+    result = cli("verify", "--json", *arguments)
+    assert result.code == code, result
+    found: list[dict[str, Any]] = json.loads(result.out)["violations"]
+    return found
+
+
+def test_a_later_handoff_that_failed_does_not_end_the_check(
+    cli: CommandLine, agents: Agents, project: Path
+) -> None:
+    hand_over(cli, f"Don't touch {FORBIDDEN}.")
+    first = json.loads(cli("handoff", "list", "--json").out)[0]["id"]
+    agents.do("deaf")
+    failed = cli("to", "claude:haiku", "--headless", "--way", "prompt")
+    assert failed.code == 6, failed
+    (project / FORBIDDEN).write_text("RATE = 3\n")
+    [broken] = verified(cli, "--since", first, code=12)
+    assert broken["subjects"] == [FORBIDDEN]

@@ -288,8 +288,9 @@ def _since(desk: Desk, handoff: Handoff, folder: Path) -> Since | None:
     delivery = handoff.delivery
     if delivery is None or not delivery.tree:
         return None
-    later = sorted(desk.shared.handoffs_of(handoff.session), key=lambda one: one.created_at)
-    known = [one.delivery for one in later if one.created_at > handoff.created_at and one.delivery]
+    every = sorted(desk.shared.handoffs_of(handoff.session), key=lambda one: one.created_at)
+    later = (one for one in every if one.created_at > handoff.created_at and found.is_taken(one))
+    known = (one.delivery for one in later if one.delivery)
     after = next((one for one in known if one.tree and one.project == delivery.project), None)
     root = places.find_project(folder)
     where = (root, desk.places.data, desk.env)
