@@ -8,7 +8,6 @@ No model judges. A second one may be asked for its opinion; that stands beside w
 
 from __future__ import annotations
 
-import contextlib
 import os
 import posixpath
 import shlex
@@ -45,7 +44,7 @@ from segue.ops.warm import Meaning
 from segue.ops.world import RealWorld
 
 FOUND_UNSUPPORTED = 11
-"""The exit code where something is unsupported."""
+"""The exit code where something is unsupported, or could not be checked."""
 FOUND_VIOLATION = 12
 """The exit code where a prohibition of the user was broken, whatever else was found."""
 MOST_IN_BRIEF = 30
@@ -80,6 +79,8 @@ class Verification(Struct, frozen=True):
     opinion: Opinion | None = None
     next: tuple[str, ...] = ()
     """What can be done about what is unsupported."""
+    problem: str = ""
+    """Why the transcript was not checked; empty where it was."""
 
     @property
     def unsupported(self) -> tuple[Checked, ...]:
@@ -87,7 +88,9 @@ class Verification(Struct, frozen=True):
 
     @property
     def exit_code(self) -> int:
-        return FOUND_VIOLATION if self.violations else FOUND_UNSUPPORTED if self.unsupported else 0
+        if self.violations:
+            return FOUND_VIOLATION
+        return FOUND_UNSUPPORTED if self.unsupported or self.problem else 0
 
 
 class _Subject(Struct, frozen=True):
@@ -99,6 +102,8 @@ class _Subject(Struct, frozen=True):
     folder: Path
     since: Moment | None
     handoff: str = ""
+    problem: str = ""
+    """Why it has no entries, where its transcript cannot be read."""
 
 
 def verify(
@@ -137,6 +142,7 @@ def verify(
         violations=_violations(desk, subject, record),
         tests=tests,
         would_run=() if tests else command.argv,
+        problem=_redacted(desk, subject.problem),
     )
     made = msgspec.structs.replace(made, next=tuple(_next(desk, made, command)))
     return msgspec.structs.replace(made, opinion=_opinion(desk, opinion, made)) if opinion else made
@@ -209,11 +215,20 @@ def _since_handoff(desk: Desk, handoff: Handoff) -> _Subject:
     if delivery is None or not delivery.path:
         raise NotFound(noun="delivery of handoff", name=handoff.id, next="segue handoff list")
     source = Source(agent=records.keeper_of(desk, handoff), path=delivery.path, part=delivery.part)
-    entries: list[Entry] = []
-    with contextlib.suppress(AgentError):  # it is gone: then nothing was said that could be checked
-        entries = list(arrival.since(source, handoff.id))
+    entries: tuple[Entry, ...] = ()
+    problem = ""
+    try:
+        entries = tuple(arrival.since(source, handoff.id))
+    except AgentError as error:  # files and repository can be checked all the same
+        problem = str(error)
     return _Subject(
-        source, delivery.transcript, tuple(entries), Path(delivery.project), handoff.created_at, handoff.id
+        source=source,
+        transcript=delivery.transcript,
+        entries=entries,
+        folder=Path(delivery.project),
+        since=handoff.created_at,
+        handoff=handoff.id,
+        problem=problem,
     )
 
 
