@@ -36,23 +36,22 @@ def is_manifest(path: str) -> bool:
 
 def new_names(path: str, before: bytes, after: bytes) -> list[str]:
     """The dependencies that a manifest lists now and did not list before; none where it cannot be read."""
-    try:
-        known, now = ({plain(name) for name in _names(path, text.decode())} for text in (before, after))
-        if path.endswith("go.mod"):  # what was needed indirectly is not new
-            known |= {found[1] for found in GO.finditer(before.decode())}
-    except (ValueError, AttributeError, TypeError):
+    known, now = names(path, before), names(path, after)
+    if known is None or now is None:
         return []
+    if path.endswith("go.mod"):  # what was needed indirectly is not new
+        known |= {found[1] for found in GO.finditer(before.decode())}
     return sorted(now - known - {"python"})
 
 
-def names(path: str, content: bytes) -> set[str]:
-    """What a manifest lists; nothing where it is none, or cannot be read."""
+def names(path: str, content: bytes) -> set[str] | None:
+    """What a manifest lists; None where it is no manifest, or cannot be read."""
     if not is_manifest(path):
-        return set()
+        return None
     try:
         return {plain(name) for name in _names(path, content.decode())}
     except (ValueError, AttributeError, TypeError):
-        return set()
+        return None
 
 
 def plain(name: str) -> str:

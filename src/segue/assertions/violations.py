@@ -10,7 +10,7 @@ import posixpath
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from segue.assertions import lock_files, manifests
+from segue.assertions import lock_files, manifests, ran
 from segue.assertions.prohibitions import Ban, Prohibition
 from segue.assertions.record import Record
 from segue.facts import shell
@@ -140,12 +140,9 @@ def _new_dependencies(since: Since) -> list[tuple[str, list[str]]]:
     both = {
         path: one for path, one in since.manifests.items() if one[0]
     }  # a new file may list what was in use before
-    listed = [
-        (path, manifests.new_names(path, *one)) for path, one in both.items() if manifests.is_manifest(path)
-    ]
-    if any(names for _, names in listed):
-        return [(path, names) for path, names in listed if names]
-    known = {name for path, (before, _) in both.items() for name in manifests.names(path, before)}
+    if listed := [(path, names) for path, one in both.items() if (names := manifests.new_names(path, *one))]:
+        return listed
+    known = {name for path, (before, _) in both.items() for name in manifests.names(path, before) or ()}
     locked = [
         (path, lock_files.new_names(path, *one))
         for path, one in both.items()
@@ -168,7 +165,7 @@ def _is_installed(names: Iterable[str], record: Record) -> bool:
 
 def _by_git(one: Prohibition, since: Since | None, record: Record, agent: str) -> Iterator[Violation]:
     word = "commit" if one.ban is Ban.COMMIT else "push"
-    shown = [run.command for run in record.runs if run.is_done and _does(run.command, word)]
+    shown = [run.command for run in record.runs if run.is_done and ran.runs_git(run.command, word)]
     made = (since.commits if one.ban is Ban.COMMIT else since.pushes) if since else 0
     if shown:
         command = one_line(shown[-1], 120)
@@ -183,35 +180,6 @@ def _by_git(one: Prohibition, since: Since | None, record: Record, agent: str) -
             is_by_agent=False,
             evidence=f"{count} since the handoff; the transcript does not show by whom",
         )
-
-
-def _does(command: str, word: str) -> bool:
-    """Whether a command certainly commits to, or pushes, this repository."""
-    programs = [words for words, _ in shell.programs(command)]
-    if "||" in command or any(
-        words[0] in ("cd", "pushd") or words[:2] == ["git", "init"] for words in programs
-    ):
-        return False  # it may not have run, or have been about another repository
-    return any(_subcommand(words) == word and not _is_trial(words, word) for words in programs)
-
-
-def _is_trial(words: Sequence[str], word: str) -> bool:
-    return bool({"--dry-run", "--help", "-h"} & set(words)) or (word == "push" and "-n" in words)
-
-
-def _subcommand(words: Sequence[str]) -> str:
-    """What git is to do; empty where it is another program, or another repository is named."""
-    if shell.program_name(words[0]) != "git":
-        return ""
-    rest = iter(words[1:])
-    for one in rest:
-        if one == "-c":
-            next(rest, "")
-        elif one == "-C" or one.startswith(("--git-dir", "--work-tree")):
-            return ""
-        elif not one.startswith("-"):
-            return one
-    return ""
 
 
 def _listed(names: Sequence[str]) -> str:
