@@ -38,11 +38,13 @@ class Prohibition(Value, frozen=True):
     sentence: str
     """The user's words."""
     target: str = ""
-    """The file, folder or glob as the user names it; empty where the whole worktree or no file is meant."""
+    """The file, folder or glob as the user names it, or the branch not to push to; empty where all is meant."""
     is_folder: bool = False
     """Whether the user calls it a folder."""
     is_for_now: bool = False
     """Whether it holds only until the user speaks again."""
+    is_until_agreed: bool = False
+    """Whether any agreement of the user ends it: they said "unless I say so"."""
     n: int = 0
     """Number of the user's message."""
 
@@ -52,7 +54,8 @@ NOT = (
     r"(?:that\s+)?(?:you\s+)?(?:to\s+)?)"
     r"(?:(?:please|also|just|and|but|so|you|again|absolutely|definitely),?\s+){0,2}"
     r"(?:do\s+not|don't|dont|never|must\s+not|mustn't|should\s+not|shouldn't|may\s+not|can\s?not|can't"
-    r"|are\s+not\s+(?:allowed\s+)?to|not\s+to|under\s+no\s+circumstances|avoid|refrain\s+from)\s+"
+    r"|are\s+not\s+(?:allowed\s+)?to|not\s+to|under\s+no\s+circumstances|avoid|refrain\s+from"
+    r"|i\s+(?:do\s+not|don't|dont)\s+want\s+you\s+to)\s+"
     r"(?:(?:ever|please|just|even|in\s+any\s+way)\s+)?"
 )
 EDITS = (
@@ -85,11 +88,12 @@ LEAVE = lazy_pattern(
     r"(?:alone|untouched|unchanged|intact|as[\s-]is|exactly\s+as|as\s+(?:it\s+is|they\s+are))\b" + END
 )
 STAYS = lazy_pattern(
-    rf"(?:^|[,;:.(–—-]\s*|\b(?:and|but|please|so|then|also|the)\s+){TARGET}{KIND}\s+(?:must\s+|should\s+|has\s+to\s+|have\s+to\s+)?"
+    rf"(?:^|[,;:.(–—-]\s*|(?<!\ue000 )\b(?:and|but|please|so|then|also|the)\s+){TARGET}{KIND}"
+    r"\s+(?:must\s+|should\s+|has\s+to\s+|have\s+to\s+)?"
     r"(?:(?:stays?|remains?)\s+(?:exactly\s+)?(?:as\s+(?:it\s+is|they\s+are|is)|unchanged|untouched|intact)"
     r"|(?:is|are)\s+(?:off[\s-]limits|frozen|not\s+to\s+be\s+(?:touched|changed|modified|edited))"
-    r"|(?:must\s+not|should\s+not|may\s+not|cannot|mustn't|shouldn't)\s+be\s+(?:touched|changed|modified|edited))\b"
-    + END
+    r"|(?:must\s+not|should\s+not|may\s+not|cannot|mustn't|shouldn't)\s+be\s+(?:touched|changed|modified|edited)"
+    r"|(?:must\s+not|mustn't)\s+change)\b" + END
 )
 NO_CHANGES = lazy_pattern(
     rf"(?:^|[,;:.(–—-]\s*|\b(?:and|but|please|make)\s+)(?:no\s+(?:changes|edits|modifications)\s+(?:to|in)|hands\s+off"
@@ -103,7 +107,8 @@ NO_DEPENDENCY = lazy_pattern(
     rf"{NOT}(?:add|install|introduce|adding|installing|introducing|pull\s+in)\s+(?!the\b){DEPENDENCIES}{END}"
     r"|(?:^|[,;:.(–—-]\s*|\b(?:and|but|please|with)\s+)no\s+(?:new|additional|extra|more|further)\s+"
     rf"{DEPENDENCIES}{END}"
-    rf"|\bwithout\s+(?:adding\s+|installing\s+|introducing\s+)?(?:any\s+)?(?:new|additional|extra)\s+{DEPENDENCIES}{END}"
+    rf"|{NOT}(?:use|using|bring\s+in)\s+(?:any\s+)?(?:new|additional|extra|more|further)\s+{DEPENDENCIES}{END}"
+    rf"|\bwithout\s+(?:(?:adding|installing|introducing)\s+(?!the\b)|(?:any\s+)?(?:new|additional|extra)\s+){DEPENDENCIES}{END}"
 )
 IT_ALL = (
     r"(?:\s+(?:anything|yet|now|code"
@@ -122,6 +127,20 @@ NO_COMMIT = lazy_pattern(
     rf"|{NOT}(?:make|create)\s+(?:any\s+)?(?:git\s+)?(?P<made>commit)s{END}"
     r"|(?:^|[,;:.(–—-]\s*|\b(?:and|but|please)\s+)no\s+(?:git\s+)?(?P<none>commits?(?:\s+or\s+push(?:es)?)?)\b"
     r"(?=\s*(?:$|[.!;)–—]))"
+)
+NO_PUSH_TO = lazy_pattern(
+    rf"{NOT}(?:git\s+)?push\s+(?:anything\s+)?(?:in)?to\s+(?:the\s+)?(?:origin/)?`?(?P<branch>main|master|develop|trunk)`?"
+    rf"(?:\s+branch)?{END}"
+)
+"""A branch that is not to be pushed to: only names that cannot be of a remote or a server."""
+UNTIL_AGREED = lazy_pattern(
+    r"(?i),?\s+(?:unless|until)\s+i\s+(?:explicitly\s+)?(?:say\s+(?:so|otherwise)|tell\s+you(?:\s+(?:to|so|otherwise))?"
+    r"|ask\s+(?:you\s+to|for\s+it)|allow\s+it|approve(?:\s+it)?)(?=\s*[.!]*\s*$)"
+)
+"""A condition that is the user's own word."""
+AGREES = lazy_pattern(
+    r"\W*(?:y|yes|yep|yeah|ok|okay|sure|fine|please\s+do|go\s+(?:ahead|for\s+it)|do\s+(?:it|so|that)|allowed|approved"
+    r"|agreed|granted|permitted|you\s+(?:may|can))\b"
 )
 CONDITION = lazy_pattern(
     r"\b(?:unless|until|except|otherwise|if|when|whenever|before|after|while|only|instead|other\s+than|besides|apart\s+from"
@@ -161,7 +180,7 @@ TOUCHES = ("touch", "touching", "mess", "write")
 
 def in_sentence(sentence: str, n: int = 0) -> Iterator[Prohibition]:
     """What one sentence forbids."""
-    text = sentence.strip()
+    text = UNTIL_AGREED.sub("", sentence.strip())
     low = speech.plain(text)
     if len(text) > LONGEST or low.endswith(("?", "？")) or CONDITION.search(low):
         return
@@ -171,7 +190,13 @@ def in_sentence(sentence: str, n: int = 0) -> Iterator[Prohibition]:
 
     def made(ban: Ban, target: str = "", *, is_folder: bool = False) -> Prohibition:
         return Prohibition(
-            ban=ban, sentence=text, target=target, is_folder=is_folder, is_for_now=is_for_now, n=n
+            ban=ban,
+            sentence=sentence.strip(),
+            target=target,
+            is_folder=is_folder,
+            is_for_now=is_for_now,
+            is_until_agreed=text != sentence.strip(),
+            n=n,
         )
 
     for pattern in (FORBIDS, WITHOUT, LEAVE, STAYS, NO_CHANGES):
@@ -191,6 +216,8 @@ def in_sentence(sentence: str, n: int = 0) -> Iterator[Prohibition]:
     if (kept := NO_COMMIT.search(shown)) and not _is_quoted(shown, kept.start()):
         what = next(filter(None, kept.groups()))
         yield from (made(ban) for ban in (Ban.COMMIT, Ban.PUSH) if ban.value in what)
+    if (pushed := NO_PUSH_TO.search(shown)) and not _is_quoted(shown, pushed.start()):
+        yield made(Ban.PUSH, pushed["branch"])
 
 
 def _ban(verb: str) -> Ban:
@@ -307,7 +334,7 @@ def _is_lifted(one: Prohibition, sentence: str) -> bool:
     low = speech.plain(sentence)
     if REPEATED.search(low):
         return False
-    if ANYTHING.search(low):
+    if ANYTHING.search(low) or (one.is_until_agreed and AGREES.match(low)):
         return True
     if one.ban in SPEAKS_OF:
         speaks, forbids = SPEAKS_OF[one.ban]

@@ -154,14 +154,23 @@ def is_same(said: str, command: str) -> bool:
     return all(any(word == other for other in words) for word in _words(said))
 
 
-def runs_git(command: str, word: str) -> bool:
-    """Whether a command certainly commits to, or pushes, this repository."""
+def runs_git(command: str, word: str, branch: str = "") -> bool:
+    """Whether a command certainly commits to, or pushes, this repository; with a branch, whether it names that too."""
     programs = [words for words, _ in shell.programs(command)]
     if "||" in command or any(
         words[0] in ("cd", "pushd") or words[:2] == ["git", "init"] for words in programs
     ):
         return False  # it may not have run, or have been about another repository
-    return any(_subcommand(words) == word and not _is_trial(words, word) for words in programs)
+    return any(
+        _subcommand(words) == word
+        and not _is_trial(words, word)
+        and (
+            not branch
+            or branch
+            in (one.rpartition(":")[2].removeprefix("+").removeprefix("refs/heads/") for one in words)
+        )
+        for words in programs
+    )
 
 
 def _is_trial(words: Sequence[str], word: str) -> bool:

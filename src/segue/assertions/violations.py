@@ -1,6 +1,7 @@
 """Prohibitions held against what changed: which were broken, by whom, and what shows it. Pure.
 
 The agent is named only where its own transcript shows the act. All else is only said to have changed since the handoff.
+Commits and pushes that no transcript shows break no prohibition: they are mostly the user's own.
 """
 
 from __future__ import annotations
@@ -19,11 +20,16 @@ from segue.model import Value
 from segue.patterns import lazy_pattern
 
 FEW = 3
-DID = {"A": "created", "M": "changed", "D": "deleted or moved"}
+UNSEEN = "the transcript does not show by whom"
+WRITTEN = "W"
+"""The state of a file that no tree holds: the transcript shows that it was written, not whether it was there before."""
+DID = {"A": "created", "M": "changed", "D": "deleted or moved", WRITTEN: "wrote"}
 VERSION = lazy_pattern(r"(?<=.)(?:@|[=<>~!^\[;: ]).*", re.DOTALL)
 """What may follow a name on a command line that installs it."""
 COUNTS = {Ban.TOUCH: "AMD", Ban.EDIT: "MD", Ban.DELETE: "D", Ban.CREATE: "A"}
 """Which changes of a file break a prohibition."""
+WORDS = {Ban.COMMIT: "commit", Ban.PUSH: "push"}
+"""What git is told to do."""
 
 
 class Violation(Value, frozen=True):
@@ -39,11 +45,11 @@ class Violation(Value, frozen=True):
 
 
 class Since(Value, frozen=True):
-    """What happened since the handoff."""
+    """What happened since the handoff. Ignored files are not in it, and without git no file is."""
 
-    names: tuple[str, ...]
+    names: tuple[str, ...] = ()
     """The files of the worktree at the handoff, relative to its root."""
-    changed: Mapping[str, str]
+    changed: Mapping[str, str] = {}
     """The files that differ now: 'A' added, 'M' changed, 'D' deleted."""
     manifests: Mapping[str, tuple[bytes, bytes]] = {}
     """Manifests and lock files: their content then and now."""
@@ -55,18 +61,28 @@ class Since(Value, frozen=True):
 
 
 def find(
-    prohibitions: Iterable[Prohibition], since: Since | None, record: Record, agent: str
+    prohibitions: Iterable[Prohibition], since: Since, record: Record, agent: str
 ) -> tuple[Violation, ...]:
-    """The prohibitions that were broken. Without a record of the worktree (`since`), only what the transcript shows to
-    be committed or pushed is known."""
+    """The prohibitions that were broken."""
     found: list[Violation] = []
     for one in prohibitions:
-        if one.ban is Ban.COMMIT or one.ban is Ban.PUSH:
-            found += _by_git(one, since, record, agent)
-        elif since is not None and one.ban is Ban.DEPENDENCY:
+        if one.ban in WORDS:
+            found += _by_git(one, record, agent)
+        elif one.ban is Ban.DEPENDENCY:
             found += _by_manifest(one, since, record, agent)
-        elif since is not None:
+        else:
             found += _by_file(one, since, record, agent)
+    return tuple(found)
+
+
+def unattributed(prohibitions: Iterable[Prohibition], since: Since, record: Record) -> tuple[str, ...]:
+    """Commits and pushes that the user forbade and that only git's reference logs show."""
+    found = []
+    for one in prohibitions:
+        word, count = WORDS.get(one.ban, ""), since.commits if one.ban is Ban.COMMIT else since.pushes
+        if word and count and not one.target and not _commands(one, record):
+            noun = word if count == 1 else f"{word}{'es' if one.ban is Ban.PUSH else 's'}"
+            found.append(f"made since the handoff: {count} {noun} ({UNSEEN})")
     return tuple(found)
 
 
@@ -74,63 +90,80 @@ def find(
 
 
 def _by_file(one: Prohibition, since: Since, record: Record, agent: str) -> Iterator[Violation]:
-    hit = [path for path in matching(one, since) if since.changed[path] in COUNTS[one.ban]]
+    touched = _touched(since, record)
+    # What no tree holds, such as an ignored file, is known by the transcript alone.
+    unlisted = {path: state for path, state in touched.items() if path not in since.names}
+    changed = {**unlisted, **since.changed}
+    hit = [path for path in matching(one, since.names, changed) if _counts(one, path, changed[path])]
     if not hit:
         return
-    own = [path for path in hit if _is_touched(path, since, record)]
+    own = [path for path in hit if path in touched]
     shown = own or hit
-    states = {since.changed[path] for path in shown}
+    states = {changed[path] for path in shown}
     did = DID[states.pop()] if len(states) == 1 else "changed or deleted"
     verb = "were" if len(shown) > 1 else "was"
     evidence = (
         f"{agent} {did} {_listed(shown)}: its transcript shows it"
         if own
-        else f"{_listed(shown)} {verb} {did} since the handoff; the transcript does not show by whom"
+        else f"{_listed(shown)} {verb} {did} since the handoff; {UNSEEN}"
     )
     yield Violation(prohibition=one, subjects=tuple(shown), is_by_agent=bool(own), evidence=evidence)
 
 
-def matching(one: Prohibition, since: Since) -> list[str]:
+def _counts(one: Prohibition, path: str, state: str) -> bool:
+    """Whether a change of a file breaks a prohibition."""
+    if state == WRITTEN:  # in a folder or by a glob it may be a new file
+        return one.ban is Ban.TOUCH or (one.ban is Ban.EDIT and path == posixpath.normpath(one.target))
+    return state in COUNTS[one.ban]
+
+
+def matching(one: Prohibition, names: Sequence[str], changed: Iterable[str]) -> list[str]:
     """The changed files that a prohibition is about; none where its path can be of several files."""
-    target = posixpath.normpath(one.target.removeprefix("./"))
-    changed = list(since.changed)
+    target = posixpath.normpath(one.target)
     if "*" in target:
         parts = [target, f"*/{target}"]
         return [path for path in changed if any(fnmatch.fnmatchcase(path, part) for part in parts)]
     if one.ban is Ban.CREATE:
         return [path for path in changed if path == target]
-    if target in since.names:
-        return [target] if target in since.changed else []
-    if any(name.startswith(target + "/") for name in since.names):
-        return [path for path in changed if path.startswith(target + "/")]
-    files = [name for name in since.names if name.endswith("/" + target)]
-    folders = {
-        name[: name.index(f"/{target}/") + 1] + target for name in since.names if f"/{target}/" in name
-    }
-    if len(files) + len(folders) != 1:
-        return []
-    if files:
-        return files if files[0] in since.changed else []
-    [folder] = folders
-    return [path for path in changed if path.startswith(folder + "/")]
+    if not any(_is_at(name, target) for name in names):
+        files = {name for name in names if name.endswith("/" + target)}
+        folders = {name[: name.index(f"/{target}/") + 1] + target for name in names if f"/{target}/" in name}
+        if len(places := files | folders) > 1:
+            return []
+        target = next(iter(places), target)
+    return [path for path in changed if _is_at(path, target)]
 
 
-def _is_touched(path: str, since: Since, record: Record) -> bool:
-    """Whether the transcript shows a change of exactly this file. A transcript that names no folder is of the root."""
-    wanted = {posixpath.join(root, path) for root in since.roots}
+def _is_at(path: str, target: str) -> bool:
+    return path == target or path.startswith(target + "/")
+
+
+def _touched(since: Since, record: Record) -> dict[str, str]:
+    """The files of the worktree that the transcript shows to be changed, relative to its root, each with its state.
+    A transcript that names no folder is of the root."""
     folder = record.folder or since.roots[0]
-    return any(posixpath.normpath(posixpath.join(folder, one.path)) in wanted for one in record.touched)
+    found = {}
+    for one in record.touched:
+        path = posixpath.normpath(posixpath.join(folder, one.path))
+        for root in since.roots:
+            inside = path.removeprefix(root + "/") if root else path
+            if not inside.startswith(("/", "../")):
+                found[inside] = "D" if one.is_deleted else WRITTEN
+    return found
 
 
 # Dependencies, commits and pushes
 
 
 def _by_manifest(one: Prohibition, since: Since, record: Record, agent: str) -> Iterator[Violation]:
+    touched = _touched(since, record)
     for path, names in _new_dependencies(since):
-        own = _is_touched(path, since, record) or _is_installed(names, record)
-        more = f"{_listed(names)} in {path}"
+        own = path in touched or _is_installed(names, record)
+        more, verb = f"{_listed(names)} in {path}", "were" if len(names) > 1 else "was"
         evidence = (
-            f"{agent} added {more}: its transcript shows it" if own else f"{more}, new since the handoff"
+            f"{agent} added {more}: its transcript shows it"
+            if own
+            else f"{more} {verb} added since the handoff; {UNSEEN}"
         )
         yield Violation(prohibition=one, subjects=tuple(names), is_by_agent=own, evidence=evidence)
 
@@ -163,23 +196,21 @@ def _is_installed(names: Iterable[str], record: Record) -> bool:
     return any(manifests.plain(VERSION.sub("", word)) in wanted for word in words)
 
 
-def _by_git(one: Prohibition, since: Since | None, record: Record, agent: str) -> Iterator[Violation]:
-    word = "commit" if one.ban is Ban.COMMIT else "push"
-    shown = [run.command for run in record.runs if run.is_done and ran.runs_git(run.command, word)]
-    made = (since.commits if one.ban is Ban.COMMIT else since.pushes) if since else 0
-    if shown:
+def _by_git(one: Prohibition, record: Record, agent: str) -> Iterator[Violation]:
+    if shown := _commands(one, record):
         command = one_line(shown[-1], 120)
         yield Violation(
             prohibition=one, subjects=(command,), is_by_agent=True, evidence=f"{agent} ran `{command}`"
         )
-    elif made:
-        count = f"{made} {word}" if made == 1 else f"{made} {word}{'es' if word == 'push' else 's'}"
-        yield Violation(
-            prohibition=one,
-            subjects=(count,),
-            is_by_agent=False,
-            evidence=f"{count} since the handoff; the transcript does not show by whom",
-        )
+
+
+def _commands(one: Prohibition, record: Record) -> list[str]:
+    """The commands that do with git what a prohibition forbids."""
+    return [
+        run.command
+        for run in record.runs
+        if run.is_done and ran.runs_git(run.command, WORDS[one.ban], one.target)
+    ]
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -33,11 +33,12 @@ def screen(found: Verification) -> str:
 
 
 def _broken(found: Verification) -> list[str]:
-    """The user's prohibitions that were broken: before all else."""
+    """The user's prohibitions that were broken, and what may break one: before all else."""
     lines: list[str] = []
     for one in found.violations:
         lines.append(f"{render.mark('problem')} Prohibition broken: {render.clean(one.evidence)}.")
         lines.append(f'    you said: "{render.clean(render.short(one.prohibition.sentence, 110))}"')
+    lines += [f"{render.mark('note')} {render.clean(one)}." for one in found.changed]
     return [*lines, ""] if lines else []
 
 
