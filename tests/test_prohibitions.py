@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import os
+import shutil
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,7 +17,10 @@ from segue.assertions import lock_files, manifests, prohibitions, violations
 from segue.assertions.record import Record, Run, Touched
 from segue.assertions.violations import Since
 from segue.ops import tree, worktree
+from tests.conftest import CommandLine
+from tests.test_running import Agents
 from tests.test_verifying import GIT, git
+from tests.world import Conversation
 
 NAMES = (
     "src/ledger/legacy.py",
@@ -57,14 +63,27 @@ def parsed(*messages: str) -> list[tuple[str, str]]:
         ("Add the following to AGENTS.md:\n- Never push.\n- Do not edit src/a.py", []),
         ("First fix src/b.py without touching src/a.py, then refactor src/a.py.", []),
         ("Don't touch x.py unless you must.", []),
-        ("Don't edit x.py until I say so.", []),
+        ("Don't edit x.py until I say so.", [("edit", "x.py")]),
+        ("Don't touch x.py unless I say so", [("touch", "x.py")]),
+        ("Don't touch x.py unless it is needed.", []),
+        ("I don't want you to touch src/x.py", [("touch", "src/x.py")]),
+        ("I don't want to touch src/x.py", []),
+        ("src/x.py must not change", [("touch", "src/x.py")]),
+        ("The API of src/x.py and src/y.py must not change", []),
+        ("Don't use any new dependencies", [("add a dependency", "")]),
+        ("Don't use dependencies of the old kind", []),
+        ("Fix it without adding dependencies.", [("add a dependency", "")]),
+        ("Fix it without adding the dependencies to the docs.", []),
+        ("Don't commit, I will commit myself.", [("commit", "")]),
+        ("Never push to main", [("push", "main")]),
+        ("Never push to production", []),
         ("Did I say don't touch x.py?", []),
         ('The header says "do not edit x.py".', []),
         ("> Don't touch x.py", []),
         ("I don't touch x.py myself.", []),
         ("Don't change the signature of f in x.py.", []),
         ("Don't commit .env.", []),
-        ("Don't push to main.", []),
+        ("Don't push to `main`.", [("push", "main")]),
         ("Don't edit x.py directly.", []),
     ],
 )
@@ -84,6 +103,9 @@ def test_only_what_is_forbidden_outright_is_a_prohibition(
         ("Don't commit.", "Now commit it, please.", False),
         ("Don't commit yet.", "The tests look good.", False),
         ("No new dependencies.", "OK, install httpx.", False),
+        ("Don't touch legacy.py unless I say so.", "Yes, go ahead.", False),
+        ("Don't touch legacy.py unless I say so.", "Now fix report.py.", True),
+        ("Don't touch legacy.py.", "Yes, go ahead.", False),
     ],
 )
 def test_a_prohibition_ends_when_the_user_lifts_it(forbidden: str, later: str, holds: bool) -> None:
@@ -145,7 +167,7 @@ def test_commits_and_pushes_are_found_in_the_commands() -> None:
     runs = tuple(
         Run(n, command, "", True, "") for n, command in enumerate(["git commit -m x", "git push --dry-run"])
     )
-    [one] = violations.find(banned, None, Record(runs=runs), "Gemini")
+    [one] = violations.find(banned, Since(), Record(runs=runs), "Gemini")
     assert one.evidence == "Gemini ran `git commit -m x`"
 
 
@@ -249,7 +271,7 @@ def test_a_prohibition_that_is_repeated_holds() -> None:
 def test_a_command_that_may_not_have_committed_here_breaks_no_prohibition(command: str) -> None:
     record = Record(runs=(Run(n=1, command=command, purpose="", is_done=True, output=""),))
     banned = prohibitions.in_messages(["Do not commit or push."])
-    assert violations.find(banned, None, record, "Codex") == ()
+    assert violations.find(banned, Since(), record, "Codex") == ()
 
 
 def test_an_agent_that_touched_another_file_of_that_name_is_not_named() -> None:
@@ -391,11 +413,180 @@ def test_commits_and_pushes_that_no_command_shows_are_counted_by_the_logs_of_git
     made = worktree.made_between(root, env, begun, ended)
     assert made == worktree.Made(commits=1, pushes=1)
     banned = prohibitions.in_messages(["Do not commit or push."])
-    since = Since(names=(), changed={}, commits=made.commits, pushes=made.pushes)
-    assert [one.evidence for one in violations.find(banned, since, Record(), "Codex")] == [
-        "1 commit since the handoff; the transcript does not show by whom",
-        "1 push since the handoff; the transcript does not show by whom",
-    ]
+    since = Since(commits=made.commits, pushes=made.pushes)
+    assert violations.find(banned, since, Record(), "Codex") == (), "they are mostly the user's own"
+    assert violations.unattributed(banned, since, Record()) == (
+        "made since the handoff: 1 commit (the transcript does not show by whom)",
+        "made since the handoff: 1 push (the transcript does not show by whom)",
+    )
+    own = Record(runs=(Run(1, "git commit -m x", "", True, ""),))
+    assert len(violations.find(banned, since, own, "Codex")) == len(
+        violations.unattributed(banned, since, own)
+    )
+
+
+@pytest.mark.parametrize(
+    ("command", "is_broken"),
+    [
+        ("git push origin main", True),
+        ("git push origin HEAD:refs/heads/main", True),
+        ("git push origin +main", True),
+        ("git push origin main:review", False),
+        ("git push origin feature/main-page", False),
+        ("git push", False),
+    ],
+)
+def test_only_a_push_that_names_the_branch_breaks_a_prohibition_of_that_branch(
+    command: str, is_broken: bool
+) -> None:
+    record = Record(runs=(Run(1, command, "", True, ""),))
+    banned = prohibitions.in_messages(["Never push to main."])
+    assert bool(violations.find(banned, Since(), record, "Codex")) is is_broken
+    assert violations.unattributed(banned, Since(pushes=1), Record()) == ()
+
+
+@pytest.mark.parametrize(
+    ("forbidden", "touched", "evidence"),
+    [
+        ("Don't touch .env.", Touched(1, ".env"), "Codex wrote .env: its transcript shows it"),
+        ("Don't edit ./.env.", Touched(1, "/work/.env"), "Codex wrote .env: its transcript shows it"),
+        (
+            "Never delete .env.",
+            Touched(1, ".env", True),
+            "Codex deleted or moved .env: its transcript shows it",
+        ),
+        ("Don't touch *.env.", Touched(1, "a/x.env"), "Codex wrote a/x.env: its transcript shows it"),
+        ("Don't touch dist/.", Touched(1, "dist/a.js"), "Codex wrote dist/a.js: its transcript shows it"),
+        ("Don't edit dist/.", Touched(1, "dist/a.js"), ""),
+        ("Don't touch .env.", Touched(1, "web/.env"), ""),
+        ("Don't touch .env.", Touched(1, "/elsewhere/.env"), ""),
+        ("Don't touch README.md.", Touched(1, "README.md"), ""),
+    ],
+)
+def test_a_file_that_no_tree_holds_was_touched_where_the_transcript_shows_it(
+    forbidden: str, touched: Touched, evidence: str
+) -> None:
+    since = Since(names=("README.md",), roots=("/work",))
+    banned = prohibitions.in_messages([forbidden])
+    found = violations.find(banned, since, Record(folder="/work", touched=(touched,)), "Codex")
+    assert [one.evidence for one in found] == ([evidence] if evidence else [])
+
+
+# On a made-up machine: Claude Code's work has gone to the demonstration agent
+
+
+FORBIDDEN = "src/legacy.py"
+
+
+@pytest.fixture
+def agents(cli: CommandLine) -> Agents:
+    return Agents(cli)
+
+
+@pytest.fixture
+def project(cli: CommandLine, agents: Agents) -> Path:
+    (cli.cwd / "src").mkdir()
+    (cli.cwd / FORBIDDEN).write_text("RATE = 2\n")
+    (cli.cwd / ".gitignore").write_text(".env\n*.demo.jsonl\n")
+    (cli.cwd / ".env").write_text("KEY=1\n")
+    git(cli.cwd, "init", "-q", "-b", "main")
+    git(cli.cwd, "add", "-A")
+    git(cli.cwd, "commit", "-q", "-m", "Begin")
+    cli.env["PATH"] = f"{cli.folder / 'bin'}:{GIT['PATH']}"
+    return cli.cwd
+
+
+def hand_over(cli: CommandLine, prompt: str) -> None:
+    talk = Conversation(cli.folder, cli.cwd, "6f0c1a52-0000-4000-8000-000000000001")
+    talk.prompt(f"Our invoices are a cent off. Find out why. {prompt}")
+    talk.reply("I will look at it.")
+    handed = cli("to", "demo", "--headless", "--way", "prompt")
+    assert handed.code == 0, handed
+
+
+def verified(cli: CommandLine, *arguments: str, code: int) -> list[dict[str, Any]]:
+    result = cli("verify", "--json", *arguments)
+    assert result.code == code, result
+    found: list[dict[str, Any]] = json.loads(result.out)["violations"]
+    return found
+
+
+def test_a_later_handoff_that_failed_does_not_end_the_check(
+    cli: CommandLine, agents: Agents, project: Path
+) -> None:
+    hand_over(cli, f"Don't touch {FORBIDDEN}.")
+    first = json.loads(cli("handoff", "list", "--json").out)[0]["id"]
+    agents.do("deaf")
+    failed = cli("to", "claude:haiku", "--headless", "--way", "prompt")
+    assert failed.code == 6, failed
+    (project / FORBIDDEN).write_text("RATE = 3\n")
+    [broken] = verified(cli, "--since", first, code=12)
+    assert broken["subjects"] == [FORBIDDEN]
+
+
+def answered(project: Path, *entries: dict[str, Any]) -> None:
+    """The demonstration agent does some more."""
+    (path,) = project.glob("received*.demo.jsonl")
+    with path.open("a") as file:
+        for number, entry in enumerate(entries):
+            file.write(json.dumps({"id": f"n{number}", "at": "2026-11-16T11:00:00.000000Z", **entry}) + "\n")
+
+
+def wrote(path: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    return (
+        {"kind": "call", "origin": "assistant", "text": f"{path}\nKEY=2", "tool": "write", "call": "c1"},
+        {"kind": "result", "origin": "tool", "text": "", "status": 0, "call": "c1", "parent": "n0"},
+    )
+
+
+@pytest.mark.parametrize("is_repository", [True, False], ids=["ignored by git", "without git"])
+def test_a_file_that_git_does_not_know_is_checked_in_the_transcript(
+    cli: CommandLine, project: Path, is_repository: bool
+) -> None:
+    if not is_repository:
+        shutil.rmtree(project / ".git")
+    hand_over(cli, "Don't touch .env.")
+    (project / ".env").write_text("KEY=2\n")
+    [handoff] = json.loads(cli("handoff", "list", "--json").out)
+    assert verified(cli, "--since", handoff["id"], code=0) == [], "nothing shows whether it changed"
+    answered(project, *wrote(".env"))
+    [broken] = verified(cli, "--since", handoff["id"], code=12)
+    assert broken["evidence"] == "Demonstration agent wrote .env: its transcript shows it"
+
+
+def test_a_commit_that_no_transcript_shows_is_listed_apart(cli: CommandLine, project: Path) -> None:
+    hand_over(cli, "Don't commit, I will commit myself.")
+    [handoff] = json.loads(cli("handoff", "list", "--json").out)
+    at = int(clock.parse(handoff["delivery"]["tree_at"]).timestamp()) + 1
+    git(project, "commit", "-q", "--allow-empty", "-m", "The user's own", at=at)
+    cli.clock.time = clock.later(cli.clock.time, 60)
+    said = "made since the handoff: 1 commit (the transcript does not show by whom)"
+    assert verified(cli, "--since", handoff["id"], code=0) == []
+    assert f"· {said}." in cli("verify", "--since", handoff["id"]).out
+    assert said in cli("back", "--dry-run").out
+    back = cli("back", "--headless", "--json")
+    assert back.code == 0, back
+    data = json.loads(back.out)
+    assert data["changed"] == [said] and data["violations"] == []
+    shown = cli("show", data["handoff"]["id"]).out
+    assert "1 commit" not in shown
+
+
+def test_a_change_that_no_transcript_shows_names_no_agent_in_a_report_of_several(
+    cli: CommandLine, agents: Agents, project: Path
+) -> None:
+    talk = Conversation(cli.folder, cli.cwd, "6f0c1a52-0000-4000-8000-000000000001")
+    talk.prompt(f"Our invoices are a cent off. Don't touch {FORBIDDEN}.")
+    talk.reply("I will look at it.")
+    agents.do("done I will look at it.", "done I know.")
+    assert cli("to", "claude:haiku", "--headless", "--way", "prompt").code == 0
+    assert cli("to", "demo", "--headless", "--way", "prompt").code == 0
+    (project / FORBIDDEN).write_text("RATE = 3\n")
+    assert cli("back", "--headless").code == 0
+    sections = json.loads(cli("back", "--dry-run", "--json").out)["brief"]["sections"]
+    told = {section["title"]: section["lines"] for section in sections}
+    said = f'The user said "Don\'t touch {FORBIDDEN}.": {FORBIDDEN} was changed since the handoff; '
+    assert told["The user's prohibitions that were broken"] == [f"{said}the transcript does not show by whom"]
 
 
 def added(files: dict[str, tuple[str, str]]) -> list[str]:
@@ -543,7 +734,7 @@ def test_a_star_stays_in_its_folder_and_a_glob_in_its_place(
 ) -> None:
     since = Since(names=changed, changed=dict.fromkeys(changed, "M"), roots=("/work",))
     [one] = prohibitions.in_messages([f"Don't touch {target}, please."])
-    assert violations.matching(one, since) == broken
+    assert violations.matching(one, since, since.changed) == broken
 
 
 @pytest.mark.parametrize(

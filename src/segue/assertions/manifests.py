@@ -51,14 +51,14 @@ def new_names(path: str, before: bytes, after: bytes) -> list[str]:
         return []
 
 
-def names(path: str, content: bytes) -> set[str]:
-    """What a manifest lists, and the name of its own project; nothing where it is none, or cannot be read."""
+def names(path: str, content: bytes) -> set[str] | None:
+    """What a manifest lists, and the name of its own project; None where it is no manifest, or cannot be read."""
     if not is_manifest(path):
-        return set()
+        return None
     try:
         return _known(path, content.decode())
     except UNREADABLE:
-        return set()
+        return None
 
 
 def plain(name: str) -> str:

@@ -39,7 +39,7 @@ class Prohibition(Value, frozen=True):
     sentence: str
     """The user's words."""
     target: str = ""
-    """The file, folder or glob as the user names it; empty where the whole worktree or no file is meant."""
+    """The file, folder or glob as the user names it, or the branch not to push to; empty where all is meant."""
     is_folder: bool = False
     """Whether the user calls it a folder."""
     is_for_now: bool = False
@@ -82,7 +82,7 @@ ORDERED = lazy_pattern(
 )
 """All that may stand before "without"."""
 NOT = (
-    r"\b(?:do\s+not|don't|dont|never|avoid|refrain\s+from|not\s+to|under\s+no\s+circumstances"
+    r"\b(?:do\s+not|don't|dont|never|avoid|refrain\s+from|not\s+to|under\s+no\s+circumstances|i\s+(?:do\s+not|don't|dont)\s+want\s+you\s+to"
     r"|you\s+(?:must\s+not|mustn't|should\s+not|shouldn't|may\s+not|can\s?not|can't|are\s+not\s+(?:allowed\s+)?to))\s+"
     r"(?:(?:ever|please|just|even|in\s+any\s+way)\s+)?"
 )
@@ -119,8 +119,8 @@ STAYS = lazy_pattern(
     rf"(?:\bthe\s+)?{TARGET}{KIND}\s+(?:(?:stays?|remains?)\s+(?:exactly\s+)?(?:as\s+(?:it\s+is|they\s+are|is))"
     r"|(?:must|should|ha(?:s|ve)\s+to)\s+(?:stay|remain)\s+(?:as\s+(?:it\s+is|they\s+are|is)|unchanged|untouched|intact)"
     r"|(?:is|are)\s+(?:off[\s-]limits|frozen|not\s+to\s+be\s+(?:touched|changed|modified|edited))"
-    r"|(?:must\s+not|should\s+not|may\s+not|cannot|mustn't|shouldn't)\s+be\s+(?:touched|changed|modified|edited))\b"
-    + END
+    r"|(?:must\s+not|should\s+not|may\s+not|cannot|mustn't|shouldn't)\s+be\s+(?:touched|changed|modified|edited)"
+    r"|(?:must\s+not|mustn't)\s+change)\b" + END
 )
 """That something "stays unchanged" may be what went wrong, and forbids nothing."""
 NO_CHANGES = lazy_pattern(
@@ -134,7 +134,8 @@ DEPENDENCIES = (
 NO_DEPENDENCY = lazy_pattern(
     rf"{NOT}(?:add|install|introduce|adding|installing|introducing|pull\s+in)\s+(?!the\b){DEPENDENCIES}{END}"
     rf"|\b(?:with\s+)?no\s+(?:new|additional|extra|more|further)\s+{DEPENDENCIES}{END}"
-    rf"|\bwithout\s+(?:adding\s+|installing\s+|introducing\s+)?(?:any\s+)?(?:new|additional|extra)\s+{DEPENDENCIES}{END}"
+    rf"|{NOT}(?:use|using|bring\s+in)\s+(?:any\s+)?(?:new|additional|extra|more|further)\s+{DEPENDENCIES}{END}"
+    rf"|\bwithout\s+(?:(?:adding|installing|introducing)\s+(?!the\b)|(?:any\s+)?(?:new|additional|extra)\s+){DEPENDENCIES}{END}"
 )
 IT_ALL = (
     r"(?:\s+(?:anything|yet|now|code"
@@ -154,6 +155,16 @@ NO_COMMIT = lazy_pattern(
     r"|\bno\s+(?:git\s+)?(?P<none>commits?(?:\s+or\s+push(?:es)?)?)\b"
     r"(?=\s*(?:$|[.!;)–—]))"
 )
+NO_PUSH_TO = lazy_pattern(
+    rf"{NOT}(?:git\s+)?push\s+(?:anything\s+)?(?:in)?to\s+(?:the\s+)?(?:origin/)?`?(?P<branch>main|master|develop|trunk)`?"
+    rf"(?:\s+branch)?{END}"
+)
+"""A branch that is not to be pushed to: only names that cannot be of a remote or a server."""
+UNTIL_AGREED = lazy_pattern(
+    r"(?i),?\s+(?:unless|until)\s+i\s+(?:explicitly\s+)?(?:say\s+(?:so|otherwise)|tell\s+you(?:\s+(?:to|so|otherwise))?"
+    r"|ask\s+(?:you\s+to|for\s+it)|allow\s+it|approve(?:\s+it)?)(?=\s*[.!]*\s*$)"
+)
+"""A condition that is the user's own word: that ends every prohibition."""
 CONDITION = lazy_pattern(
     r"\b(?:unless|until|except|otherwise|if|when|whenever|before|after|while|only|instead|other\s+than|besides|apart\s+from"
     r"|rather|directly|manually|by\s+hand|too\s+much|unnecessar\w+|significant\w*|more\s+than|without\s+(?:asking|my|first|a|an"
@@ -193,7 +204,7 @@ TOUCHES = ("touch", "touching", "mess", "write")
 
 def in_sentence(sentence: str, n: int = 0, *, is_for_now: bool = False) -> Iterator[Prohibition]:
     """What one sentence forbids."""
-    text = sentence.strip()
+    text = UNTIL_AGREED.sub("", sentence.strip())
     low = speech.plain(text)
     if len(text) > LONGEST or low.endswith(("?", "？")) or CONDITION.search(low):
         return
@@ -203,7 +214,12 @@ def in_sentence(sentence: str, n: int = 0, *, is_for_now: bool = False) -> Itera
 
     def made(ban: Ban, target: str = "", *, is_folder: bool = False) -> Prohibition:
         return Prohibition(
-            ban=ban, sentence=text, target=target, is_folder=is_folder, is_for_now=is_for_now, n=n
+            ban=ban,
+            sentence=sentence.strip(),
+            target=target,
+            is_folder=is_folder,
+            is_for_now=is_for_now,
+            n=n,
         )
 
     for pattern in (FORBIDS, WITHOUT, LEAVE, STAYS, NO_CHANGES):
@@ -223,6 +239,8 @@ def in_sentence(sentence: str, n: int = 0, *, is_for_now: bool = False) -> Itera
     for kept in itertools.islice(_addressed(NO_COMMIT, shown), 1):
         what = next(filter(None, kept.groups()))
         yield from (made(ban) for ban in (Ban.COMMIT, Ban.PUSH) if ban.value in what)
+    for pushed in itertools.islice(_addressed(NO_PUSH_TO, shown), 1):
+        yield made(Ban.PUSH, pushed["branch"])
 
 
 def _addressed(pattern: re.Pattern[str], shown: str) -> Iterator[re.Match[str]]:
