@@ -242,12 +242,6 @@ def test_a_return_closes_its_trip_and_the_one_before_keeps_the_stays(name: str) 
     assert [f"{trip.out.id}: {' '.join(one.id for one in trip.stays)}" for trip in trips] == expected
 
 
-def test_claims_that_all_hold_are_not_mentioned(away: CommandLine, agents: Agents) -> None:
-    agents.do("done I know.")
-    shown = away(*BACK)
-    assert shown.code == 0 and "confirmed" not in shown.out and "segue verify" not in shown.out, shown
-
-
 WROTE_NOTES: list[dict[str, Any]] = [
     {"id": "7", "kind": "call", "origin": "assistant", "text": "echo '# Notes' > notes.md", "tool": "shell"},
     {"id": "8", "kind": "result", "origin": "tool", "text": "", "status": 0, "parent": "7"},
@@ -255,22 +249,33 @@ WROTE_NOTES: list[dict[str, Any]] = [
         "id": "9",
         "kind": "reply",
         "origin": "assistant",
-        "text": "I created `notes.md`. I also created `sum.py`.",
+        "text": "I created `notes.md`.",
     },
 ]
 
 
-def claim_too_much(cli: CommandLine) -> None:
-    """Of two files that the demonstration agent says it created, one is there."""
-    (path,) = cli.cwd.glob("received*.demo.jsonl")
-    (cli.cwd / "notes.md").write_text("# Notes\n")
+def write_notes(away: CommandLine, claim: str = "") -> None:
+    """The demonstration agent writes a file and says so, and makes another claim."""
+    (path,) = away.cwd.glob("received*.demo.jsonl")
+    (away.cwd / "notes.md").write_text("# Notes\n")
     with path.open("a") as file:
         for entry in WROTE_NOTES:
-            file.write(json.dumps({"at": "2026-11-16T11:00:00.000000Z", **entry}) + "\n")
+            said = {**entry, "text": f"{entry['text']}{claim}"} if entry["kind"] == "reply" else entry
+            file.write(json.dumps({"at": "2026-11-16T11:00:00.000000Z", **said}) + "\n")
+
+
+def test_claims_that_all_hold_are_not_mentioned(away: CommandLine, agents: Agents) -> None:
+    write_notes(away)
+    [handoff] = json.loads(away("handoff", "list", "--json").out)
+    [claim] = json.loads(away("verify", "--since", handoff["id"], "--json").out)["checked"]
+    assert claim["verdict"] == "supported"
+    agents.do("done I know.")
+    shown = away(*BACK)
+    assert shown.code == 0 and "confirmed" not in shown.out and "segue verify" not in shown.out, shown
 
 
 def test_claims_that_could_not_be_confirmed_are_counted_and_named(away: CommandLine, agents: Agents) -> None:
-    claim_too_much(away)
+    write_notes(away, " I also created `sum.py`.")
     assert "1 of 2 claims could not be confirmed" in away("back", "--dry-run").out
     agents.do("done I know.")
     back = json.loads(away(*BACK, "--json").out)
@@ -320,7 +325,7 @@ def test_undo_takes_back_a_return_that_never_began_and_then_the_handoff(
     def killed(*_args: object, **_named: object) -> None:
         raise KeyboardInterrupt
 
-    claim_too_much(away)
+    write_notes(away, " I also created `sum.py`.")
     monkeypatch.setattr("segue.ops.returning.execute", killed)
     assert away(*BACK).code
     (out, back) = sorted(

@@ -112,6 +112,15 @@ def test_a_doubtful_transcript_packed_by_name_is_data(clone: CommandLine, is_tra
         assert "mallory" not in words
 
 
+def test_the_prompts_of_a_doubtful_transcript_are_no_words_of_the_user_in_a_comparison(
+    clone: CommandLine,
+) -> None:
+    commit(clone)
+    told = clone("diff", "6f0c1a52", NAME, "--json")
+    assert told.code == 0, told.err
+    assert json.loads(told.out)["gone"] and "mallory" not in told.out
+
+
 def test_a_home_of_an_agent_inside_the_repository_needs_confirmation(clone: CommandLine) -> None:
     talk = Conversation(clone.cwd, clone.cwd, "11111111-3d0e-4b7f-9a55-0d5a9f3f9b10")
     talk.prompt(HOSTILE)

@@ -37,12 +37,6 @@ def machine(tmp_path_factory: pytest.TempPathFactory, programs: dict[str, Path])
         yield household
 
 
-@pytest.fixture
-def household(tmp_path: Path, programs: dict[str, Path]) -> Iterator[Household]:
-    with Household(tmp_path) as one:
-        yield one
-
-
 @pytest.mark.parametrize(("source", "target", "way"), CELLS, ids=lambda part: part)
 def test_every_source_to_every_target(machine: Household, source: str, target: str, way: str) -> None:
     project = matrix.begun(machine, source)

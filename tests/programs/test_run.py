@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -20,12 +20,6 @@ CLOCKWORK = Path(__file__).with_name("clockwork.py")
 TASK = "Write poem.txt, four lines, one at a time: canary-task-77. Never touch README.md."
 HOUR = 3600
 PASSED = [part for name, option in PERMITTED.items() for part in ("--pass", f"{name}={option}")]
-
-
-@pytest.fixture
-def household(tmp_path: Path, programs: dict[str, Path]) -> Iterator[Household]:
-    with Household(tmp_path) as one:
-        yield one
 
 
 def passing(*names: str) -> list[str]:

@@ -45,12 +45,6 @@ sys.exit(main())
 """Segue, unable to see what the agent writes while that is open."""
 
 
-@pytest.fixture
-def household(tmp_path: Path, programs: dict[str, Path]) -> Iterator[Household]:
-    with Household(tmp_path) as one:
-        yield one
-
-
 def lived_in(household: Household) -> Path:
     """A project of somebody who has used all the programs in it before: none has questions of its own to ask."""
     project = household.project("p")

@@ -10,8 +10,9 @@ import stat
 from collections.abc import Iterator
 from operator import attrgetter
 
+from segue import agents
 from segue.digest import short_hash
-from segue.errors import AgentError
+from segue.errors import AgentError, ReaderFailed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # not asked of typing: that takes long to load
@@ -95,6 +96,12 @@ def _decompressed(file: BinaryIO, agent: str, path: str) -> BinaryIO:
         )
     whole.seek(0)
     return whole
+
+
+def reader_failed(agent: str, path: str, error: Exception) -> ReaderFailed:
+    """What a reader raised on a transcript, as an error that names both."""
+    title = agents.get(agent).title if agent in agents.names() else agent
+    return ReaderFailed(agent=title, path=path, cause=f"{type(error).__name__}: {error}")
 
 
 def witness(file: BinaryIO, offset: int) -> str:

@@ -127,7 +127,9 @@ def _nothing_changed(assertion: Assertion, world: World) -> Found:
 
 def _no_commit(assertion: Assertion, world: World) -> Found:
     made = [
-        run for run in world.record.runs if run.n <= assertion.n and run.is_done and ran.commits(run.command)
+        run
+        for run in world.record.runs
+        if run.n <= assertion.n and run.is_done and ran.runs_git(run.command, "commit")
     ]
     if made:
         return NO, f"the transcript shows `{begun(' '.join(made[-1].command.split()), 80)}`"

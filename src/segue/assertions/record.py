@@ -11,7 +11,7 @@ from collections.abc import Iterable
 
 from msgspec import Struct
 
-from segue.acts import Act, Deed, End
+from segue.acts import Act, Change, Deed, End
 from segue.facts import files, outcomes, shell
 from segue.facts.runs import EFFECTS
 from segue.facts.tracker import Reads, Tracker
@@ -44,6 +44,8 @@ class Touched(Struct, frozen=True):
     n: int
     path: str
     is_deleted: bool = False
+    changes: tuple[Change, ...] = ()
+    """Of an edit: the texts that it replaced."""
 
 
 class Record(Struct, frozen=True):
@@ -156,6 +158,6 @@ class _Making:
         if act.deed not in CHANGES:
             return
         if path := files.relative(act.subject, self.folder):
-            self.touched.append(Touched(self.n, path, act.deed in (Deed.DELETE, Deed.MOVE)))
+            self.touched.append(Touched(self.n, path, act.deed in (Deed.DELETE, Deed.MOVE), act.changes))
         if act.deed is Deed.MOVE and (path := files.relative(act.to, self.folder)):
             self.touched.append(Touched(self.n, path))

@@ -13,7 +13,7 @@ from segue.facts.tracker import Tracker
 from segue.model import Fact, Fate, Receipt
 from segue.ops import briefs, receipts, transcripts
 from segue.ops.desk import Desk
-from segue.ops.warm import Meaning
+from segue.ops.warm import Warm
 
 NOTED = ("compact", "end")
 """Moments by the name that a hook has for them."""
@@ -125,10 +125,10 @@ def _moment(text: str) -> Moment | None:
 def _facts_at(desk: Desk, name: str, moment: Moment | None) -> tuple[Fact, ...]:
     """What held in a transcript then; now, where no moment is named."""
     shown = transcripts.find(desk, name)
-    tracker, reads = Tracker(), Meaning(shown.source.agent)
+    known = Warm(shown.source, Tracker(), doubt=shown.doubt)
     for entry in transcripts.entries(shown):
         if moment is not None and entry.at is not None and entry.at > moment:
             continue  # not the end: entries may be out of order
-        tracker.add(entry, reads)
-    facts = tracker.all(reads)
-    return briefs.without_secrets(desk, facts, tracker.heat.secrets)
+        known.add(entry)
+    facts = known.facts()  # which finds the secrets
+    return briefs.without_secrets(desk, facts, known.tracker.heat.secrets)

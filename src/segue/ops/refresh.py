@@ -18,6 +18,7 @@ import msgspec
 from msgspec import Struct
 
 from segue import agents, clock
+from segue.agents import files
 from segue.agents.reading import Spends, found_from
 from segue.clock import Moment
 from segue.errors import AgentError, IndexRenewed
@@ -226,7 +227,7 @@ def work(job: Job) -> Done:
     except AgentError as error:
         return Done(job, problem=str(error))
     except Exception as error:  # noqa: BLE001 - one source that cannot be read must not stop the others
-        return Done(job, problem=counting.unreadable(job.source.agent, job.source.path, error))
+        return Done(job, problem=str(files.reader_failed(job.source.agent, job.source.path, error)))
 
 
 def _scanned(job: Job, scan: Scan) -> Done:

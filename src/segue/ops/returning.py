@@ -225,8 +225,9 @@ def _facts_of(stay: Stay, number: int) -> Iterator[Fact]:
         n=number,
     )
     for fact in findings:
-        who = {"subject": f"{number}. {fact.subject}", "value": f"{stay.name}: {fact.value}"}
-        yield msgspec.structs.replace(fact, **who)
+        # Who broke a prohibition stands in its evidence, where that is known.
+        value = fact.value if fact.kind == "violation" else f"{stay.name}: {fact.value}"
+        yield msgspec.structs.replace(fact, subject=f"{number}. {fact.subject}", value=value)
 
 
 def _lines_of(stay: Stay, facts: Sequence[Fact], findings: Sequence[Fact]) -> Iterator[str]:
@@ -243,7 +244,7 @@ def _lines_of(stay: Stay, facts: Sequence[Fact], findings: Sequence[Fact]) -> It
             yield f"{label}: " + "\n".join(words)
     broken = [fact.value for fact in findings if fact.kind == "violation"]
     if broken:
-        yield f"Broke a prohibition: {'; '.join(broken)}"
+        yield f"Prohibitions broken meanwhile: {'; '.join(broken)}"
     unconfirmed = [fact.subject for fact in findings if fact.kind == "assertion"]
     if unconfirmed and stay.verified:
         yield f"{verifying.claims_of([stay.verified])}: {'; '.join(unconfirmed)}"

@@ -8,7 +8,6 @@ No model judges. A second one may be asked for its opinion; that stands beside w
 
 from __future__ import annotations
 
-import contextlib
 import os
 import posixpath
 import shlex
@@ -45,7 +44,7 @@ from segue.ops.warm import Meaning
 from segue.ops.world import RealWorld
 
 FOUND_UNSUPPORTED = 11
-"""The exit code where something is unsupported."""
+"""The exit code where something is unsupported, or could not be checked."""
 FOUND_VIOLATION = 12
 """The exit code where a prohibition of the user was broken, whatever else was found."""
 MOST_IN_BRIEF = 30
@@ -74,12 +73,16 @@ class Verification(Struct, frozen=True):
     rait: Rait
     violations: tuple[Violation, ...] = ()
     """The user's prohibitions that were broken."""
+    changed: tuple[str, ...] = ()
+    """Commits and pushes that the user forbade, where the transcript does not show by whom."""
     tests: TestRun | None = None
     would_run: tuple[str, ...] = ()
     """The project's test command, where it was found and not run."""
     opinion: Opinion | None = None
     next: tuple[str, ...] = ()
     """What can be done about what is unsupported."""
+    problem: str = ""
+    """Why the transcript was not checked; empty where it was."""
 
     @property
     def unsupported(self) -> tuple[Checked, ...]:
@@ -87,7 +90,9 @@ class Verification(Struct, frozen=True):
 
     @property
     def exit_code(self) -> int:
-        return FOUND_VIOLATION if self.violations else FOUND_UNSUPPORTED if self.unsupported else 0
+        if self.violations:
+            return FOUND_VIOLATION
+        return FOUND_UNSUPPORTED if self.unsupported or self.problem else 0
 
 
 class _Subject(Struct, frozen=True):
@@ -99,6 +104,8 @@ class _Subject(Struct, frozen=True):
     folder: Path
     since: Moment | None
     handoff: str = ""
+    problem: str = ""
+    """Why it has no entries, where its transcript cannot be read."""
 
 
 def verify(
@@ -128,15 +135,18 @@ def verify(
     record = assertions.record_of(subject.entries, Meaning(subject.source.agent))
     world = RealWorld(subject.folder, record, subject.since, tests, desk.env)
     checked = assertions.judge(said, world)
+    broken, changed = _broken(desk, subject, record)
     made = Verification(
         handoff=subject.handoff,
         transcript=subject.transcript,
         since=subject.since,
         checked=_clean(desk, checked),
         rait=assertions.report(checked, _done(tests, command)),
-        violations=_violations(desk, subject, record),
+        violations=broken,
+        changed=changed,
         tests=tests,
         would_run=() if tests else command.argv,
+        problem=_redacted(desk, subject.problem),
     )
     made = msgspec.structs.replace(made, next=tuple(_next(desk, made, command)))
     return msgspec.structs.replace(made, opinion=_opinion(desk, opinion, made)) if opinion else made
@@ -166,6 +176,7 @@ def claims_of(verified: Sequence[Verification]) -> Claims:
         checked=sum(one.verdict is not Verdict.UNKNOWN for made in verified for one in made.checked),
         unconfirmed=sum(len(made.unsupported) for made in verified),
         since=tuple(made.handoff for made in verified if made.unsupported),
+        changed=tuple(line for made in verified for line in made.changed),
     )
 
 
@@ -209,11 +220,20 @@ def _since_handoff(desk: Desk, handoff: Handoff) -> _Subject:
     if delivery is None or not delivery.path:
         raise NotFound(noun="delivery of handoff", name=handoff.id, next="segue handoff list")
     source = Source(agent=records.keeper_of(desk, handoff), path=delivery.path, part=delivery.part)
-    entries: list[Entry] = []
-    with contextlib.suppress(AgentError):  # it is gone: then nothing was said that could be checked
-        entries = list(arrival.since(source, handoff.id))
+    entries: tuple[Entry, ...] = ()
+    problem = ""
+    try:
+        entries = tuple(arrival.since(source, handoff.id))
+    except AgentError as error:  # files and repository can be checked all the same
+        problem = str(error)
     return _Subject(
-        source, delivery.transcript, tuple(entries), Path(delivery.project), handoff.created_at, handoff.id
+        source=source,
+        transcript=delivery.transcript,
+        entries=entries,
+        folder=Path(delivery.project),
+        since=handoff.created_at,
+        handoff=handoff.id,
+        problem=problem,
     )
 
 
@@ -232,24 +252,26 @@ def _whole(desk: Desk, name: str) -> _Subject:
 # What the user forbids
 
 
-def _violations(desk: Desk, subject: _Subject, record: assertions.Record) -> tuple[Violation, ...]:
-    """The user's prohibitions that were broken since the handoff. Without one nothing is known of the time before."""
+def _broken(
+    desk: Desk, subject: _Subject, record: assertions.Record
+) -> tuple[tuple[Violation, ...], tuple[str, ...]]:
+    """The user's prohibitions that were broken since the handoff, and what was committed or pushed by nobody knows
+    whom. Without a handoff nothing is known of the time before."""
     if not subject.handoff:
-        return ()
+        return (), ()
     handoff = records.get(desk, subject.handoff)
     said = [*_messages_before(desk, handoff), *(entry.text for entry in _typed(subject.entries))]
     banned = prohibitions.in_messages(said)
     if not banned:
-        return ()
+        return (), ()
     since = _since(desk, handoff, subject.folder)
-    found = violations.find(banned, since, record, records.title_of(handoff.target))
     clean = []
-    for one in found:
+    for one in violations.find(banned, since, record, records.title_of(handoff.target)):
         sentence = _redacted(desk, one.prohibition.sentence)
         banned_clean = msgspec.structs.replace(one.prohibition, sentence=sentence)
         evidence = _redacted(desk, one.evidence)
         clean.append(msgspec.structs.replace(one, prohibition=banned_clean, evidence=evidence))
-    return tuple(clean)
+    return tuple(clean), violations.unattributed(banned, since, record)
 
 
 def _messages_before(desk: Desk, handoff: Handoff) -> Iterator[str]:
@@ -283,24 +305,27 @@ def _typed(entries: Iterable[Entry]) -> Iterator[Entry]:
             yield entry
 
 
-def _since(desk: Desk, handoff: Handoff, folder: Path) -> Since | None:
-    """What changed from this handoff to the next one of the session, or until now; None where that is not known."""
+def _since(desk: Desk, handoff: Handoff, folder: Path) -> Since:
+    """What changed from this handoff to the next one of the session, or until now, as far as that is known."""
     delivery = handoff.delivery
-    if delivery is None or not delivery.tree:
-        return None
-    later = sorted(desk.shared.handoffs_of(handoff.session), key=lambda one: one.created_at)
-    known = [one.delivery for one in later if one.created_at > handoff.created_at and one.delivery]
-    after = next((one for one in known if one.tree and one.project == delivery.project), None)
     root = places.find_project(folder)
+    unknown = Since(roots=tuple(dict.fromkeys((str(root), os.path.realpath(root)))))
+    if delivery is None or not delivery.tree:
+        return unknown
+    every = sorted(desk.shared.handoffs_of(handoff.session), key=lambda one: one.created_at)
+    later = (one for one in every if one.created_at > handoff.created_at and found.is_taken(one))
+    known = (one.delivery for one in later if one.delivery)
+    after = next((one for one in known if one.tree and one.project == delivery.project), None)
     where = (root, desk.places.data, desk.env)
     now = None if after else tree.snapshot(*where)
     new = after.tree if after else now.tree if now else ""
     names = tree.listing(*where, delivery.tree)
     changed = tree.changes(*where, delivery.tree, new) if new else None
     if names is None or changed is None:
-        return None
+        return unknown
     made = worktree.made_between(root, desk.env, delivery.tree_at, after.tree_at if after else desk.clock())
-    return Since(
+    return msgspec.structs.replace(
+        unknown,
         names=tuple(names),
         changed={one.path: one.state for one in changed},
         manifests={
@@ -309,7 +334,6 @@ def _since(desk: Desk, handoff: Handoff, folder: Path) -> Since | None:
         },
         commits=made.commits,
         pushes=made.pushes,
-        roots=tuple(dict.fromkeys((str(root), os.path.realpath(root)))),
     )
 
 
