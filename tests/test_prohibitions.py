@@ -17,7 +17,8 @@ from segue.acts import Change
 from segue.assertions import lock_files, manifests, prohibitions, violations
 from segue.assertions.record import Record, Run, Touched
 from segue.assertions.violations import Since
-from segue.ops import tree, worktree
+from segue.errors import AgentError
+from segue.ops import tree, verifying, worktree
 from tests.conftest import CommandLine
 from tests.test_running import Agents
 from tests.test_verifying import GIT, git
@@ -935,3 +936,56 @@ def test_a_later_word_of_the_kind_that_was_forbidden_lifts_it(ban: str, later: s
 )
 def test_a_prohibition_holds_where_no_later_word_may_permit_it(ban: str, later: str) -> None:
     assert set(parsed(ban)) <= set(parsed(ban, later))
+
+
+# Runs
+
+
+RUN = ("run", f"Find out why our invoices are a cent off. Don't touch {FORBIDDEN}.", "--json", "--chain")
+
+
+def ran(cli: CommandLine, *arguments: str) -> tuple[int, str, dict[str, Any]]:
+    result = cli(*RUN, *arguments)
+    assert result.out, result.err
+    return result.code, result.err, json.loads(result.out)["run"]
+
+
+def test_a_run_ends_with_what_its_only_agent_broke(cli: CommandLine, agents: Agents, project: Path) -> None:
+    agents.do(f"write {FORBIDDEN} done I fixed it.")
+    code, told, run = ran(cli, "claude")
+    said = f"{FORBIDDEN} was changed since the start of run {run['id']}; the transcript does not show by whom"
+    assert code == 12 and said in told and "The run is done, 1 prohibition broken.\n" in told, told
+    assert cli("run", "status").out.startswith(f"✗ Run {run['id']}: done, 1 prohibition broken\n")
+    [broken] = verified(cli, "--transcript", run["legs"][0]["transcript"], code=12)
+    assert broken["subjects"] == [FORBIDDEN]
+
+
+def test_a_run_whose_agent_obeyed_is_plainly_done(cli: CommandLine, agents: Agents, project: Path) -> None:
+    agents.do("write src/other.py done I fixed it.")
+    assert ran(cli, "claude")[0] == 0
+
+
+@pytest.mark.parametrize("at_fault", [0, 1, 2])
+def test_what_any_agent_of_a_run_broke_or_claimed_counts(
+    cli: CommandLine, agents: Agents, project: Path, at_fault: int
+) -> None:
+    steps = ["crash", "crash", "done I created `sum.py`."]
+    steps[at_fault] = f"write {FORBIDDEN} {steps[at_fault]}"
+    cli.clock.time = clock.moment(datetime.now(UTC))  # the agents' messages have the real time
+    agents.do(steps[0], "crash", "crash", steps[1], "crash", "crash", steps[2])
+    code, told, run = ran(cli, "claude,claude:haiku,claude:sonnet")
+    assert [leg["broken"] for leg in run["legs"]] == [int(n == at_fault) for n in range(3)], told
+    assert code == 12 and "The run is done, 1 prohibition broken, 1 claim not confirmed.\n" in told, told
+    assert told.count("Prohibition broken: ") == 1
+
+
+def test_a_check_that_fails_leaves_a_doubt(
+    cli: CommandLine, agents: Agents, project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_arguments: object, **_more: object) -> None:
+        raise AgentError(agent="Claude Code", what="it cannot be read")
+
+    monkeypatch.setattr(verifying, "verify", fail)
+    code, told, _run = ran(cli, "claude")
+    assert code == 11 and "Claude Code was not checked: Claude Code: it cannot be read.\n" in told, told
+    assert "The run is done, not checked: Claude Code: it cannot be read.\n" in told, told

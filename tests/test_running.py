@@ -81,6 +81,11 @@ if step.startswith("fill "):
         except OSError:
             pass
     step = "done"
+if step.startswith("write "):
+    reply("I am at it.")
+    write("user", dict(role="user", content="And then?"))
+    pathlib.Path(step.split()[1]).write_text("changed")
+    step = step.split(maxsplit=2)[2]
 if step.startswith(("done", "refused")):
     reply(step.partition(" ")[2] or "It is done.")
     denials = [dict(tool_name="Write", tool_use_id="t1", tool_input={{}})] if step.startswith("refused") else []

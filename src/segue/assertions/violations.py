@@ -44,10 +44,12 @@ class Violation(Value, frozen=True):
 
 
 class Since(Value, frozen=True):
-    """What happened since the handoff. Ignored files are not in it, and without git no file is."""
+    """What happened since an agent got the work. Ignored files are not in it, and without git no file is."""
 
+    event: str = "the handoff"
+    """How it got the work."""
     names: tuple[str, ...] = ()
-    """The files of the worktree at the handoff, relative to its root."""
+    """The files of the worktree then, relative to its root."""
     changed: Mapping[str, str] = {}
     """The files that differ now: 'A' added, 'M' changed, 'D' deleted."""
     manifests: Mapping[str, tuple[bytes, bytes]] = {}
@@ -81,7 +83,7 @@ def unattributed(prohibitions: Iterable[Prohibition], since: Since, record: Reco
         word, count = WORDS.get(one.ban, ""), since.commits if one.ban is Ban.COMMIT else since.pushes
         if word and count and not one.target and not _commands(one, record):
             noun = word if count == 1 else f"{word}{'es' if one.ban is Ban.PUSH else 's'}"
-            found.append(f"made since the handoff: {count} {noun} ({UNSEEN})")
+            found.append(f"made since {since.event}: {count} {noun} ({UNSEEN})")
     return tuple(found)
 
 
@@ -104,7 +106,7 @@ def _by_file(one: Prohibition, since: Since, record: Record, agent: str) -> Iter
     evidence = (
         f"{agent} {did} {_listed(shown)}: its transcript shows it"
         if own
-        else f"{_listed(shown)} {verb} {did} since the handoff; {UNSEEN}"
+        else f"{_listed(shown)} {verb} {did} since {since.event}; {UNSEEN}"
     )
     yield Violation(prohibition=one, subjects=tuple(shown), is_by_agent=bool(own), evidence=evidence)
 
@@ -178,7 +180,7 @@ def _by_manifest(one: Prohibition, since: Since, record: Record, agent: str) -> 
         evidence = (
             f"{agent} added {more}: its transcript shows it"
             if own
-            else f"{more} {verb} added since the handoff; {UNSEEN}"
+            else f"{more} {verb} added since {since.event}; {UNSEEN}"
         )
         yield Violation(
             prohibition=one, subjects=tuple(own or names), is_by_agent=bool(own), evidence=evidence

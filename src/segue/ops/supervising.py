@@ -36,6 +36,7 @@ from segue.ops import (
     sessions,
     spending,
     stops,
+    tree,
     verifying,
 )
 from segue.ops.ahead import Ahead
@@ -49,7 +50,7 @@ from segue.runs import Bar, Do, Leg, Move, Run, RunState
 from segue.stop import Stop, Why
 
 FOUND = {"violation": "Prohibition broken", "assertion": "Not confirmed"}
-"""What is said of what was found on the way back."""
+"""What is said of what was found in a leg."""
 SLACK_NS = 3600 * 10**9
 """By how much the clock that stamps files may be behind: a transcript that was there before is told by its name."""
 ENDED = (HandoffState.COMPLETED, HandoffState.VALIDATED)
@@ -94,6 +95,8 @@ class Supervisor:
         return Move(do=Do.END, state=RunState.CAPPED, why=cap) if cap else move
 
     def make(self, move: Move) -> None:
+        if self.run.leg is not None and move.target != self.run.leg.target:
+            self.check_legs()
         if move.do is Do.WAIT:
             self.wait(move)
             return
@@ -109,40 +112,64 @@ class Supervisor:
     def finish(self, move: Move) -> Run:
         state = move.state or RunState.DONE
         self.ahead.end()
+        if state is RunState.DONE:
+            self.check_legs()
         free(self.desk, self.run)
         self.keep(state=state, why=move.why, until=None, spent=self.spent())
-        if state is RunState.DONE:
-            self.verify()
         doubts = f", {self.run.doubts}" if self.run.doubts else ""
         self.tell(f"The run is {state.value}{doubts}" + (f": {move.why}." if move.why else "."))
         running.forget_stop(self.desk, self.run.id)
         return self.run
 
-    def verify(self) -> None:
-        """Look at what the last agent asserts: nobody has been there to do it."""
-        leg = self.run.legs[-1]
+    def check_legs(self) -> None:
+        """Check what agents did and said that have ended, before another one changes it."""
+        checked = [
+            leg if leg.is_checked or leg.ended_at is None else self.check(leg) for leg in self.run.legs
+        ]
+        self.keep(legs=tuple(checked))
+
+    def check(self, leg: Leg) -> Leg:
+        """Hold what an agent did and said against files, repository and transcript: nobody has been there to do it."""
+        leg = msgspec.structs.replace(leg, is_checked=True, broken=0, unconfirmed=0, problem="")
         try:
+            if not (found.is_taken(records.get(self.desk, leg.handoff)) if leg.handoff else leg.transcript):
+                return leg  # it never had the work
             verified = verifying.verify(
-                self.desk, since=leg.handoff or None, transcript=None if leg.handoff else leg.transcript
+                self.desk,
+                since=leg.handoff or None,
+                transcript=None if leg.handoff else leg.transcript,
+                run_tests=None if leg.is_done else False,
             )
         except SegueError as error:
-            self.tell(f"note: what {self.title(leg.target)} asserts could not be checked: {error}")
-            return
+            self.tell(f"{self.title(leg.target)} was not checked: {error}")
+            return msgspec.structs.replace(leg, problem=str(error).rstrip("."))
         for fact in verifying.facts_for_brief(verified):
             self.tell(f"{FOUND[fact.kind]}: {fact.value}")
-        broken, unconfirmed = len(verified.violations), len(verified.unsupported)
-        self.keep(broken=broken, unconfirmed=unconfirmed, verdict=verified.exit_code)
+        for line in verified.changed:
+            self.tell(line)
+        if verified.problem:
+            self.tell(f"{self.title(leg.target)} was not checked: {verified.problem}")
+        return msgspec.structs.replace(
+            leg,
+            broken=len(verified.violations),
+            unconfirmed=len(verified.unsupported),
+            problem=verified.problem.rstrip("."),
+        )
 
     # One leg
 
     def add_leg(self, move: Move) -> None:
+        self.check_legs()
+        project = Path(self.run.project)
+        if not self.run.legs and (stock := tree.snapshot(project, self.desk.places.data, self.desk.env)):
+            self.keep(tree=stock.tree)
         since = time.time_ns() - SLACK_NS
         keeper = records.keeper_for(self.desk, records.agent_of(move.target))
         leg = Leg(
             target=move.target,
             started_at=self.desk.clock(),
             since=since,
-            besides=arrival.there_since(keeper, Path(self.run.project), since, self.desk.env),
+            besides=arrival.there_since(keeper, project, since, self.desk.env),
             returns=move.do is Do.RETURN,
             tries=1,
         )
@@ -161,6 +188,7 @@ class Supervisor:
         self.change_leg(
             stop=stop,
             ended_at=self.desk.clock(),
+            is_checked=False,
             reply=outcome.reply,
             transcript=outcome.transcript or leg.transcript,
             tries=1 if is_other else leg.tries,
@@ -216,11 +244,7 @@ class Supervisor:
             plan = planning.plan(self.desk, self.order(leg, work), work)
             return handoffs.prepare(self.desk, plan, self.tell)
         self.tell(f"Back to {self.title(leg.target)}: looking at what was done meanwhile.")
-        handoff = returning.prepared(self.desk, self.order(leg, work), self.tell, out)
-        for line in records.receipt_of(self.desk, handoff).lines:
-            if line.fact.kind in FOUND:
-                self.tell(f"{FOUND[line.fact.kind]}: {line.fact.value}")
-        return handoff
+        return returning.prepared(self.desk, self.order(leg, work), self.tell, out)
 
     def way_home(self) -> Handoff | None:
         """The handoff by which the work left the preferred agent last, if its own transcript can be gone on with."""

@@ -32,6 +32,7 @@ from segue.ops import (
     planning,
     records,
     redaction,
+    running,
     stays,
     testruns,
     transcripts,
@@ -95,6 +96,20 @@ class Verification(Struct, frozen=True):
         return FOUND_UNSUPPORTED if self.unsupported or self.problem else 0
 
 
+class _Start(Struct, frozen=True):
+    """The worktree when an agent got the work: by a handoff, or as the first one of a run."""
+
+    agent: str
+    """Its address."""
+    session: str
+    project: str
+    at: Moment
+    """Handoffs that were made later end its time."""
+    tree: str
+    tree_at: Moment
+    event: str
+
+
 class _Subject(Struct, frozen=True):
     """What is to be verified."""
 
@@ -106,6 +121,8 @@ class _Subject(Struct, frozen=True):
     handoff: str = ""
     problem: str = ""
     """Why it has no entries, where its transcript cannot be read."""
+    start: _Start | None = None
+    """None where nothing is known of the worktree before."""
 
 
 def verify(
@@ -234,6 +251,15 @@ def _since_handoff(desk: Desk, handoff: Handoff) -> _Subject:
         since=handoff.created_at,
         handoff=handoff.id,
         problem=problem,
+        start=_Start(
+            agent=handoff.target,
+            session=handoff.session,
+            project=delivery.project,
+            at=handoff.created_at,
+            tree=delivery.tree,
+            tree_at=delivery.tree_at,
+            event="the handoff",
+        ),
     )
 
 
@@ -246,7 +272,20 @@ def _whole(desk: Desk, name: str) -> _Subject:
     project = Path(known.project) if known and known.project else desk.project
     folder = project if project.is_dir() else desk.project
     since = next((entry.at for entry in entries if entry.at), None)
-    return _Subject(shown.source, known.id if known else name, entries, folder, since)
+    id = known.id if known else name
+    return _Subject(shown.source, id, entries, folder, since, start=_start_of_run(desk, id))
+
+
+def _start_of_run(desk: Desk, transcript: str) -> _Start | None:
+    """Where a run began with a transcript: its first agent has the task from the user, and from no handoff."""
+    for run in running.listed(desk, everywhere=True):
+        leg = next((leg for leg in run.legs if leg.transcript == transcript and not leg.handoff), None)
+        if leg is not None:
+            at = run.legs[0].started_at
+            return _Start(
+                leg.target, run.session, run.project, at, run.tree, at, f"the start of run {run.id}"
+            )
+    return None
 
 
 # What the user forbids
@@ -255,18 +294,18 @@ def _whole(desk: Desk, name: str) -> _Subject:
 def _broken(
     desk: Desk, subject: _Subject, record: assertions.Record
 ) -> tuple[tuple[Violation, ...], tuple[str, ...]]:
-    """The user's prohibitions that were broken since the handoff, and what was committed or pushed by nobody knows
-    whom. Without a handoff nothing is known of the time before."""
-    if not subject.handoff:
+    """The user's prohibitions that were broken since the agent got the work, and what was committed or pushed by
+    nobody knows whom."""
+    if subject.start is None:
         return (), ()
-    handoff = records.get(desk, subject.handoff)
-    said = [*_messages_before(desk, handoff), *(entry.text for entry in _typed(subject.entries))]
+    before = _messages_before(desk, records.get(desk, subject.handoff)) if subject.handoff else ()
+    said = [*before, *(entry.text for entry in _typed(subject.entries))]
     banned = prohibitions.in_messages(said)
     if not banned:
         return (), ()
-    since = _since(desk, handoff, subject.folder)
+    since = _since(desk, subject.start, subject.folder)
     clean = []
-    for one in violations.find(banned, since, record, records.title_of(handoff.target)):
+    for one in violations.find(banned, since, record, records.title_of(subject.start.agent)):
         sentence = _redacted(desk, one.prohibition.sentence)
         banned_clean = msgspec.structs.replace(one.prohibition, sentence=sentence)
         evidence = _redacted(desk, one.evidence)
@@ -305,31 +344,31 @@ def _typed(entries: Iterable[Entry]) -> Iterator[Entry]:
             yield entry
 
 
-def _since(desk: Desk, handoff: Handoff, folder: Path) -> Since:
-    """What changed from this handoff to the next one of the session, or until now, as far as that is known."""
-    delivery = handoff.delivery
+def _since(desk: Desk, start: _Start, folder: Path) -> Since:
+    """What changed from then to the next handoff of the session, or until now, as far as that is known."""
     root = places.find_project(folder)
-    unknown = Since(roots=tuple(dict.fromkeys((str(root), os.path.realpath(root)))))
-    if delivery is None or not delivery.tree:
+    unknown = Since(roots=tuple(dict.fromkeys((str(root), os.path.realpath(root)))), event=start.event)
+    if not start.tree:
         return unknown
-    every = sorted(desk.shared.handoffs_of(handoff.session), key=lambda one: one.created_at)
-    later = (one for one in every if one.created_at > handoff.created_at and found.is_taken(one))
+    handoffs = desk.shared.handoffs_of(start.session) if start.session else []
+    every = sorted(handoffs, key=lambda one: one.created_at)
+    later = (one for one in every if one.created_at > start.at and found.is_taken(one))
     known = (one.delivery for one in later if one.delivery)
-    after = next((one for one in known if one.tree and one.project == delivery.project), None)
+    after = next((one for one in known if one.tree and one.project == start.project), None)
     where = (root, desk.places.data, desk.env)
     now = None if after else tree.snapshot(*where)
     new = after.tree if after else now.tree if now else ""
-    names = tree.listing(*where, delivery.tree)
-    changed = tree.changes(*where, delivery.tree, new) if new else None
+    names = tree.listing(*where, start.tree)
+    changed = tree.changes(*where, start.tree, new) if new else None
     if names is None or changed is None:
         return unknown
-    made = worktree.made_between(root, desk.env, delivery.tree_at, after.tree_at if after else desk.clock())
+    made = worktree.made_between(root, desk.env, start.tree_at, after.tree_at if after else desk.clock())
     return msgspec.structs.replace(
         unknown,
         names=tuple(names),
         changed={one.path: one.state for one in changed},
         manifests={
-            path: (tree.content(*where, delivery.tree, path) or b"", tree.content(*where, new, path) or b"")
+            path: (tree.content(*where, start.tree, path) or b"", tree.content(*where, new, path) or b"")
             for path in _dependency_files({one.path for one in changed}, names)
         },
         commits=made.commits,
