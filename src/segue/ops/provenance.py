@@ -8,7 +8,7 @@ and never while git tracks it. Totals are told with this: it loads nothing that 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from segue import agents
 from segue.agents import files
@@ -62,8 +62,14 @@ def _folders(desk: Desk) -> _Folders:
     projects = {*(desk.index.projects() if desk.has_index else ()), here}
     if not os.path.exists(f"{here}/.git"):  # noqa: PTH110 - quick
         # Nothing shows where such a project begins: an unpacked archive may start at any folder above.
-        projects.update(map(str, desk.project.parents))
+        projects.update(_above(here))
     return _Folders(desk.env, projects, str(desk.places.data))
+
+
+def _above(folder: str) -> Iterator[str]:
+    """Not pathlib's: totals are told without it."""
+    while (above := os.path.dirname(folder)) != folder:  # noqa: PTH120 - quick
+        yield (folder := above)
 
 
 def is_confirmed(desk: Desk, project: str, agent: str) -> bool:

@@ -17,7 +17,7 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
-from segue import assertions, fence, places
+from segue import assertions, fence, places, prompt
 from segue.agents import llm
 from segue.assertions import Checked, Rait, TestRun, Verdict, lock_files, manifests, prohibitions, violations
 from segue.assertions.violations import Since, Violation
@@ -340,7 +340,7 @@ def _typed(entries: Iterable[Entry]) -> Iterator[Entry]:
     """The messages that the user typed; what Segue said in their place is not theirs."""
     for entry in entries:
         is_own = entry.kind is EntryKind.PROMPT and entry.origin is Origin.HUMAN and not entry.subagent
-        if is_own and not handed.id_in(entry.text):
+        if is_own and not handed.id_in(entry.text) and entry.text.strip() != prompt.GO_ON:
             yield entry
 
 
