@@ -74,6 +74,8 @@ class Scene:
             target="claude",
             expires=clock.later(clock.now(), AHEAD),
             text="word " * 1500,
+            withheld="",
+            settings=waiting_handoffs.state_of([], os.environ),
         )
         (self.data / waiting_handoffs.FOLDER / "h-1.given").unlink(missing_ok=True)
         waiting_handoffs.put(self.data, note)

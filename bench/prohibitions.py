@@ -42,7 +42,7 @@ def reported(sentence: str, deed: str) -> str:
             manifests = {what: (MANIFEST, MANIFEST.replace(b'"1"', b'"2"'))}
     touched = [Touched(n=2, path=f"/work/{path}", is_deleted=how == "D") for path in changed]
     record = Record(runs=tuple(runs), touched=tuple(touched))
-    since = Since(names=AT_HANDOFF, changed=changed, manifests=manifests)
+    since = Since(names=AT_HANDOFF, changed=changed, manifests=manifests, roots=("/work",))
     told = parse.in_messages(["The invoices are a cent off.", sentence])
     return "; ".join(map(violations.in_words, violations.find(told, since, record, "The agent")))
 

@@ -45,6 +45,7 @@
     │   └── NoSuchStep
     ├── AgentError          6
     │   ├── NotInstalled
+    │   ├── ReaderFailed
     │   ├── NotArrived
     │   ├── Stopped
     │   └── AgentFailed
@@ -365,6 +366,12 @@ class NotInstalled(AgentError):
     """{agent} is not installed here: there is no '{program}' on PATH."""
 
     hint = "segue doctor lists the agents that are; {kept}"
+
+
+class ReaderFailed(AgentError):
+    """{agent}: {path} cannot be read ({cause})."""
+
+    hint = "segue doctor names every transcript that cannot be read"
 
 
 class NotArrived(AgentError):

@@ -93,6 +93,14 @@ class Leg(Value, frozen=True):
     """What the agent said last."""
     refused: int = 0
     """How many of its calls were refused because nobody was there to be asked."""
+    is_checked: bool = False
+    """Whether it was checked since it ended."""
+    broken: int = 0
+    """How many of the user's prohibitions were broken in it."""
+    unconfirmed: int = 0
+    """How many of its claims could not be confirmed."""
+    problem: str = ""
+    """Why it could not be checked."""
 
     @property
     def is_done(self) -> bool:
@@ -125,26 +133,24 @@ class Run(Value, frozen=True):
     spent: Spent = Spent()
     taken_up_at: Moment | None = None
     """When a person last let it go on: what kept agents out before is tried again."""
-    broken: int = 0
-    """How many of the user's prohibitions were broken."""
-    unconfirmed: int = 0
-    """How many claims of the last agent could not be confirmed."""
-    verdict: int = 0
-    """The exit code of `segue verify` for the last agent's claims."""
+    tree: str = ""
+    """The git tree of the project's files when the first agent was started; empty where there is none."""
 
     @property
-    def refused(self) -> int:
-        return sum(leg.refused for leg in self.legs)
+    def broken(self) -> int:
+        """How many of the user's prohibitions were broken."""
+        return sum(leg.broken for leg in self.legs)
 
     @property
     def doubts(self) -> str:
         """What speaks against taking a run that is done for done, in words; empty where nothing does."""
         counts = (
             (self.broken, "prohibition", "broken"),
-            (self.unconfirmed, "claim", "not confirmed"),
-            (self.refused, "call", "refused"),
+            (sum(leg.unconfirmed for leg in self.legs), "claim", "not confirmed"),
+            (sum(leg.refused for leg in self.legs), "call", "refused"),
         )
         told = [f"{n} {noun}{'' if n == 1 else 's'} {how}" for n, noun, how in counts if n]
+        told += dict.fromkeys(f"not checked: {leg.problem}" for leg in self.legs if leg.problem)
         return ", ".join(told) if self.state is RunState.DONE else ""
 
     @property

@@ -332,7 +332,7 @@ def read_bytes(path: Path) -> bytes | None:
     finally:
         os.close(fd)
     if content is None or len(content) > LARGEST_FILE:
-        raise BadFile(place=path, what="it is no ordinary file, or far too large")
+        raise BadFile(place=path, what="it is not a regular file, or far too large")
     return content
 
 

@@ -4,6 +4,7 @@ was broken off. The real programs come back in tests/programs/."""
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
@@ -11,12 +12,14 @@ import pytest
 
 from segue.faces.cli import to
 from segue.faces.cli.frame import Frame
+from segue.hooks import guard
 from segue.model import Handoff, HandoffState, Package, Tier
 from segue.model.delivery import Delivery, Mode, Way
 from segue.model.exit_reason import Output
 from segue.ops.handoff import stays
 from segue.ops.handoff.execution import _last_line
 from tests.cli.test_run import Agents
+from tests.cli.test_to import install
 from tests.conftest import CommandLine
 from tests.world import Conversation
 
@@ -239,12 +242,6 @@ def test_a_return_closes_its_trip_and_the_one_before_keeps_the_stays(name: str) 
     assert [f"{trip.out.id}: {' '.join(one.id for one in trip.stays)}" for trip in trips] == expected
 
 
-def test_claims_that_all_hold_are_not_mentioned(away: CommandLine, agents: Agents) -> None:
-    agents.do("done I know.")
-    shown = away(*BACK)
-    assert shown.code == 0 and "confirmed" not in shown.out and "segue verify" not in shown.out, shown
-
-
 WROTE_NOTES: list[dict[str, Any]] = [
     {"id": "7", "kind": "call", "origin": "assistant", "text": "echo '# Notes' > notes.md", "tool": "shell"},
     {"id": "8", "kind": "result", "origin": "tool", "text": "", "status": 0, "parent": "7"},
@@ -252,17 +249,33 @@ WROTE_NOTES: list[dict[str, Any]] = [
         "id": "9",
         "kind": "reply",
         "origin": "assistant",
-        "text": "I created `notes.md`. I also created `sum.py`.",
+        "text": "I created `notes.md`.",
     },
 ]
 
 
-def test_claims_that_could_not_be_confirmed_are_counted_and_named(away: CommandLine, agents: Agents) -> None:
+def write_notes(away: CommandLine, claim: str = "") -> None:
+    """The demonstration agent writes a file and says so, and makes another claim."""
     (path,) = away.cwd.glob("received*.demo.jsonl")
     (away.cwd / "notes.md").write_text("# Notes\n")
     with path.open("a") as file:
         for entry in WROTE_NOTES:
-            file.write(json.dumps({"at": "2026-11-16T11:00:00.000000Z", **entry}) + "\n")
+            said = {**entry, "text": f"{entry['text']}{claim}"} if entry["kind"] == "reply" else entry
+            file.write(json.dumps({"at": "2026-11-16T11:00:00.000000Z", **said}) + "\n")
+
+
+def test_claims_that_all_hold_are_not_mentioned(away: CommandLine, agents: Agents) -> None:
+    write_notes(away)
+    [handoff] = json.loads(away("handoff", "list", "--json").out)
+    [claim] = json.loads(away("verify", "--since", handoff["id"], "--json").out)["checked"]
+    assert claim["verdict"] == "supported"
+    agents.do("done I know.")
+    shown = away(*BACK)
+    assert shown.code == 0 and "confirmed" not in shown.out and "segue verify" not in shown.out, shown
+
+
+def test_claims_that_could_not_be_confirmed_are_counted_and_named(away: CommandLine, agents: Agents) -> None:
+    write_notes(away, " I also created `sum.py`.")
     assert "1 of 2 claims could not be confirmed" in away("back", "--dry-run").out
     agents.do("done I know.")
     back = json.loads(away(*BACK, "--json").out)
@@ -287,6 +300,14 @@ def test_a_return_that_stopped_in_the_middle_is_gone_on_with(away: CommandLine, 
     assert only["state"] == "completed", "the same one, and no other beside it"
 
 
+def test_a_prepared_handoff_that_a_return_replaces_is_named(away: CommandLine, agents: Agents) -> None:
+    install(away, "codex")
+    assert away("handoff", "prepare", "--to", "codex").code == 0
+    agents.do("done I know.")
+    said = away(*BACK).err
+    assert "note: handoff h-000000000002 to Codex is cancelled: a new one takes its place." in said
+
+
 def test_a_return_that_never_arrived_is_tried_again(away: CommandLine, agents: Agents) -> None:
     agents.do("deaf")
     failed = away(*BACK)
@@ -298,10 +319,30 @@ def test_a_return_that_never_arrived_is_tried_again(away: CommandLine, agents: A
     assert sorted(one["state"] for one in returns(away)) == ["completed", "failed"]
 
 
+def test_undo_takes_back_a_return_that_never_began_and_then_the_handoff(
+    away: CommandLine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def killed(*_args: object, **_named: object) -> None:
+        raise KeyboardInterrupt
+
+    write_notes(away, " I also created `sum.py`.")
+    monkeypatch.setattr("segue.ops.verify.back.execute", killed)
+    assert away(*BACK).code
+    (out, back) = sorted(
+        json.loads(away("handoff", "list", "--json").out), key=lambda one: bool(one["returns"])
+    )
+    undone = away("undo")
+    assert undone.code == 0 and f"Took back handoff {back['id']}" in undone.out, undone
+    assert [one["state"] for one in returns(away)] == ["rolled back"]
+    undone = away("undo")
+    assert undone.code == 0 and f"Took back handoff {out['id']}" in undone.out, undone
+    assert away("undo").code == 5 and away("log", "verify").code == 0
+
+
 def test_an_error_of_the_vendor_is_told_in_its_own_words(away: CommandLine, agents: Agents) -> None:
     agents.do("overloaded")
     stopped = away(*BACK)
-    assert stopped.code == 6 and "exit code 1: API Error: 529 Overloaded)" in stopped.err, stopped
+    assert stopped.code == 6 and "overloaded (API Error: 529 Overloaded)" in stopped.err, stopped
     assert "{" not in stopped.err
 
 
@@ -317,6 +358,56 @@ def test_an_error_of_the_vendor_is_told_in_its_own_words(away: CommandLine, agen
 )
 def test_a_record_for_programs_is_nobodys_last_words(stderr: str, stdout: str, said: str) -> None:
     assert _last_line(Output(exit_code=1, stdout=stdout, stderr=stderr)) == said
+
+
+# Undone
+
+
+def returned(cli: CommandLine, agents: Agents) -> None:
+    agents.do("done I know.")
+    assert cli(*BACK).code == 0
+
+
+def failed(cli: CommandLine, agents: Agents) -> None:
+    agents.do("deaf")
+    assert cli(*BACK).code == 6
+
+
+@pytest.mark.parametrize("come_back", [returned, failed])
+def test_undo_takes_back_the_return_then_the_handoff_and_nothing_in_between(
+    away: CommandLine, agents: Agents, come_back: Callable[[CommandLine, Agents], None]
+) -> None:
+    come_back(away, agents)
+    assert "Took back handoff h-000000000002 (demo to claude)" in away("undo").out
+    assert "Took back handoff h-000000000001 (claude to demo)" in away("undo").out
+    nothing = away("undo")
+    assert nothing.code == 5 and "There is nothing of yours to undo" in nothing.err, nothing
+
+
+@pytest.mark.parametrize("come_back", [returned, failed])
+def test_after_undo_the_worktree_is_held_again_for_the_agent_that_has_the_work(
+    away: CommandLine, agents: Agents, come_back: Callable[[CommandLine, Agents], None]
+) -> None:
+    (before,) = guard.notes(away.home / "data")
+    come_back(away, agents)
+    assert guard.notes(away.home / "data") == []
+    assert away("undo").code == 0
+    (held,) = guard.notes(away.home / "data")
+    assert (held.root, held.handoff, held.holder) == (before.root, before.handoff, before.holder)
+    assert away("undo").code == 0
+    assert guard.notes(away.home / "data") == []
+
+
+def test_undoing_a_second_handoff_gives_the_worktree_back_to_the_first(
+    cli: CommandLine, agents: Agents
+) -> None:
+    Conversation(cli.folder, cli.cwd, FIRST).prompt("Our invoices are a cent off. Find out why.")
+    agents.do("done Next I will round each line.")
+    assert cli("to", "claude:haiku", "--headless", "--way", "prompt").code == 0
+    assert cli(*TO).code == 0
+    assert [held.handoff for held in guard.notes(cli.home / "data")] == ["h-000000000002"]
+    assert cli("undo").code == 0
+    assert [held.handoff for held in guard.notes(cli.home / "data")] == ["h-000000000001"]
 
 
 # When

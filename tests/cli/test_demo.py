@@ -75,7 +75,7 @@ def test_the_program_can_reach_neither_segue_nor_the_store(tmp_path: Path) -> No
 def prepared(desk: Desk, folder: Path) -> Handoff:
     order = Order(to=ops.TARGET, mode=Mode.HEADLESS, way=Way.PROMPT, budget=400, reason="test")
     ops.begin(desk, folder)
-    return handoffs.prepare(desk, plan.plan(desk, order))
+    return handoffs.prepare(desk, plan.plan(desk, order), print)
 
 
 @pytest.mark.parametrize(
@@ -97,11 +97,25 @@ def prepared(desk: Desk, folder: Path) -> Handoff:
         (
             "import json, sys; json.dump({'id': '1', 'kind': 'prompt', 'origin': 'human', "
             "'text': sys.stdin.read()}, open('x.demo.jsonl', 'w'))",
+            NotArrived,
+            "without taking the handoff",
+        ),
+        (
+            "import json, sys; file = open('x.demo.jsonl', 'w'); said = sys.stdin.read()\n"
+            "print(json.dumps({'id': '1', 'kind': 'prompt', 'origin': 'human', 'text': said}), file=file)\n"
+            "print(json.dumps({'id': '2', 'kind': 'call', 'origin': 'assistant', 'text': 'ls'}), file=file)",
             Stopped,
             "in the middle",
         ),
     ],
-    ids=["dies", "says so", "leaves nonsense", "has a part of it", "has it and says nothing"],
+    ids=[
+        "dies",
+        "says so",
+        "leaves nonsense",
+        "has a part of it",
+        "has it and does nothing",
+        "has it and does something",
+    ],
 )
 def test_a_target_that_does_not_prove_itself_has_not_received(
     desk: Desk,

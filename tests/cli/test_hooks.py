@@ -171,6 +171,8 @@ def note(root: Path, **fields: str) -> Waiting:
         "target": "claude",
         "expires": FAR,
         "text": 'Gö "on"\n<<<data 0a',
+        "withheld": "withheld",
+        "settings": waiting_handoffs.state_of([], {}),
     }
     return Waiting(root=str(root), **{**usual, **fields})
 
@@ -210,6 +212,21 @@ def test_one_that_waited_too_long_goes_with_the_first_hook_that_meets_it(
     waiting_handoffs.put(data, note(root, expires="2020-01-01T00:00:00.000000Z"))
     assert_silent(run("start"))
     assert waiting_handoffs.notes(data) == [] and guard.failures(data) == []
+
+
+def test_a_note_from_before_a_settings_file_changed_tells_no_more_than_that_it_waits(
+    run: Run, data: Path, root: Path
+) -> None:
+    settings = data.parent / "settings.toml"
+    waiting_handoffs.put(data, note(root, settings=waiting_handoffs.state_of([str(settings)], {})))
+    told = run("start")
+    assert "<<<data 0a" in told.stdout
+    settings.write_text("[vendors]\nallowed = []\n")
+    told = run("start", given={"session_id": "another"})
+    assert "withheld" in told.stdout and "<<<data 0a" not in told.stdout
+    waiting_handoffs.put(data, note(root))
+    told = run("start", given={"session_id": "a third"}, SEGUE_VENDORS_ALLOWED="google")
+    assert "withheld" in told.stdout and "<<<data 0a" not in told.stdout
 
 
 def test_a_note_that_cannot_be_read_is_given_to_nobody_and_told_of(run: Run, data: Path) -> None:
@@ -383,6 +400,11 @@ def test_switched_on_a_handoff_is_prepared_at_a_threshold_and_waits(cli: Command
     assert f"segue handoff execute {handoff['id']} --open" in answer["systemMessage"]
     look(cli)
     assert len(json.loads(cli("handoff", "list", "--json").out)) == 1, "once for each threshold"
+    tell_status(cli, 93, 88)
+    look(cli)
+    *_, answer = told_to(cli)
+    replaced = f"note: handoff {handoff['id']} to Codex is cancelled: a new one takes its place."
+    assert replaced in answer["systemMessage"]
 
 
 def test_a_conversation_that_is_over_or_has_room_is_not_warned(cli: CommandLine) -> None:

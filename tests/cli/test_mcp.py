@@ -25,13 +25,18 @@ from segue.agents.shared.settings.settings_patch import Reach
 from segue.faces import mcp
 from segue.faces.mcp import folders, shorten
 from segue.ops import agent_access
+from tests import FIXTURES
 from tests.conftest import CommandLine
-from tests.machine import furnish
+from tests.machine import call, furnish
 from tests.world import Conversation
 
 READING = {"brief", "handoff", "history", "receipt", "session", "sessions", "status"}
 OURS = "claude-code"
 """What the agent calls itself whose work is on the machine."""
+MEANWHILE = "0c5e7a10-9a51-4a52-8a3f-3f6f5d1f0a77"
+"""The conversation that most calls come from: one that is not on the disk yet."""
+INVOICES = "6f0c1a52-3d0e-4b7f-9a55-0d5a9f3f9b10"
+"""The conversation that the machine's work in this folder was done in."""
 TOKEN = "ghp_" + "x8Kq2Lm5Np7Rs9Tv1Wy3Za4Bc6De8Fg0Hj2K"
 
 
@@ -40,17 +45,34 @@ def machine(cli: CommandLine) -> CommandLine:
     return furnish(cli)
 
 
+@pytest.fixture(autouse=True)
+def in_no_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("segue.ops.agent_access.LOOK_SECONDS", 0)
+
+
+def called_from(cli: CommandLine, id: str) -> dict[str, str]:
+    """The environment in which Claude Code starts a server from a conversation."""
+    return {**cli.env, "CLAUDE_CODE_SESSION_ID": id}
+
+
 Use = Callable[[Client], Awaitable[Any]]
 
 
-def connected(cli: CommandLine, use: Use, *, name: str = OURS, roots: list[str] | None = None) -> Any:
+def connected(
+    cli: CommandLine,
+    use: Use,
+    *,
+    name: str = OURS,
+    roots: list[str] | None = None,
+    calling: str = MEANWHILE,
+) -> Any:
     """Talk to a server in this process, as a client of some name that may have folders open."""
 
     async def tell_roots(context: Any) -> ListRootsResult:
         return ListRootsResult(roots=[Root(uri=FileUrl(uri)) for uri in roots or ()])
 
     async def talk() -> Any:
-        server = mcp.make(cli.env, cli.cwd)
+        server = mcp.make(called_from(cli, calling), cli.cwd)
         async with Client(
             server,
             client_info=Implementation(name=name, version="1"),
@@ -63,9 +85,21 @@ def connected(cli: CommandLine, use: Use, *, name: str = OURS, roots: list[str] 
 
 
 def called(
-    cli: CommandLine, tool: str, name: str = OURS, roots: list[str] | None = None, **given: Any
+    cli: CommandLine,
+    tool: str,
+    name: str = OURS,
+    roots: list[str] | None = None,
+    calling: str = MEANWHILE,
+    meta: Any = None,
+    **given: Any,
 ) -> Any:
-    result = connected(cli, lambda client: client.call_tool(tool, given), name=name, roots=roots)
+    result = connected(
+        cli,
+        lambda client: client.call_tool(tool, given, meta=meta),
+        name=name,
+        roots=roots,
+        calling=calling,
+    )
     assert isinstance(result, CallToolResult)
     return result
 
@@ -297,7 +331,7 @@ def test_a_model_that_calls_before_its_conversation_is_on_disk_is_waited_for(
             elsewhere.rename(written)
 
     monkeypatch.setattr("segue.ops.agent_access.sleep", nap)
-    result = called(machine, "prepare_handoff", to="codex")
+    result = called(machine, "prepare_handoff", to="codex", calling=INVOICES)
     assert not result.is_error, words(result)
     assert len(naps) == 3
     # A conversation that never comes is not waited for without end, and one that is there not at all.
@@ -328,6 +362,83 @@ def test_an_offer_waits_for_the_other_agent_and_what_was_only_prepared_does_not(
     (note,) = notes.glob("*.json")
     assert offered.structured_content["handoff"]["id"] in note.read_text()
     assert json.loads(note.read_text())["target"] == "codex"
+
+
+def test_an_agent_that_replaces_a_handoff_of_the_persons_says_so(machine: CommandLine) -> None:
+    machine("config", "set", "mcp.allow", "prepare,offer")
+    assert machine("handoff", "prepare", "--to", "codex").code == 0
+    (own,) = json.loads(machine("handoff", "list", "--json").out)
+    note = f"handoff {own['id']} to Codex is cancelled: a new one takes its place."
+    prepared = called(machine, "prepare_handoff", to="codex")
+    assert f"Tell the person too: {note}" in words(prepared)
+    assert prepared.structured_content["notes"] == [f"note: {note}"]
+    note = note.replace(own["id"], prepared.structured_content["handoff"]["id"])
+    assert f"Tell the person too: {note}" in words(called(machine, "offer_handoff", to="codex"))
+
+
+# The conversation that calls
+
+
+def other_conversation(cli: CommandLine) -> Conversation:
+    """A conversation of the same agent in this folder, newer than the machine's work."""
+    talk = Conversation(cli.folder, cli.cwd, "b1d0cc7e-52a3-4a35-8c1f-f3d0e4c2aa11")
+    talk.prompt("Which canary-question did I ask?", minutes=90)
+    talk.reply("This one.", minutes=91)
+    return talk
+
+
+@pytest.mark.parametrize("tool", ["status", "brief", "session"])
+def test_without_an_id_a_conversation_asks_about_another(machine: CommandLine, tool: str) -> None:
+    talk = other_conversation(machine)
+    for calling, told in ((talk.id, "a cent off"), (INVOICES, "canary-question"), ("", "a cent off")):
+        result = called(machine, tool, calling=calling)
+        assert not result.is_error, words(result)
+        said = words(result) + json.dumps(result.structured_content)
+        assert [text for text in ("a cent off", "canary-question") if text in said] == [told], calling
+
+
+def test_after_clear_a_call_is_known_by_the_transcript_that_holds_it(machine: CommandLine) -> None:
+    talk = other_conversation(machine)
+    call(talk, "toolu_now", "mcp__segue__brief", {}, "", 0)
+    meta = {"claudecode/toolUseId": "toolu_now"}
+    assert "a cent off" in words(called(machine, "brief", calling=INVOICES, meta=meta))
+    assert "canary-question" in words(
+        called(machine, "brief", calling=INVOICES, meta={"claudecode/toolUseId": ["?"]})
+    )
+
+
+def test_the_only_conversation_of_a_folder_learns_that_there_is_no_other(machine: CommandLine) -> None:
+    status = called(machine, "status", calling=INVOICES)
+    assert "no other conversation than this one" in words(status)
+    assert status.structured_content["overview"]["standing"] is None
+    for tool in ("brief", "session"):
+        result = called(machine, tool, calling=INVOICES)
+        assert result.is_error and "no session besides the calling conversation" in words(result)
+    (work,) = called(machine, "sessions", calling=INVOICES).structured_content["sessions"]
+    assert "a cent off" in words(called(machine, "brief", calling=INVOICES, of=work["session"]["id"]))
+
+
+def test_a_conversation_hands_over_itself_and_not_a_newer_one(machine: CommandLine) -> None:
+    talk = other_conversation(machine)
+    machine("config", "set", "mcp.allow", "prepare")
+    for calling in (INVOICES, talk.id):
+        result = called(machine, "prepare_handoff", to="codex", calling=calling)
+        assert result.structured_content["handoff"]["transcript"] == calling
+
+
+def test_a_sub_agent_asks_for_the_conversation_that_started_it(cli: CommandLine) -> None:
+    sessions = cli.folder / ".codex" / "sessions"
+    sessions.mkdir(parents=True)
+    data = FIXTURES / "codex"
+    ids = {}
+    for name in ("parent", "subagent"):
+        text = (data / f"{name}.jsonl").read_text().replace("/home/ada/ledger", str(cli.cwd))
+        ids[name] = json.loads(text.partition("\n")[0])["payload"]["id"]
+        (sessions / f"rollout-2026-11-16T04-47-01-{ids[name]}.jsonl").write_text(text)
+    for thread in (*ids.values(), "", ["no id"]):
+        result = called(cli, "brief", "codex-mcp-client", meta={"threadId": thread})
+        assert result.is_error and "no session besides the calling conversation" in words(result), thread
+    assert not called(cli, "brief", "codex-mcp-client", meta={"threadId": MEANWHILE}).is_error
 
 
 # Which folder
@@ -516,7 +627,7 @@ class Talk:
         self.process = subprocess.Popen(
             [sys.executable, "-P", "-m", "segue", "mcp"],
             cwd=cli.cwd,
-            env=cli.env,
+            env=called_from(cli, MEANWHILE),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,

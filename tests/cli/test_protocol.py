@@ -168,11 +168,11 @@ def test_what_was_received_can_be_named(cli: CommandLine, folder: Path) -> None:
     ("arguments", "code", "says"),
     [
         (["check", "nowhere.yaml"], 2, "There is no file 'nowhere.yaml'"),
-        (["check", "."], 2, "no ordinary file"),
+        (["check", "."], 2, "not a regular file"),
         (["check", "a\0b"], 2, "cannot be read"),
         (["check", "empty.yaml"], 2, "is empty"),
         (["check", "binary.yaml"], 2, "is no text"),
-        (["check", "/dev/zero"], 2, "no ordinary file"),
+        (["check", "/dev/zero"], 2, "not a regular file"),
         (["check", "full.yaml", "--schema", "X"], 2, "--output ANSWER"),
         (["reduce", "minimal.yaml", "--to", "FULL"], 5, "tier down, never up"),
         (["reduce", "minimal.yaml", "--to", "METDATA"], 2, "did you mean METADATA"),

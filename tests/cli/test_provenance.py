@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
+from segue.agents.starting import Launch, Start
 
+from segue.agents import demo
 from segue.model import Source, Transcript
 from segue.ops.index import refresh
 from tests.conftest import CommandLine
@@ -109,6 +112,15 @@ def test_a_doubtful_transcript_packed_by_name_is_data(clone: CommandLine, is_tra
         assert "mallory" not in words
 
 
+def test_the_prompts_of_a_doubtful_transcript_are_no_words_of_the_user_in_a_comparison(
+    clone: CommandLine,
+) -> None:
+    commit(clone)
+    told = clone("diff", "6f0c1a52", NAME, "--json")
+    assert told.code == 0, told.err
+    assert json.loads(told.out)["gone"] and "mallory" not in told.out
+
+
 def test_a_home_of_an_agent_inside_the_repository_needs_confirmation(clone: CommandLine) -> None:
     talk = Conversation(clone.cwd, clone.cwd, "11111111-3d0e-4b7f-9a55-0d5a9f3f9b10")
     talk.prompt(HOSTILE)
@@ -128,12 +140,193 @@ def test_a_home_folder_inside_the_repository_brings_no_tracked_transcript(clone:
     assert clone("pack", HOME=str(clone.cwd / "home")).code != 0
 
 
+SPOOFED = "11111111-3d0e-4b7f-9a55-0d5a9f3f9b10"
+
+
+def brought(cli: CommandLine, folder: Path, *, is_tracked: bool) -> Conversation:
+    """A conversation that came with a repository."""
+    folder.mkdir(exist_ok=True)
+    git(folder, "init", "-q")
+    talk = Conversation(folder, cli.cwd, SPOOFED)
+    talk.minutes = 100
+    talk.prompt(HOSTILE)
+    if is_tracked:
+        git(folder, "add", "-f", ".")
+        git(folder, "commit", "-qm", "all")
+    return talk
+
+
+def assert_unused(cli: CommandLine, talk: Conversation, is_tracked: bool, **env: str) -> None:
+    """It is used by no command before it is confirmed, and never if git tracks it."""
+    assert HOSTILE not in cli("pack", **env).out
+    listed = cli("transcripts", **env).out
+    assert f"segue transcripts confirm {cli._tidy(str(talk.path))}" in listed or is_tracked
+    assert ("behind a link" in listed) is not is_tracked
+    assert ("behind a link" in cli(**env).out) is not is_tracked
+    assert (cli("transcripts", "confirm", str(talk.path), **env).code == 0) is not is_tracked
+    assert (HOSTILE in cli("pack", **env).out) is not is_tracked
+
+
+@pytest.mark.parametrize("is_tracked", [True, False])
+def test_a_link_into_a_repository_brings_no_transcript(clone: CommandLine, is_tracked: bool) -> None:
+    (clone.cwd / NAME).unlink()
+    talk = brought(clone, clone.cwd, is_tracked=is_tracked)
+    (clone.folder / "out").symlink_to(clone.cwd / ".claude")
+    talk.path = clone.folder / "out" / talk.path.relative_to(clone.cwd / ".claude")
+    assert_unused(clone, talk, is_tracked, CLAUDE_CONFIG_DIR=str(clone.folder / "out"))
+
+
+@pytest.mark.parametrize("is_tracked", [True, False])
+def test_an_agents_home_that_is_a_link_into_a_repository_needs_confirmation(
+    clone: CommandLine, is_tracked: bool
+) -> None:
+    (clone.cwd / NAME).unlink()
+    talk = brought(clone, clone.folder / "dotfiles", is_tracked=is_tracked)
+    (clone.folder / ".claude").rename(clone.folder / "before")
+    (clone.folder / ".claude").symlink_to("dotfiles/.claude")
+    talk.path = clone.folder / talk.path.relative_to(clone.folder / "dotfiles")
+    assert_unused(clone, talk, is_tracked)
+
+
+@pytest.mark.parametrize("is_tracked", [True, False])
+def test_one_link_among_the_users_transcripts_brings_nothing_from_a_repository(
+    clone: CommandLine, is_tracked: bool
+) -> None:
+    (clone.cwd / NAME).unlink()
+    talk = brought(clone, clone.folder / "other", is_tracked=is_tracked)
+    link = clone.folder / talk.path.relative_to(clone.folder / "other")
+    link.symlink_to(talk.path)
+    talk.path = link
+    assert OWN in clone("pack").out
+    assert_unused(clone, talk, is_tracked)
+
+
+def test_an_agents_home_that_is_a_link_to_no_project_is_used(clone: CommandLine) -> None:
+    (clone.folder / ".claude").rename(clone.folder / "roomy")
+    (clone.folder / ".claude").symlink_to("roomy")
+    assert OWN in clone("pack").out
+
+
+def test_a_home_folder_behind_a_link_is_used(clone: CommandLine) -> None:
+    git(clone.folder, "init", "-q")
+    (clone.folder.parent / "home").symlink_to(clone.folder)
+    assert OWN in clone("pack", HOME=str(clone.folder.parent / "home")).out
+    assert OWN in clone("pack").out
+
+
+def test_totals_count_no_transcript_behind_a_link_into_a_repository(clone: CommandLine) -> None:
+    own = clone("usage", "--json").out
+    talk = brought(clone, clone.folder / "other", is_tracked=True)
+    talk.reply("Done.", input_tokens=1_000_000, output_tokens=1_000)
+    (clone.folder / talk.path.relative_to(clone.folder / "other")).symlink_to(talk.path)
+    assert clone("usage", "--json").out == own
+
+
+TO_DEMO = ("to", "demo", "--headless", "--way", "prompt", "--yes")
+
+
+@pytest.fixture
+def handed(clone: CommandLine) -> CommandLine:
+    """Claude Code's work has gone to the demonstration agent, which keeps its transcripts in the project."""
+    (clone.cwd / NAME).unlink()
+    clone.env["SEGUE_DEMO"] = "1"
+    done = clone(*TO_DEMO)
+    assert done.code == 0, done.err
+    return clone
+
+
+def received(cli: CommandLine) -> list[Path]:
+    return [*cli.cwd.glob("received*.demo.jsonl")]
+
+
+def test_a_conversation_that_segue_began_inside_the_project_is_used(handed: CommandLine) -> None:
+    (own,) = received(handed)
+    (handoff,) = json.loads(handed("handoff", "list", "--json").out)
+    assert json.loads(handed("verify", "--json").out)["handoff"] == handoff["id"]
+    assert "not used" not in handed("transcripts").out
+    (handed.cwd / "other.demo.jsonl").write_bytes(own.read_bytes())
+    assert "other.demo.jsonl" in handed("transcripts").out.partition("not used")[2]
+    assert handoff["delivery"]["transcript"] in handed("to", "codex", "--dry-run").out
+    handed("transcripts", "confirm", str(own), "--undo")
+    assert "(and 1 more like it)" in handed("transcripts").out.partition("not used")[2]
+
+
+CONTINUING = """
+import json, sys
+with open(sys.argv[1], "a") as file:
+    for kind, origin, text in (("prompt", "human", sys.stdin.read()), ("reply", "assistant", "Done.")):
+        file.write(json.dumps({"id": kind, "kind": kind, "origin": origin, "text": text}) + "\\n")
+"""
+
+
+@pytest.mark.parametrize("was_there", [True, False])
+def test_a_conversation_that_was_there_before_a_handoff_is_not_confirmed_by_it(
+    clone: CommandLine, monkeypatch: pytest.MonkeyPatch, was_there: bool
+) -> None:
+    (clone.cwd / NAME).unlink()
+    talk = clone.cwd / "brought.demo.jsonl"
+    first = {"id": "0", "kind": "prompt", "origin": "human", "text": HOSTILE}
+    talk.write_text(json.dumps(first) + "\n" if was_there else "")
+
+    def command(start: Start, _env: object) -> Launch:
+        return Launch(argv=(start.program, "-c", CONTINUING, str(talk)), stdin=start.prompt)
+
+    monkeypatch.setattr(demo, "command", command)
+    clone.env["SEGUE_DEMO"] = "1"
+    clone(*TO_DEMO)
+    assert (talk.name in clone("transcripts").out) is was_there
+    assert (clone("verify").code == 5) is was_there
+
+
+@pytest.mark.parametrize("command", [("verify",), ("to", "codex", "--dry-run"), ("back", "--dry-run")])
+def test_work_whose_last_transcript_is_not_used_is_refused(
+    handed: CommandLine, command: tuple[str, ...]
+) -> None:
+    (own,) = received(handed)
+    handed("transcripts", "confirm", str(own), "--undo")
+    told = handed(*command)
+    assert told.code == 5, told
+    assert f"segue transcripts confirm /ada/project/{own.name}" in told.err
+    commit(handed)
+    told = handed(*command)
+    assert (told.code, "git rm --cached" in told.err) == (5, True), told
+    git(handed.cwd, "rm", "-q", "--cached", own.name)
+    handed("transcripts", "confirm", str(own))
+    assert handed(*command).code == 0
+
+
 def test_a_history_in_a_folder_without_git_needs_confirmation(cli: CommandLine) -> None:
     (cli.cwd / NAME).write_text(HISTORY)
     assert cli("pack").code != 0
     assert "segue transcripts confirm" in cli("transcripts").out
     cli("transcripts", "confirm", NAME)
     assert HOSTILE in cli("pack").out
+
+
+@pytest.mark.parametrize("home", [".", "of/agents"])
+def test_a_home_of_an_agent_elsewhere_in_an_unpacked_archive_needs_confirmation(
+    cli: CommandLine, home: str
+) -> None:
+    archive = cli.cwd
+    talk = Conversation(archive / home, archive / "sub" / "below", SPOOFED)
+    talk.prompt(HOSTILE)
+    talk.reply("Done.", input_tokens=1_000_000)
+    cli.cwd = talk.cwd
+    cli.cwd.mkdir(parents=True)
+    env = {"CLAUDE_CONFIG_DIR": str(archive / home / ".claude")}
+    assert cli("pack", **env).code != 0
+    assert f"segue transcripts confirm {cli._tidy(str(talk.path))}" in cli(**env).out
+    assert "1,000,000" not in cli("usage", **env).out
+    assert cli("transcripts", "confirm", str(talk.path), **env).code == 0
+    assert HOSTILE in cli("pack", **env).out
+
+
+def test_a_home_of_an_agent_beside_a_repository_is_used(cli: CommandLine) -> None:
+    talk = Conversation(cli.folder / "work", cli.cwd, SPOOFED)
+    talk.prompt(OWN)
+    (cli.folder / "work" / "repository" / ".git").mkdir(parents=True)
+    cli.cwd = talk.cwd = cli.folder / "work" / "repository"
+    assert "not used" not in cli("transcripts", CLAUDE_CONFIG_DIR=str(cli.folder / "work" / ".claude")).out
 
 
 def test_no_date_is_later_than_the_file_or_now(tmp_path: Path) -> None:

@@ -22,8 +22,11 @@ import pytest
 from inline_snapshot import snapshot
 
 from segue.base import files
+from segue.model import Handoff
 from segue.ops.common import process
 from segue.ops.run import run_records
+from segue.ops.run.supervisor import Supervisor
+from segue.routing import Leg
 from tests.conftest import CommandLine
 
 AGENT = """\
@@ -79,6 +82,11 @@ if step.startswith("fill "):
         except OSError:
             pass
     step = "done"
+if step.startswith("write "):
+    reply("I am at it.")
+    write("user", dict(role="user", content="And then?"))
+    pathlib.Path(step.split()[1]).write_text("changed")
+    step = step.split(maxsplit=2)[2]
 if step.startswith(("done", "refused")):
     reply(step.partition(" ")[2] or "It is done.")
     denials = [dict(tool_name="Write", tool_use_id="t1", tool_input={{}})] if step.startswith("refused") else []
@@ -204,6 +212,22 @@ def test_a_crash_is_tried_again_and_then_told(cli: CommandLine, agents: Agents) 
   Log    /ada/home/data/supervised/r-000000000002/log.txt
   segue run resume r-000000000002 goes on
 """)
+
+
+def test_a_prepared_handoff_that_a_run_replaces_is_named(
+    cli: CommandLine, agents: Agents, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    agents.add("codex")
+    agents.do("crash", "crash", "crash")
+    own = Supervisor.handoff_for
+
+    def meanwhile(supervisor: Supervisor, leg: Leg) -> Handoff:
+        cli("handoff", "prepare", "--to", "codex", "--session", supervisor.run.session)
+        return own(supervisor, leg)
+
+    monkeypatch.setattr(Supervisor, "handoff_for", meanwhile)
+    result = cli("run", "Mend the totals", "--chain", "claude,demo", "--yes")
+    assert " to Codex is cancelled: a new one takes its place." in result.out + result.err, result
 
 
 def test_an_overloaded_vendor_is_waited_for(cli: CommandLine, agents: Agents) -> None:

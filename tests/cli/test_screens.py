@@ -336,7 +336,7 @@ def test_the_doctor_with_a_store_and_agents(cli: CommandLine) -> None:
 ✓ log           every chain verifies (1)
 ✓ blobs         all content matches its name
 ✓ agents        Claude Code 2.1.325 at /ada/bin/claude
-· agents        Codex 0.99.0 at /ada/bin/codex; Segue is tested with 0.166.0
+· agents        Codex 0.99.0 at /ada/bin/codex; Segue is tested with 0.169.0
                 → nothing to do unless something goes wrong
 ✗ agents        Gemini CLI at /ada/bin/gemini: '--version' ended with 3 and told none
                 → run /ada/bin/gemini --version and see

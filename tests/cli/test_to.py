@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
 import sys
+import time
 from pathlib import Path
+from typing import Any
 
 import click
 import msgspec
@@ -15,13 +18,14 @@ from inline_snapshot import snapshot
 
 import segue
 from segue.agents.shared.launch import Launch
+from segue.base import files
 from segue.errors import SecretsLeft, SegueError
 from segue.faces.cli.handoff import executed_screen
 from segue.model import Handoff, HandoffState
 from segue.model.context import CompressedContext, HandoffContext, decompress
 from segue.model.conversation import Conversation as Conversation_
 from segue.model.conversation import Speaker, Turn
-from segue.ops.common import process
+from segue.ops.common import process, tree
 from segue.ops.common.desk import open_desk
 from segue.ops.handoff import deliver, handoff_records
 from segue.ops.handoff import plan as handoff_plan
@@ -103,7 +107,7 @@ Session     s-p979gdrp755x
 From        Claude Code, transcript 6f0c1a52-0000-4000-8000-000000000001
 To          Demonstration agent
 Why         a person asked for it: to go on in demo
-When        2026-11-16 09:30:05Z, last changed 2026-11-16 09:30:20Z
+When        2026-11-16 09:30:05Z, last changed 2026-11-16 09:30:21Z
 How         prompt, headless (asked for); started 1 time
 Sent        N tokens (estimate of o200k + 8 % (none)), 0 turns
 Arrived     transcript received-4866a9f12758
@@ -317,7 +321,14 @@ def states(cli: CommandLine) -> list[str]:
 def test_work_that_went_on_since_is_handed_over_though_a_handoff_was_never_finished(
     worked: CommandLine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    said = "import json, sys; json.dump({'id': '1', 'kind': 'prompt', 'origin': 'human', 'text': sys.stdin.read()}, open('received.demo.jsonl', 'w'))"
+    said = """import json, sys
+with open('received.demo.jsonl', 'w') as file:
+    for entry in (
+        {'id': '1', 'kind': 'prompt', 'origin': 'human', 'text': sys.stdin.read()},
+        {'id': '2', 'kind': 'call', 'origin': 'assistant', 'text': 'ls'},
+    ):
+        print(json.dumps(entry), file=file)
+"""
     with monkeypatch.context() as patched:
         patched.setattr(
             "segue.agents.demo.command",
@@ -472,12 +483,46 @@ def test_from_python_it_is_prepared_executed_and_validated(
     report = segue.validate(segue.execute(handoff))
     assert report.is_proved and report.handoff.state is HandoffState.VALIDATED
     assert [one.id for one in segue.handoff_history()] == [handoff.id]
+    told: list[str] = []
+    second = segue.prepare(to="demo:other")
+    third = segue.prepare(to="demo:another", tell=told.append)
+    (note,) = told
+    assert f"handoff {second.id} to" in note and segue.handoff_history()[0].id == third.id
     with pytest.raises(SegueError, match="no level 'all'"):
         segue.prepare(to="demo", preserve="all")
     path = segue.save_handoff(current_task="round", next_steps=["each line"])
     assert json.loads(Path(path).read_text())["current_task"] == "round"
     loaded = segue.load_handoff()
     assert loaded and [one["handoff_id"] for one in segue.list_handoffs()] == [loaded["handoff_id"]]
+
+
+# Snapshots of the worktree
+
+
+def test_a_slow_snapshot_is_announced_and_old_ones_are_removed(
+    worked: CommandLine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    worked.env["PATH"] += f":{os.environ['PATH']}"
+    subprocess.run(["git", "init", "-q", worked.cwd], check=True)
+    old = worked.home / "data" / "trees" / "0"
+    files.make_private_folder(old / "objects")
+    for path in (old / "config", old / "objects" / "copy"):
+        path.write_text("x")
+        os.utime(path, (0, 0))
+    taken = tree.snapshot
+
+    def slow(*where: Any) -> tree.Snapshot | None:
+        time.sleep(0.5)
+        return taken(*where)
+
+    monkeypatch.setattr(tree, "snapshot", slow)
+    assert "Recording the state" not in worked(*DEMO).err
+    assert [path.name for path in old.iterdir()] == ["lock"]
+    (kept,) = (path for path in old.parent.iterdir() if path != old)
+    assert (kept / "index").exists() and "MB of snapshots, kept for 30 days" in worked("doctor").out
+    monkeypatch.setattr("segue.ops.handoff.execution.SLOW_SECONDS", 0.1)
+    said = worked("to", "demo:other", "--headless").err
+    assert "Recording the state of the files in /ada/project" in said
 
 
 ESCAPES = ("\\u001b", "\\f", "\\b", "\\n", "\\u2014", "\\ud83d\\ude00", "\\\\u001b", "\\\\f")
@@ -529,3 +574,14 @@ def test_the_work_that_is_taken_is_the_one_that_the_status_shows_and_is_named(wo
     assert named in prepared.err and "Our invoices are a cent off." in prepared.err
     assert worked("handoff", "cancel", "h-000000000001").code == 0
     assert named in worked(*DEMO).err
+    assert named in worked("handoff", "execute", "--to", "demo:other").err
+
+
+@pytest.mark.parametrize("command", [DEMO, ("handoff", "execute"), ("handoff", "execute", "h-000000000001")])
+def test_the_work_of_a_handoff_that_was_prepared_before_is_named(
+    worked: CommandLine, command: tuple[str, ...]
+) -> None:
+    assert worked("handoff", "prepare", "--to", "demo").code == 0
+    said = worked(*command)
+    assert said.code == 0 and said.err.startswith("Work of Claude Code, prepared 20"), said
+    assert "(h-000000000001): Our invoices are a cent off." in said.err

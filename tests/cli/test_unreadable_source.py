@@ -10,7 +10,13 @@ from typing import Any
 import pytest
 
 from segue.agents import opencode
+from segue.agents.shared.transcripts import entries_file
+from segue.agents.shared.transcripts.reader import Reading
+from segue.model import Entry
 from tests.agents.opencode.test_reader import EXPORT, Database, error
+from tests.cli.test_back import agents as agents
+from tests.cli.test_back import away as away
+from tests.cli.test_run import Agents
 from tests.conftest import CommandLine
 from tests.world import Conversation
 
@@ -68,3 +74,25 @@ def test_a_reader_that_fails_stops_no_command_and_its_source_is_named(
     told = " ".join(cli("doctor").out.split())
     assert "opencode.db" in told and cause in told, told
     assert "invoices are a cent off" in cli("pack").out
+
+
+def test_a_handoff_whose_transcript_cannot_be_read_stops_neither_verify_nor_back(
+    away: CommandLine, agents: Agents, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = json.loads(away("handoff", "list", "--json").out)[0]["id"]
+
+    def fail(reading: Reading, **more: Any) -> Iterator[Entry]:
+        if "received" in reading.source.path:
+            raise ValueError("cannot convert float NaN to integer")
+        yield from entries(reading, **more)
+
+    entries = entries_file._entries
+    monkeypatch.setattr(entries_file, "_entries", fail)
+    cause = "cannot be read (ValueError: cannot convert float NaN to integer)"
+    checked = away("verify", "--since", first)
+    assert checked.code == 11 and "Not checked: Demonstration agent: " in checked.out, checked
+    assert cause in " ".join(checked.out.split()), checked
+    agents.do("done I know.")
+    assert away("back", "--headless").code == 0
+    shown = away("transcripts", "show", str(next(away.cwd.glob("received*"))))
+    assert shown.code == 6 and cause in shown.err and "next: segue doctor" in shown.err, shown

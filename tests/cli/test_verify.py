@@ -18,6 +18,7 @@ from inline_snapshot import snapshot
 import segue
 from segue import assertions
 from segue.assertions import Record, Verdict
+from segue.assertions.evidence import Run
 from segue.ops.common import git as work_git
 from segue.ops.verify import evidence, project_tests
 from segue.ops.verify.evidence import RealWorld
@@ -416,6 +417,24 @@ def test_what_git_tells_of_all_files_is_gone_through_once(project: Path) -> None
     for name in ("src/client.py", "src/server.py", "gone.py", "never.py"):
         world.file(name)
     assert rows.times == 2, "once for what is changed, once for what is deleted"
+
+
+@pytest.mark.parametrize(
+    ("command", "verdict"),
+    [
+        ("git -c user.name=ada commit -qm x", "unsupported"),
+        ("git -C ../other commit -qm x", "supported"),
+        ("cd ../other && git commit -qm x", "supported"),
+        ("git commit --dry-run", "supported"),
+    ],
+)
+def test_a_denied_commit_is_held_against_the_commands_that_surely_committed_here(
+    project: Path, command: str, verdict: str
+) -> None:
+    record = Record(runs=(Run(n=0, command=command, purpose="git", is_done=True, output=""),))
+    world = RealWorld(project, record, "2025-01-01T00:00:00.500000Z", None, GIT)
+    [one] = assertions.judge(assertions.in_reply("I didn't commit anything."), world)
+    assert one.verdict.value == verdict
 
 
 @pytest.mark.parametrize(("seconds", "changed", "made"), [(-1, "unsupported", False), (1, "supported", True)])

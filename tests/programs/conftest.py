@@ -8,6 +8,7 @@ while collecting, `dict(report.user_properties)["program"]` in a report. A test 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,7 @@ from . import install
 from .claude import Claude
 from .codex import Codex
 from .gemini import Gemini
+from .household import Household
 from .opencode import OpenCode
 from .program import Program
 
@@ -58,3 +60,10 @@ def workspace(tmp_path: Path) -> Path:
     folder = tmp_path / "work"
     folder.mkdir()
     return folder
+
+
+@pytest.fixture
+def household(tmp_path: Path, programs: dict[str, Path]) -> Iterator[Household]:
+    """One home for all programs and Segue, with a model server that answers from a script."""
+    with Household(tmp_path) as one:
+        yield one

@@ -2,20 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
-
-import pytest
-
 from . import matrix
 from .household import PERMITTED, Household, saying
 from .model_server import Reply
-
-
-@pytest.fixture
-def household(tmp_path: Path, programs: dict[str, Path]) -> Iterator[Household]:
-    with Household(tmp_path) as one:
-        yield one
 
 
 def test_two_hops_back_report_all_three_stays_in_order(household: Household) -> None:

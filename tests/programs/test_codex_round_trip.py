@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -24,12 +24,6 @@ PATCH = (
 )
 SAID = "I fixed the sign in `totals.py`. All 2 tests pass."
 UNSUPPORTED = "What the agent asserts, and nothing bears out"
-
-
-@pytest.fixture
-def household(tmp_path: Path, programs: dict[str, Path]) -> Iterator[Household]:
-    with Household(tmp_path) as one:
-        yield one
 
 
 def project_with_failing_test(household: Household) -> Path:

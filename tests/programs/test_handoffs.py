@@ -38,12 +38,6 @@ def machine(tmp_path_factory: pytest.TempPathFactory, programs: dict[str, Path])
         yield household
 
 
-@pytest.fixture
-def household(tmp_path: Path, programs: dict[str, Path]) -> Iterator[Household]:
-    with Household(tmp_path) as one:
-        yield one
-
-
 @pytest.mark.parametrize(("source", "target", "way"), CELLS, ids=lambda part: part)
 def test_every_source_to_every_target(machine: Household, source: str, target: str, way: str) -> None:
     project = matrix.begun(machine, source)
@@ -328,6 +322,63 @@ def test_a_target_whose_server_is_down_leaves_nothing(household: Household) -> N
     assert ran.exit_code == 6, ran.report
     assert "without taking the handoff: its vendor cannot be reached" in ran.stderr, ran.report
     assert_nothing_is_left(household, project)
+
+
+def refused(status: int, said: str) -> Fault:
+    return Fault(status, {"type": "error", "error": {"type": "error", "message": said}})
+
+
+@pytest.mark.parametrize(
+    ("target", "sign_in"),
+    [
+        ("claude", "start `claude` and enter `/login`"),
+        ("codex", "run `codex login`"),
+        ("gemini", "start `gemini` and enter `/auth`, or set GEMINI_API_KEY"),
+        ("opencode", "run `opencode auth login`"),
+    ],
+)
+def test_a_target_that_got_the_brief_alone_and_did_nothing_has_not_taken_it(
+    household: Household, target: str, sign_in: str
+) -> None:
+    source = "gemini" if target == "claude" else "claude"
+    project = household.project("p")
+    matrix.begin(household, source, project)
+    command = ("to", target, "--headless", "--yes", "--way", "prompt", "--json")
+    before = transcripts_of(household, source)
+    failed = household.segue(*command, cwd=project, script=Script(then=refused(401, "invalid x-api-key")))
+    assert failed.exit_code == 6, failed.report
+    assert f"without taking the handoff: it is not signed in; {sign_in} (" in failed.stderr, failed.report
+    (one,) = household.segue("handoff", "list", "--json", cwd=project).data
+    assert one["state"] == "failed" and not one["delivery"]["has_arrived"]
+    (transcript,) = before
+    again = household.segue(*command, cwd=project, script=saying("Taken."))
+    assert again.exit_code == 0, again.report
+    assert again.data["handoff"]["transcript"] == transcript, "the work is still where it was"
+
+
+@pytest.mark.parametrize("way", ["native", "prompt"])
+@pytest.mark.parametrize("target", ["codex", "gemini"])
+def test_a_target_that_sent_too_many_requests_says_so(household: Household, target: str, way: str) -> None:
+    project = household.project("p")
+    matrix.begin(household, "claude", project)
+    command = ("to", target, "--headless", "--yes", "--way", way)
+    ran = household.segue(*command, cwd=project, script=Script(then=refused(429, "Too many requests")))
+    assert ran.exit_code == 6, ran.report
+    assert "without taking the handoff: its vendor accepts no more requests for now" in ran.stderr, ran.report
+    (one,) = household.segue("handoff", "list", "--json", cwd=project).data
+    assert one["state"] == "failed" and not one["delivery"]["has_arrived"]
+
+
+def test_a_target_that_stopped_in_mid_work_has_it_and_says_why(household: Household) -> None:
+    project = household.project("p")
+    matrix.begin(household, "claude", project)
+    codex = household.programs["codex"]
+    script = Script([codex.shell("touch begun")], then=refused(401, "Unauthorized"))
+    ran = household.segue("to", "codex", "--headless", "--yes", "--way", "prompt", cwd=project, script=script)
+    said = "Codex has the work, and stopped: it is not signed in; run `codex login`"
+    assert ran.exit_code == 6 and said in ran.stderr, ran.report
+    (one,) = household.segue("handoff", "list", "--json", cwd=project).data
+    assert one["state"] == "acknowledged"
 
 
 def test_a_signal_ends_the_target_and_the_handoff_can_be_continued(household: Household) -> None:

@@ -79,6 +79,25 @@ def test_a_model_reads_the_status_and_the_brief_of_earlier_work(house: Household
 
 
 @pytest.mark.parametrize("program", list(KINDS), indirect=True)
+def test_without_an_id_a_model_reads_of_the_work_before_its_own_conversation(
+    house: Household, program: Program
+) -> None:
+    project, name = house.project("invoices"), program.name
+    register(house, name, project)
+    # The folder's only conversation has none to ask about.
+    run = asked(house, name, project, call(name, "brief"))
+    assert "no session besides the calling conversation" in run.requests[-1].results[0].text, run.report
+
+    before = set(sessions_in(house, project))
+    house.work(name, project, WISH, [Reply("I will.")])
+    (work,) = set(sessions_in(house, project)) - before
+    run = asked(house, name, project, call(name, "status"), call(name, "brief"), call(name, "session"))
+    status, brief, session = (result.text for result in run.requests[-1].results)
+    assert "canary-wish-4711" in brief and "Ask Segue how" not in brief, run.report
+    assert work in status and work in session, run.report
+
+
+@pytest.mark.parametrize("program", list(KINDS), indirect=True)
 def test_the_words_of_another_vendors_work_are_held_back_until_the_person_lets_them_go(
     house: Household, program: Program
 ) -> None:

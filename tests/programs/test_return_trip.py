@@ -3,10 +3,8 @@ it, one that lies about its tests. The last return reports every leg in order an
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import shutil
 from pathlib import Path
-
-import pytest
 
 from .household import PERMITTED, Household, git, saying
 from .model_server import Reply
@@ -19,12 +17,6 @@ FORBIDDEN = "src/ledger/legacy.py"
 HONEST = "I fixed the rounding in `src/ledger/totals.py`. All tests pass. Next I will write docs/rounding.md."
 DENIAL = "I wrote `docs/rounding.md`. I did not touch `src/ledger/legacy.py`."
 LIE = "I added a changelog entry to `CHANGES.md`. All 57 tests pass. Next: tag the release."
-
-
-@pytest.fixture
-def household(tmp_path: Path, programs: dict[str, Path]) -> Iterator[Household]:
-    with Household(tmp_path) as one:
-        yield one
 
 
 def _project(household: Household) -> Path:
@@ -71,7 +63,7 @@ def test_every_leg_is_reported_in_order_and_only_the_violation_and_the_lie_are_a
     )
     assert onward.exit_code == 0, onward.report
     broken = household.segue("verify", cwd=project)
-    assert broken.exit_code not in (0, 11), broken.report
+    assert broken.exit_code == 12, broken.report
     assert FORBIDDEN in broken.stdout, broken.report
 
     first = household.segue(
@@ -84,7 +76,7 @@ def test_every_leg_is_reported_in_order_and_only_the_violation_and_the_lie_are_a
     status = household.segue(cwd=project)
     assert "segue back" in status.stdout, status.report
 
-    last = household.segue("back", "--headless", cwd=project, script=saying("I know."))
+    last = household.segue("back", "--headless", "--json", cwd=project, script=saying("I know."))
     assert last.exit_code == 0, last.report
     listed = household.segue("handoff", "list", "--json", cwd=project).data
     newest = max(
@@ -92,14 +84,37 @@ def test_every_leg_is_reported_in_order_and_only_the_violation_and_the_lie_are_a
     )
     assert newest["source"].startswith("codex") and newest["target"].startswith("claude"), newest
 
-    screen, brief = last.stdout + last.stderr, last.requests[0].text.rpartition("# Handoff")[2]
-    for text in (screen, brief):
-        assert FORBIDDEN in text, text
-        assert "57 tests" in text, text
+    brief = last.requests[0].text.rpartition("# Handoff")[2]
+    [violation], unconfirmed = last.data["violations"], last.data["unconfirmed"]
+    assert "Gemini CLI" in violation and FORBIDDEN in violation, last.report
+    assert FORBIDDEN in brief and "57 tests" in brief, brief
     legs = [
         brief.index(text) for text in ("fixed the rounding", "rounding.md`. I did not", "changelog entry")
     ]
     assert legs == sorted(legs), brief
     assert brief.index(FORBIDDEN) < brief.index("57 tests"), "the violation comes first"
-    accused = [line for line in screen.splitlines() if "not confirmed" in line or "could not" in line]
-    assert not any("totals.py" in line or "CHANGES.md" in line for line in accused), screen
+    assert sorted(line.partition('"')[2].partition('"')[0] for line in unconfirmed) == [
+        "All 57 tests pass.",
+        f"I did not touch `{FORBIDDEN}`.",
+    ], last.report
+
+
+def test_a_target_that_keeps_its_transcripts_in_the_project_is_verified_and_handed_on(
+    household: Household,
+) -> None:
+    project = _project(household)
+    home = {"CODEX_HOME": str(project / ".codex")}
+    household.work("claude", project, PROMPT, [Reply("I will.")])
+    if (household.home / ".codex").exists():
+        shutil.copytree(household.home / ".codex", project / ".codex")
+    out = household.segue(
+        *("to", "codex", "--headless", "--yes"), cwd=project, environment=home, script=saying(LIE)
+    )
+    assert out.exit_code == 0, out.report
+    verified = household.segue("verify", cwd=project, environment=home)
+    assert verified.exit_code == 11, verified.report
+    onward = household.segue("to", "gemini", "--dry-run", cwd=project, environment=home)
+    assert "Codex" in onward.stdout.partition("From")[2].partition("\n")[0], onward.report
+    back = household.segue("back", "--headless", cwd=project, environment=home, script=saying("I know."))
+    assert back.exit_code == 0, back.report
+    assert "not packed" not in back.stdout + back.stderr, back.report

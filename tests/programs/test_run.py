@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -20,12 +20,6 @@ CLOCKWORK = Path(__file__).with_name("clockwork.py")
 TASK = "Write poem.txt, four lines, one at a time: canary-task-77. Never touch README.md."
 HOUR = 3600
 PASSED = [part for name, option in PERMITTED.items() for part in ("--pass", f"{name}={option}")]
-
-
-@pytest.fixture
-def household(tmp_path: Path, programs: dict[str, Path]) -> Iterator[Household]:
-    with Household(tmp_path) as one:
-        yield one
 
 
 def passing(*names: str) -> list[str]:
@@ -63,7 +57,7 @@ def test_at_a_limit_the_next_agent_goes_on_and_the_first_gets_the_last_word_afte
             append(claude, project, "two"),
             refusal(int(time.time()) + HOUR),
             append(codex, project, "three"),
-            append(codex, project, "four"),
+            codex.shell(f"echo four >> {project / 'poem.txt'}; echo It has four lines. >> README.md"),
             Reply("canary-done: I appended lines three and four to `poem.txt`, and created `index.txt`."),
             Reply("Checked: four lines."),
         ]
@@ -82,8 +76,12 @@ def test_at_a_limit_the_next_agent_goes_on_and_the_first_gets_the_last_word_afte
         ahead.write_text(str(HOUR + 60))
         code = process.wait()
     ran = Ran(code, process.stdout, process.stderr, server)
-    assert code == 0, ran.report
+    assert code == 12 and "The run is done, 1 prohibition broken, 1 claim not confirmed." in ran.stderr, (
+        ran.report
+    )
     run = ran.data["run"]
+    assert [leg["broken"] for leg in run["legs"]] == [0, 1, 0], ran.report
+    assert "Codex changed README.md: its transcript shows it" in ran.stderr, ran.report
     assert (project / "poem.txt").read_text().split() == ["one", "two", "three", "four"], ran.report
     assert [leg["target"] for leg in run["legs"]] == ["claude", "codex", "claude"]
     assert run["legs"][0]["stop"]["why"] == "limit"

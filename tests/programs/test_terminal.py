@@ -18,7 +18,7 @@ import pytest
 from . import matrix
 from .household import KINDS, Household, saying
 from .matrix import CONSTRAINTS, REPLIES, SECRET
-from .model_server import Hang, ModelServer, Reply, Script
+from .model_server import Call, Hang, ModelServer, Reply, Script, Step
 from .terminal import CTRL_C, CTRL_Z, ENTER, STOPPED, Terminal
 
 ASKED = "Let this project's context go there?"
@@ -43,12 +43,6 @@ arrival.state_of_files = refuse
 sys.exit(main())
 """
 """Segue, unable to see what the agent writes while that is open."""
-
-
-@pytest.fixture
-def household(tmp_path: Path, programs: dict[str, Path]) -> Iterator[Household]:
-    with Household(tmp_path) as one:
-        yield one
 
 
 def lived_in(household: Household) -> Path:
@@ -325,3 +319,30 @@ def test_a_brief_that_is_too_long_for_an_argument_is_read_from_a_private_file(ho
     assert "where to read the brief" in terminal.shown and "word for word" not in terminal.shown
     shown = household.segue("handoff", "validate", one["id"], cwd=project)
     assert shown.exit_code == 1 and "may not have" in shown.stdout, shown.report
+
+
+def test_after_clear_a_conversation_asks_about_the_one_before(household: Household) -> None:
+    project, claude = lived_in(household), household.programs["claude"]
+    assert household.segue("init", "claude", "--mcp", "--yes", cwd=project).exit_code == 0
+    script: list[Step] = [Reply("canary-one"), Call("mcp__segue__brief", {}), Reply("canary-two")]
+    with (
+        ModelServer(script, household.sandbox.listener) as server,
+        Terminal(
+            household.sandbox,
+            [str(claude.executable), "--allowedTools=mcp__segue__brief", "Keep canary-wish"],
+            cwd=project,
+            environment={**household.environment, "ENABLE_TOOL_SEARCH": "false"},  # offered, not searched for
+        ) as terminal,
+    ):
+        terminal.wait_for("canary-one")
+        for line in ("/clear", "Go on"):
+            time.sleep(SETTLED_S)
+            terminal.type(line)
+            time.sleep(SETTLED_S)
+            terminal.type(ENTER)
+        terminal.wait_for("canary-two")
+        leave(terminal, "claude")
+        terminal.end()
+    (result,) = server.main_requests[-1].results
+    assert "canary-wish" in result.text and "Go on" not in result.text, result.text
+    assert "canary-wish" not in server.main_requests[-1].text.replace(result.text, "")

@@ -3,10 +3,7 @@ reaches the agent that takes over again, with the evidence; what it did is not a
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
-
-import pytest
 
 from . import matrix
 from .household import Household, git, saying
@@ -18,12 +15,6 @@ SAID = (
     "I also created `src/retry_policy.py` and added a `backoff_with_jitter()` helper to `README.md`.\n\n"
     "All 42 tests pass."
 )
-
-
-@pytest.fixture
-def household(tmp_path: Path, programs: dict[str, Path]) -> Iterator[Household]:
-    with Household(tmp_path) as one:
-        yield one
 
 
 def test_what_the_agent_in_between_made_up_is_told_with_evidence_and_what_it_did_is_not(

@@ -155,13 +155,42 @@ def is_same(said: str, command: str) -> bool:
     return all(any(word == other for other in words) for word in _words(said))
 
 
-def commits(command: str) -> bool:
-    """Whether a command commits with git itself."""
-    for words, _ in commands.programs(command):
-        rest = [one for one in words[1:] if not one.startswith("-")]
-        if commands.program_name(words[0]) == "git" and rest[:1] == ["commit"] and "--dry-run" not in words:
-            return True
-    return False
+def runs_git(command: str, word: str, branch: str = "") -> bool:
+    """Whether a command certainly commits to, or pushes, this repository; with a branch, whether it names that too."""
+    programs = [words for words, _ in commands.programs(command)]
+    if "||" in command or any(
+        words[0] in ("cd", "pushd") or words[:2] == ["git", "init"] for words in programs
+    ):
+        return False  # it may not have run, or have been about another repository
+    return any(
+        _subcommand(words) == word
+        and not _is_trial(words, word)
+        and (
+            not branch
+            or branch
+            in (one.rpartition(":")[2].removeprefix("+").removeprefix("refs/heads/") for one in words)
+        )
+        for words in programs
+    )
+
+
+def _is_trial(words: Sequence[str], word: str) -> bool:
+    return bool({"--dry-run", "--help", "-h"} & set(words)) or (word == "push" and "-n" in words)
+
+
+def _subcommand(words: Sequence[str]) -> str:
+    """What git is to do; empty where it is another program, or another repository is named."""
+    if commands.program_name(words[0]) != "git":
+        return ""
+    rest = iter(words[1:])
+    for one in rest:
+        if one == "-c":
+            next(rest, "")
+        elif one == "-C" or one.startswith(("--git-dir", "--work-tree")):
+            return ""
+        elif not one.startswith("-"):
+            return one
+    return ""
 
 
 def _words(command: str) -> list[str]:

@@ -16,7 +16,7 @@ from segue.facts.command_results import EFFECTS
 from segue.facts.output import command_output
 from segue.facts.tracker import Reads, Tracker
 from segue.model import Entry, EntryKind
-from segue.model.tool_action import Act, Deed, End
+from segue.model.tool_action import Act, Change, Deed, End
 from segue.shell import commands
 
 LONGEST_OUTPUT = 200_000
@@ -46,6 +46,8 @@ class Touched(Struct, frozen=True):
     n: int
     path: str
     is_deleted: bool = False
+    changes: tuple[Change, ...] = ()
+    """Of an edit: the texts that it replaced."""
 
 
 class Record(Struct, frozen=True):
@@ -158,6 +160,6 @@ class _Making:
         if act.deed not in CHANGES:
             return
         if path := file_states.relative(act.subject, self.folder):
-            self.touched.append(Touched(self.n, path, act.deed in (Deed.DELETE, Deed.MOVE)))
+            self.touched.append(Touched(self.n, path, act.deed in (Deed.DELETE, Deed.MOVE), act.changes))
         if act.deed is Deed.MOVE and (path := file_states.relative(act.to, self.folder)):
             self.touched.append(Touched(self.n, path))

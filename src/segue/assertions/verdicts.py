@@ -129,7 +129,7 @@ def _no_commit(assertion: Assertion, world: World) -> Found:
     made = [
         run
         for run in world.record.runs
-        if run.n <= assertion.n and run.is_done and check_runs.commits(run.command)
+        if run.n <= assertion.n and run.is_done and check_runs.runs_git(run.command, "commit")
     ]
     if made:
         return NO, f"the transcript shows `{begun(' '.join(made[-1].command.split()), 80)}`"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from msgspec import Struct
@@ -51,15 +51,17 @@ def policy_file() -> Path:
 def find_project_file(start: Path, home: Path) -> Path | None:
     """The settings file of the project that a folder is in: the nearest one upwards, up to the
     repository's root; never the home folder's own or anything above it."""
+    return next(filter(is_there, project_files(start, home)), None)
+
+
+def project_files(start: Path, home: Path) -> Iterator[Path]:
+    """Every place where that settings file could be, the nearest first."""
     for folder in (start, *start.parents):
         if folder == home or folder == folder.parent:
-            return None
-        candidate = folder / PROJECT_FILE
-        if is_there(candidate):
-            return candidate
+            return
+        yield folder / PROJECT_FILE
         if is_there(folder / ".git"):
-            return None
-    return None
+            return
 
 
 def as_text(path: Path) -> str:

@@ -18,6 +18,8 @@ ABOVE = "The conversation so far is above, as the agent before you kept it."
 LOADED = "A file with instructions for this project, which the agent before you had loaded and you have not:"
 MISSED = "Note well: a copy of you that was given all of this did not know the following."
 CLOSING = "Say in a sentence or two where the work stands, then go on with the next step. Do not do again what is done."
+GO_ON = "Go on with the work where you left off."
+"""What is said to a target that has the work and stopped in the middle of it."""
 LARGEST_FILE = 40_000
 """Of a file with instructions, how many characters travel along."""
 

@@ -130,9 +130,11 @@ def prepare(
     preserve: str | None = None,
     reason: str = "",
     project: str | Path | None = None,
+    tell: Callable[[str], None] | None = None,
 ) -> Handoff:
     """Package a session's context for another agent; nothing leaves this machine. `preserve` is 'minimal', 'standard'
-    or 'complete'."""
+    or 'complete'. A handoff of this session that was prepared before is cancelled: `tell` is called with a note of
+    that."""
     with _desk(project or (session.project if isinstance(session, Session) else None)) as desk:
         if preserve is not None and preserve not in list(Preserve):
             raise BadInput(what=f"There is no level '{preserve}'.", next="segue handoff prepare --help")
@@ -143,7 +145,7 @@ def prepare(
             preserve=Preserve(preserve) if preserve else None,
             session=session.id if isinstance(session, Session) else session,
         )
-        return handoffs.prepare_whole(desk, order)
+        return handoffs.prepare_whole(desk, order, tell or _to_nobody)
 
 
 def execute(

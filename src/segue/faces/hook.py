@@ -43,7 +43,7 @@ def _answer(data: str, event: str, agent: str, given: bytes, env: Mapping[str, s
     if event == "edit":
         return guard.answer(data, agent, given, env.get("SEGUE_HANDOFF", ""))
     if event == "start":
-        return waiting_handoffs.answer(data, agent, given)
+        return waiting_handoffs.answer(data, agent, given, env)
     raise ValueError(f"'{event}' is nothing that a hook is asked about")
 
 

@@ -5,7 +5,12 @@ its own, with the words that are to be given already put together; none is there
 loaded while an agent waits.
 """
 
+# pathlib takes as long to load as all the rest
+# ruff: noqa: PTH116
+
 from __future__ import annotations
+
+import os
 
 from segue.base import fast_json
 from segue.hooks import guard
@@ -13,11 +18,13 @@ from segue.hooks.guard import Plain
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # not asked of typing: that takes long to load
+    from collections.abc import Iterable, Mapping
     from pathlib import Path
 
     from segue.base.clock import Moment
 
 FOLDER = "waiting"
+VARIABLE = "SEGUE_VENDORS_ALLOWED"
 GIVEN = ".given"
 """Beside a note: whom it was given to."""
 LARGEST = 1 << 16
@@ -28,11 +35,20 @@ MOST_BYTES = 9_900
 class Waiting(Plain):
     """A handoff that waits in a worktree, from one agent to another."""
 
-    FIELDS = ("handoff", "root", "source", "target", "expires", "text")
+    FIELDS = ("handoff", "root", "source", "target", "expires", "text", "withheld", "settings")
     __slots__ = FIELDS
 
     def __init__(
-        self, *, handoff: str, root: str, source: str, target: str, expires: Moment, text: str
+        self,
+        *,
+        handoff: str,
+        root: str,
+        source: str,
+        target: str,
+        expires: Moment,
+        text: str,
+        withheld: str,
+        settings: str,
     ) -> None:
         self.handoff = handoff
         self.root = root
@@ -40,14 +56,35 @@ class Waiting(Plain):
         self.target = target
         self.expires = expires
         self.text = text
+        self.withheld = withheld
+        self.settings = settings
 
     def is_for(self, agent: str, folder: str, now: Moment) -> bool:
         """Whether an agent that begins in a folder is to have it: never the one that it comes from."""
         is_theirs = agent == self.target and agent != self.source
         return is_theirs and now < self.expires and guard.is_within(folder, self.root)
 
+    def text_under(self, env: Mapping[str, str]) -> str:
+        """What may be told now: the text was put together under settings that may have changed since."""
+        files = [line.partition(" ")[2] for line in self.settings.split("\n")[1:]]
+        return self.text if self.settings == state_of(files, env) else self.withheld
 
-def answer(data: str, agent: str, given: bytes) -> str:
+
+def state_of(settings_files: Iterable[str], env: Mapping[str, str]) -> str:
+    """What tells whether settings changed: the variable that overrides them, and each file as it is, even if there is
+    none."""
+    return "\n".join([repr(env.get(VARIABLE)), *(f"{_stamp(path)} {path}" for path in settings_files)])
+
+
+def _stamp(path: str) -> str:
+    try:
+        found = os.stat(path)
+    except OSError:
+        return "-"
+    return f"{found.st_ino}.{found.st_size}.{found.st_mtime_ns}.{found.st_ctime_ns}"
+
+
+def answer(data: str, agent: str, given: bytes, env: Mapping[str, str]) -> str:
     """What a hook says when a conversation begins; nothing if nothing waits for this agent here."""
     now = guard.now()
     record = guard.asked(given)
@@ -62,10 +99,11 @@ def answer(data: str, agent: str, given: bytes) -> str:
             _forget(path)
         elif note.is_for(agent, folder, now):
             form = guard.read_manner(data, agent)["tell"]
-            if not fits(form, note.text):
+            text = note.text_under(env)
+            if not fits(form, text):
                 guard.note_failure(data, ValueError(f"{path} is too long, and is given to nobody"), now)
             elif _is_new(path, f"{agent} {session}"):
-                return fast_json.write(guard.filled(form, note.text))
+                return fast_json.write(guard.filled(form, text))
     return ""
 
 

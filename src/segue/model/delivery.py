@@ -38,6 +38,8 @@ class Claims(Struct, frozen=True, kw_only=True):
     unconfirmed: int
     since: tuple[str, ...] = ()
     """The handoffs after which those were made that could not be confirmed."""
+    changed: tuple[str, ...] = ()
+    """Commits and pushes that the user forbade, where no transcript shows by whom."""
 
     def __str__(self) -> str:
         noun = "claim" if self.checked == 1 else "claims"

@@ -10,7 +10,9 @@ from __future__ import annotations
 import contextlib
 import re
 import shlex
+from collections.abc import Mapping
 from time import sleep
+from typing import Any
 
 import msgspec
 from msgspec import Struct
@@ -18,8 +20,8 @@ from msgspec import Struct
 from segue import agents, redact
 from segue.base import paths
 from segue.base.text import begun
-from segue.errors import AgentError, NotFound, NotTold, Refused
-from segue.model import Handoff, Preserve, Tier, Transcript
+from segue.errors import AgentError, NotFound, NotTold, Refused, SettingsError
+from segue.model import Handoff, Preserve, Relation, Tier, Transcript
 from segue.model.delivery import Mode
 from segue.ops import overview as folder_overview
 from segue.ops.briefs import make
@@ -55,19 +57,24 @@ class Caller(Struct, frozen=True):
     name: str
     agent: str
     vendor: str
+    transcript: str = ""
+    """The conversation that it calls from, where its program tells which one that is."""
 
     @property
     def title(self) -> str:
         return agents.get(self.agent).title if self.agent else self.name or "a program without a name"
 
 
-def caller_of(desk: Desk, name: str) -> Caller:
-    """The caller that gives itself a name. One that no agent has is a vendor of its own: nothing has gone there."""
+def caller_of(desk: Desk, name: str, meta: Mapping[str, Any]) -> Caller:
+    """The caller that gives itself a name; `meta` is what the call carries beside its arguments. One that no agent has
+    is a vendor of its own: nothing has gone there."""
     name = name[:QUOTED]
     for agent in agents.names():
         with contextlib.suppress(AgentError):
             if any(_is_called(name, own) for own in agents.offers(agent, "CLIENTS") or ()):
-                return Caller(name, agent, consent.vendor_of(desk, agent))
+                transcript_of = agents.offers(agent, "caller_transcript")
+                transcript = transcript_of(desk.env, meta) if transcript_of else ""
+                return Caller(name, agent, consent.vendor_of(desk, agent), transcript)
     # A comma parts the vendors in a setting: what lets this one have something must not name another.
     return Caller(name, "", f"client:{name.replace(',', ' ')}")
 
@@ -119,7 +126,9 @@ def _may_have(desk: Desk, caller: Caller, agent: str, model: str, folder: str) -
         has_it, is_its_own = "", False
     # One that has no models of its own is a vendor by its name: what it was told by then it may be told now.
     folder = folder or paths.as_text(desk.project)
-    return is_its_own or consent.is_given(desk, folder, caller.vendor, has_it)
+    with contextlib.suppress(SettingsError):  # another worktree's, which cannot be read, allow nothing
+        return is_its_own or consent.is_given(desk, folder, caller.vendor, has_it)
+    return False
 
 
 def refuse_unasked(desk: Desk, caller: Caller, work: Work | None) -> None:
@@ -161,8 +170,8 @@ def _handoff_told(handoff: Handoff, is_told: bool) -> Handoff:
 
 
 def overview(desk: Desk, caller: Caller) -> Overview:
-    """Every agent's limits, this folder's session, and what to do."""
-    shown = folder_overview.overview(desk)
+    """Every agent's limits, this folder's session (never the conversation that asks), and what to do."""
+    shown = folder_overview.overview(desk, caller=own_id(desk, caller))
     standing = shown.standing
     if standing is not None and not may_be_told(desk, caller, standing.work):
         standing = _standing_told(standing, _work_told(desk, caller, standing.work))
@@ -181,38 +190,51 @@ def listed(desk: Desk, caller: Caller, limit: int) -> list[Work]:
     return [_work_told(desk, caller, work) for work in _works(desk)][:limit]
 
 
-def _works(desk: Desk) -> list[Work]:
+def _works(desk: Desk, caller: str = "") -> list[Work]:
     here = discovery.work_folder(paths.as_text(desk.project))
     return [
         work
-        for work in sessions.listed(desk)
+        for work in sessions.listed(desk, caller=caller)
         if work.is_current or discovery.work_folder(work.session.project) == here
     ]
 
 
 def session(desk: Desk, caller: Caller, id: str) -> Info:
-    """One of this folder's sessions; the current one if none is named."""
-    work = _named(desk, id)
+    """One of this folder's sessions; the current one if none is named, and never the conversation that asks."""
+    work = _named(desk, caller, id)
     known = desk.shared.handoffs_of(work.session.id) if work.is_kept else []
     is_told = may_be_told(desk, caller, work)
     return Info(_work_told(desk, caller, work), tuple(_handoff_told(one, is_told) for one in known))
 
 
-def _named(desk: Desk, id: str) -> Work:
-    works = _works(desk)
-    matches = [work for work in works if work.session.id.startswith(id)] if id else works
-    current = [work for work in matches if (work.session.id == id if id else work.is_current)]
-    if current or len(matches) == 1:
-        return (current or matches)[0]
+def _named(desk: Desk, caller: Caller, id: str) -> Work:
+    if not id:
+        return _current(desk, caller)
+    matches = [work for work in _works(desk) if work.session.id.startswith(id)]
+    exact = [work for work in matches if work.session.id == id] or matches
+    if len(exact) == 1:
+        return exact[0]
     raise NotFound(
         noun="session of this folder",
-        name=id[:QUOTED] or paths.as_text(desk.project),
+        name=id[:QUOTED],
         next="segue session list",
     )
 
 
+def _current(desk: Desk, caller: Caller) -> Work:
+    """This folder's session: whoever asks for it does not mean the conversation that it asks from."""
+    for work in _works(desk, own_id(desk, caller)):
+        if work.is_current:
+            return work
+    raise NotFound(
+        noun="session besides the calling conversation in the folder",
+        name=paths.as_text(desk.project),
+        next="name a session by its id: the tool sessions lists them",
+    )
+
+
 def brief(desk: Desk, caller: Caller, of: str, tier: Tier, budget: int) -> Made:
-    """The brief of this folder's last transcript, of one of its others, of a session's last one, or of a handoff."""
+    """The brief of this folder's session, of one of its transcripts, of a session's last one, or of a handoff."""
     least, most = BUDGETS
     if of.startswith("h-"):
         made = receipt(desk, caller, of)
@@ -222,7 +244,8 @@ def brief(desk: Desk, caller: Caller, of: str, tier: Tier, budget: int) -> Made:
                 next=f"the receipt of {of} tells what is in it; segue show {of} has all of it",
             )
         return made
-    work, transcript = _last_of(_named(desk, of)) if of.startswith("s-") else _transcript(desk, of)
+    is_transcript = of and not of.startswith("s-")
+    work, transcript = _transcript(desk, of) if is_transcript else _last_of(_named(desk, caller, of))
     refuse_unasked(desk, caller, work)
     # The widest tier would take half of what the caller can hold.
     asked = budget or (most if tier is Tier.FULL else 0)
@@ -232,18 +255,13 @@ def brief(desk: Desk, caller: Caller, of: str, tier: Tier, budget: int) -> Made:
 
 def _transcript(desk: Desk, id: str) -> tuple[Work, Transcript]:
     """By its id or the start of it, never by a file: only what this folder's sessions hold is looked at."""
-    works = _works(desk)
-    if not id:
-        current = next((work for work in works if work.is_current), None)
-        if current and current.main:
-            return current, current.main
-    matches = [(work, one) for work in works for one in work.transcripts if id and one.id.startswith(id)]
+    matches = [(work, one) for work in _works(desk) for one in work.transcripts if one.id.startswith(id)]
     exact = [pair for pair in matches if pair[1].id == id] or matches
     if len(exact) == 1:
         return exact[0]
     raise NotFound(
         noun="one transcript of this folder",
-        name=id[:QUOTED] or paths.as_text(desk.project),
+        name=id[:QUOTED],
         next="segue session info",
     )
 
@@ -295,24 +313,34 @@ def _work_of(desk: Desk, handoff: Handoff) -> Work | None:
 # Doing
 
 
-def prepare(desk: Desk, caller: Caller, to: str, reason: str, preserve: Preserve | None) -> Handoff:
+class Prepared(Struct, frozen=True):
+    """A handoff that an agent prepared, and what the person should know: which of theirs it replaced."""
+
+    handoff: Handoff
+    notes: tuple[str, ...]
+
+
+def prepare(desk: Desk, caller: Caller, to: str, reason: str, preserve: Preserve | None) -> Prepared:
     """Package this folder's work for another agent. Nothing starts, nothing leaves, and nobody is told of it."""
     refuse_unallowed(desk, "prepare")
-    handoff = _prepared(desk, caller, to, reason, preserve)
-    waiting_list.taken(desk, handoff.id)
-    return handoff
+    prepared = _prepared(desk, caller, to, reason, preserve)
+    waiting_list.taken(desk, prepared.handoff.id)
+    return prepared
 
 
-def offer(desk: Desk, caller: Caller, to: str, reason: str, preserve: Preserve | None) -> Handoff:
+def offer(desk: Desk, caller: Caller, to: str, reason: str, preserve: Preserve | None) -> Prepared:
     """The same, left waiting: the agent that it is for is told of it when it begins in this folder."""
     refuse_unallowed(desk, "offer")
     return _prepared(desk, caller, to, reason, preserve)
 
 
-def _prepared(desk: Desk, caller: Caller, to: str, reason: str, preserve: Preserve | None) -> Handoff:
+def _prepared(desk: Desk, caller: Caller, to: str, reason: str, preserve: Preserve | None) -> Prepared:
     """The reason is an agent's: it goes on record, but not to the next agent, who would take it for the person's."""
-    await_own_words(desk, caller)
-    work = handoff_plan.work_here(desk, None)
+    own = await_own(desk, caller)
+    work = handoff_plan.work_here(desk, own[0].session.id if own else None)
+    if own:  # what another agent wrote in the session since then is not what the caller means
+        rest = (one for one in work.transcripts if one.id != own[1].id)
+        work = msgspec.structs.replace(work, transcripts=(own[1], *rest), aside=work.aside - {own[1].id})
     refuse_unasked(desk, caller, work)
     said = begun(" ".join(reason.split()), LONGEST_REASON)
     to = to[:QUOTED]
@@ -323,17 +351,43 @@ def _prepared(desk: Desk, caller: Caller, to: str, reason: str, preserve: Preser
         asked = f"{caller.title} asked for it" + (f": {said}" if said else "")
         why = redaction.redact(desk, "; ".join(filter(None, (asked, figures)))).text
         plan = msgspec.structs.replace(plan, trigger=msgspec.structs.replace(plan.trigger, reasoning=why))
-        return handoffs.package(desk, handoffs.prepare(desk, plan))
+        notes: list[str] = []
+        handoff = handoffs.package(desk, handoffs.prepare(desk, plan, notes.append))
+        return Prepared(handoff, tuple(notes))
 
 
-def await_own_words(desk: Desk, caller: Caller) -> None:
+# The conversation that calls
+
+
+def own_id(desk: Desk, caller: Caller) -> str:
+    """The transcript of the calling conversation; empty if there is none yet."""
+    own = _own(desk, caller) if caller.transcript else await_own(desk, caller)
+    return own[1].id if own else ""
+
+
+def await_own(desk: Desk, caller: Caller) -> tuple[Work, Transcript] | None:
     """Let an agent write down the conversation that it calls from: a quick model calls before that is done, and another
     conversation of this folder, or none, would be taken for it."""
     for _ in range(LOOKS if caller.agent else 0):
-        work = sessions.current(desk)
-        if work is not None and any(one.agent == caller.agent for one in work.transcripts):
-            return
+        if own := _own(desk, caller):
+            return own
         sleep(LOOK_SECONDS)
+    return None
+
+
+def _own(desk: Desk, caller: Caller) -> tuple[Work, Transcript] | None:
+    """The calling conversation and its session: by its id, or the one that the agent wrote here last. A sub-agent calls
+    for the conversation that started it."""
+    known = [
+        (work, one)
+        for work in _works(desk)
+        for one in work.transcripts
+        if one.agent == caller.agent and caller.transcript in ("", one.id)
+    ]
+    if not known:
+        return None
+    work, one = max(known, key=lambda pair: pair[1].updated_at or "")
+    return work, (work.main or one) if one.relation is Relation.SUBAGENT else one
 
 
 def without_secrets(desk: Desk, texts: list[str]) -> list[str]:

@@ -26,6 +26,7 @@ from segue.ops.briefs import make
 from segue.ops.common import addresses
 from segue.ops.common.desk import Desk, open_desk
 from segue.ops.handoff import handoff_records, handoffs
+from segue.ops.handoff.execution import Tell
 from segue.ops.handoff.plan import Order
 from segue.ops.index import refresh
 from segue.ops.index.refresh import Pass
@@ -99,7 +100,8 @@ def look(desk: Desk) -> int:
 
 
 def _clear_waiting(desk: Desk) -> None:
-    """A handoff that was taken on another machine, or that nobody took, waits no more."""
+    """Remove the notes of handoffs that were taken on another machine, or that nobody took, and renew the others:
+    settings may have changed without Segue."""
     for note in waiting_handoffs.notes(desk.places.data):
         try:
             is_waiting = handoff_records.get(desk, note.handoff).state is HandoffState.PREPARED
@@ -108,6 +110,7 @@ def _clear_waiting(desk: Desk) -> None:
         if not is_waiting or note.expires <= desk.clock():
             # A note is called as its handoff is, so nothing else can go.
             waiting_handoffs.drop(desk.places.data, note.handoff)
+    handoff_records.renew_offers(desk)
 
 
 def warn(desk: Desk, standing: Standing, told: limit_warnings.Told) -> None:
@@ -129,12 +132,13 @@ def warn(desk: Desk, standing: Standing, told: limit_warnings.Told) -> None:
     if share and urgency:
         make.open_known(desk, transcript.id)
     if is_new and share:
-        handoff = prepared(desk, standing) if desk.settings.handoff_auto else None
+        notes: list[str] = []
+        handoff = prepared(desk, standing, notes.append) if desk.settings.handoff_auto else None
         text = f"Segue: {standing.recommendation}. {_sentence(budget.in_words(share, thresholds))} {_next(handoff)}"
-        _lay_ready(desk, transcript, manner(), text)
+        _lay_ready(desk, transcript, manner(), " ".join([text, *notes]))
 
 
-def prepared(desk: Desk, standing: Standing) -> Handoff | None:
+def prepared(desk: Desk, standing: Standing, tell: Tell) -> Handoff | None:
     """A handoff of this work, made by itself because the person switched that on: to the first of those that they named
     for it, another agent before another model of the same. Nothing leaves this machine; it waits to be executed."""
     names = dict.fromkeys((*desk.settings.run_chain, *desk.settings.handoff_models))
@@ -142,7 +146,7 @@ def prepared(desk: Desk, standing: Standing) -> Handoff | None:
     for name in sorted(names, key=lambda name: addresses.resolve(desk, name).agent == here):
         order = Order(to=name, session=standing.work.session.id, trigger=standing.trigger)
         with contextlib.suppress(SegueError):  # not installed, at its limit, or where the work is already
-            return handoffs.prepare_whole(desk, order)
+            return handoffs.prepare_whole(desk, order, tell)
     return None
 
 

@@ -20,6 +20,7 @@ from segue.base import files, paths
 from segue.errors import LocalDamaged, SegueError, StoreDamaged, StoreForeign
 from segue.hooks import guard, spool, waiting_handoffs
 from segue.ops import log
+from segue.ops.common import tree
 from segue.ops.common.desk import INDEX_FILE, LOCAL_FILE, Desk, open_desk
 from segue.ops.handoff import leases
 from segue.ops.index import refresh
@@ -203,8 +204,11 @@ def _status_line(desk: Desk) -> Iterator[Finding]:
 
 
 def _worktrees(desk: Desk) -> Iterator[Finding]:
-    """Who holds what, and whether the hooks that see to it work."""
+    """Who holds what, whether the hooks that see to it work, and what the snapshots of worktrees take."""
     data = desk.places.data
+    if taken := tree.size(data):
+        text = f"{data / tree.FOLDER}: {taken / 1e6:.1f} MB of snapshots, kept for {tree.KEEP_DAYS} days"
+        yield Finding("worktrees", Level.OK, text)
     for held in guard.notes(data):
         if held.expires <= desk.clock():
             continue

@@ -9,20 +9,24 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from segue import store
+from segue import agents, store
 from segue.errors import NotFound, NothingToUndo, Refused, UndoConflict
 from segue.model import Handoff, HandoffState, Operation, lifecycle
 from segue.model.lifecycle import Event
 from segue.ops.common import process
 from segue.ops.common.desk import Desk
-from segue.ops.handoff import leases, leftovers, waiting_list
-from segue.ops.work.sessions import INCLUDED
+from segue.ops.handoff import handoff_records, leases, leftovers, waiting_list
+from segue.ops.work import discovery
 from segue.store.chain import Flaw
 from segue.store.shared import LIMIT as LIMIT
 from segue.store.shared import NOUNS
 
 LOOK_BACK = 500
 """How many operations `segue undo` looks through for one of yours."""
+
+
+AUTOMATIC = frozenset({"session.found", "session.included", "handoff.verified"})
+"""Kinds of operations that Segue records on the way to a step of the person's: no steps of their own."""
 
 
 class Verdict(Struct, frozen=True):
@@ -81,7 +85,11 @@ def undo(desk: Desk, id: str | None = None) -> Undone:
     last = desk.shared.last_on(target.subject)
 
     def decide(present: Any) -> Any:
-        if present != noun.decoded(target.after):
+        after = noun.decoded(target.after)
+        if isinstance(present, Handoff) and isinstance(after, Handoff) and not _is_note(target):
+            # A handoff that ends keeps its event: a rating since, or what was found of its claims.
+            after = msgspec.structs.replace(after, event=present.event)
+        if present != after:
             raise UndoConflict(
                 operation=target.id,
                 kind=target.kind,
@@ -95,12 +103,23 @@ def undo(desk: Desk, id: str | None = None) -> Undone:
         return Undone(target, change.operation, True)
     stays = ""
     if isinstance(change.value, Handoff) and change.value.delivery:
-        # The folder is the person's again; what the target did in it stays.
+        # What the target did in the folder stays.
         leases.give_back(desk, Path(change.value.delivery.project), subject)
+        _take_again(desk, change.value)
         stays = leftovers.remove(desk, change.value)
     if noun is store.HANDOFF:
         waiting_list.taken(desk, subject)
     return Undone(target, change.operation, noun is not store.HANDOFF, stays)
+
+
+def _take_again(desk: Desk, undone: Handoff) -> None:
+    """Give the worktree back to the agent that has the work again, if a handoff had brought it there."""
+    handoff = discovery.last_to(desk.shared.handoffs_of(undone.session), undone.transcript)
+    if handoff is None or handoff.returns or handoff.delivery is None:
+        return  # a return takes no lease: the work is at home
+    with contextlib.suppress(Refused):  # somebody else holds it by now
+        title = agents.get(handoff_records.agent_of(handoff.target)).title
+        leases.take(desk, Path(handoff.delivery.project), handoff.id, title)
 
 
 def _noun_of(operation: Operation) -> store.Noun[Any]:
@@ -144,7 +163,7 @@ def _last_of(desk: Desk) -> Operation:
             # What this took back is not to be taken back again; what took back an undoing does not reach here.
             taken_back.add(operation.undoes)
         elif (
-            operation.kind != INCLUDED
+            operation.kind not in AUTOMATIC
             and operation.actor == desk.actor
             and not _is_rolled_back(desk, operation)
         ):

@@ -13,7 +13,7 @@ from segue.base.clock import Moment
 from segue.model import Handoff, HandoffState, Scope, TriggerType
 from segue.ops.common.desk import Desk
 from segue.ops.handoff import stays
-from segue.ops.index import refresh
+from segue.ops.index import provenance, refresh
 from segue.ops.index.refresh import Pass
 from segue.ops.run import run_records
 from segue.ops.setup import settings_backup
@@ -49,11 +49,13 @@ class Overview(Struct, frozen=True):
     """The agents that segue init has set up: what they tell of their limits is recorded."""
 
 
-def overview(desk: Desk, progress: refresh.Progress = refresh.in_silence) -> Overview:
+def overview(desk: Desk, progress: refresh.Progress = refresh.in_silence, caller: str = "") -> Overview:
+    """The state of this folder's work; `caller` is the transcript of the conversation that asks, which is left out."""
     refreshed = refresh.refresh(desk, [Pass.SPENDS, Pass.ENTRIES], progress)
     known = limits.of_agents(desk)
     here = discovery.of_folder(desk, discovery.works(desk))
-    standing = stand(desk, here[0], known) if here else None
+    work = discovery.latest(here, caller)
+    standing = stand(desk, work, known) if work else None
     kept = [work.session for work in here if work.is_kept]
     handoffs = [handoff for session in kept for handoff in desk.shared.handoffs_of(session.id)]
     models = {transcript.id: transcript.model for work in here for transcript in work.transcripts}
@@ -62,7 +64,7 @@ def overview(desk: Desk, progress: refresh.Progress = refresh.in_silence) -> Ove
         project=paths.as_text(desk.project),
         agents=tuple(known),
         standing=standing,
-        others=max(0, len(here) - 1),
+        others=len(here) - (work is not None),
         last_handoff=max(handoffs, key=lambda handoff: handoff.updated_at, default=None),
         next=_in_run(run) or _after(handoffs, known, models) or _next(desk, standing),
         problems=(*refreshed.problems, *_unused_here(desk, refreshed)),
@@ -72,9 +74,13 @@ def overview(desk: Desk, progress: refresh.Progress = refresh.in_silence) -> Ove
 
 
 def _unused_here(desk: Desk, refreshed: refresh.Refreshed) -> list[str]:
-    """This folder's transcripts that wait to be confirmed."""
-    here = [one for one in refreshed.unused if one.project == str(desk.project) and one.next]
-    return [f"{one.path}: {one.why}. If it is: {one.next}" for one in here]
+    """Transcripts that wait to be confirmed: this folder's, those of folders above, and what a link brings."""
+    here = f"{desk.project}/"
+    return refresh.unused_in_words(
+        one
+        for one in refreshed.unused
+        if one.next and (here.startswith(f"{one.project}/") or one.why == provenance.LINKED)
+    )
 
 
 def _run_here(desk: Desk) -> RunHere | None:

@@ -12,18 +12,20 @@ from collections.abc import Iterator
 from typing import Any
 
 from segue.base.lazy_regex import lazy_pattern
+from segue.prohibitions.manifests import UNREADABLE, plain
 
 NODE_MODULES = "node_modules/"
-YARN = lazy_pattern(r'^"?(@?[^@\s"]+)@[^\n]*:\n\s+version:? "?([^\s"]+)', re.MULTILINE)
+YARN = lazy_pattern(
+    r'^"?(@?[^@\s"]+)@(?!(?:workspace|link|portal|file):)[^\n]*:\n\s+version:? "?([^\s"]+)', re.MULTILINE
+)
 PNPM = lazy_pattern(r"^  '?/?(@?[^@\s'(]+)[@/](\d[^:'(\s]*)", re.MULTILINE)
-BUN = lazy_pattern(r'^\s+"[^"]+": \["(@?[^"@]+)@([^"]+)"', re.MULTILINE)
+BUN = lazy_pattern(r'^\s+"[^"]+": \["(@?[^"@]+)@(?!workspace:)([^"]+)"', re.MULTILINE)
 GEMS = lazy_pattern(r"^ {4}([\w.-]+) \(([^)\s]+)\)$", re.MULTILINE)
+GEMS_BESIDE = lazy_pattern(r"^PATH\n(?: .*\n)*", re.MULTILINE)
 PATTERNS = {"yarn.lock": YARN, "pnpm-lock.yaml": PNPM, "bun.lock": BUN, "Gemfile.lock": GEMS}
+LOCAL = {"editable", "virtual", "path", "directory", "workspace", "file"}
 TOML = ("uv.lock", "poetry.lock", "pdm.lock", "Cargo.lock")
 JSON = ("package-lock.json", "npm-shrinkwrap.json", "composer.lock", "Pipfile.lock")
-
-Pinned = set[tuple[str, str]]
-"""Names with their versions: one name can be pinned more than once."""
 
 
 def is_lock_file(path: str) -> bool:
@@ -36,30 +38,52 @@ def new_names(path: str, before: bytes, after: bytes) -> list[str]:
     name = path.rpartition("/")[2]
     try:
         known, now = set(_pinned(name, before.decode())), set(_pinned(name, after.decode()))
-    except (ValueError, AttributeError, TypeError, KeyError):
+    except UNREADABLE:
         return []
     if known - now:
         return []
     return sorted({name for name, _ in now} - {name for name, _ in known})
 
 
+def names(path: str, content: bytes) -> set[str]:
+    """What a lock file pins; nothing where it is none, or cannot be read."""
+    if not is_lock_file(path):
+        return set()
+    try:
+        return {plain(name) for name, _ in _pinned(path.rpartition("/")[2], content.decode())}
+    except UNREADABLE:
+        return set()
+
+
 def _pinned(name: str, text: str) -> Iterator[tuple[str, str]]:
+    """Names with their versions, as one name can be pinned more than once; without the project's own folders."""
     if name in PATTERNS:
-        yield from PATTERNS[name].findall(text)
+        yield from PATTERNS[name].findall(GEMS_BESIDE.sub("", text))
     elif name in TOML:
         for one in tomllib.loads(text).get("package", ()):
-            yield one["name"], one.get("version", "")
+            if not _is_local(one, name):
+                yield one["name"], one.get("version", "")
     else:
         yield from _pinned_in_json(json.loads(text))
 
 
+def _is_local(package: dict[str, Any], name: str) -> bool:
+    source = package.get("source")
+    if isinstance(source, dict):
+        return bool(LOCAL & source.keys()) or source.get("type") in LOCAL
+    return name == "Cargo.lock" and not source
+
+
 def _pinned_in_json(data: dict[str, Any]) -> Iterator[tuple[str, str]]:
     for path, one in data.get("packages", {}).items() if isinstance(data.get("packages"), dict) else ():
-        if NODE_MODULES in path:
+        # Optional packages are mostly for one platform: another machine's npm pins them too.
+        if NODE_MODULES in path and not one.get("link") and not one.get("optional"):
             yield path.rpartition(NODE_MODULES)[2], one.get("version", "")
     for part in ("packages", "packages-dev"):
         for one in data[part] if isinstance(data.get(part), list) else ():
-            yield one["name"], one.get("version", "")
+            if one.get("dist", {}).get("type") != "path":
+                yield one["name"], one.get("version", "")
     for part in ("dependencies", "default", "develop"):  # npm before version 7; Pipfile
         for name, one in data.get(part, {}).items():
-            yield name, one.get("version", "")
+            if not one.get("optional") and not one.get("path"):
+                yield name, one.get("version", "")

@@ -13,9 +13,17 @@ from typing import Any
 
 from segue.base.lazy_regex import lazy_pattern
 
-REQUIREMENT = lazy_pattern(r"\s*([A-Za-z0-9][A-Za-z0-9._-]*)")
-GO = lazy_pattern(r"^\s*(?:require\s+)?([\w.-]+\.[\w.-]+/\S+)\s+v\d\S*\s*(//\s*indirect)?", re.MULTILINE)
-GEM = lazy_pattern(r"^\s*gem\s+['\"]([\w.-]+)['\"]", re.MULTILINE)
+REQUIREMENT = lazy_pattern(
+    r"\s*([A-Za-z0-9][A-Za-z0-9._-]*)(?<!\.whl)(?<!\.zip)(?<!\.gz)\s*(?:$|[\[(;,<>=!~@\\])"
+)
+"""A requirement with a name. Addresses and paths have none."""
+GO = lazy_pattern(r"([\w.-]+\.[\w.-]+/\S+)\s+v\d\S*\s*(//\s*indirect)?")
+GEM = lazy_pattern(r"^\s*gem\s+['\"]([\w.-]+)['\"](?!.*\bpath(?::|\s*=>))", re.MULTILINE)
+GEM_COMMENT = lazy_pattern(r"^=begin\b.*?^=end\b", re.MULTILINE | re.DOTALL)
+MAJOR = lazy_pattern(r"/v\d+$")
+LOCAL = ("workspace:", "file:", "link:", "portal:", ".", "/")
+"""How the version of a package begins that is a folder of the same project."""
+UNREADABLE = (ValueError, AttributeError, TypeError, KeyError, RecursionError)
 REQUIREMENTS = lazy_pattern(r"requirements[\w.-]*\.(?:txt|in)")
 TABLES = ("dependencies", "dev-dependencies", "build-dependencies")
 OBJECTS = (
@@ -37,46 +45,70 @@ def is_manifest(path: str) -> bool:
 def new_names(path: str, before: bytes, after: bytes) -> list[str]:
     """The dependencies that a manifest lists now and did not list before; none where it cannot be read."""
     try:
-        known, now = ({plain(name) for name in _names(path, text.decode())} for text in (before, after))
-        if path.endswith("go.mod"):  # what was needed indirectly is not new
-            known |= {found[1] for found in GO.finditer(before.decode())}
-    except (ValueError, AttributeError, TypeError):
+        now = {plain(name) for name in _names(path, after.decode())}
+        return sorted(now - _known(path, before.decode()) - {"python"})
+    except UNREADABLE:
         return []
-    return sorted(now - known - {"python"})
 
 
-def names(path: str, content: bytes) -> set[str]:
-    """What a manifest lists; nothing where it is none, or cannot be read."""
+def names(path: str, content: bytes) -> set[str] | None:
+    """What a manifest lists, and the name of its own project; None where it is no manifest, or cannot be read."""
     if not is_manifest(path):
-        return set()
+        return None
     try:
-        return {plain(name) for name in _names(path, content.decode())}
-    except (ValueError, AttributeError, TypeError):
-        return set()
+        return _known(path, content.decode())
+    except UNREADABLE:
+        return None
 
 
 def plain(name: str) -> str:
-    """A name as all ways to write it have in common."""
-    return re.sub(r"[-_.]+", "-", name).lower() if "/" not in name else name
+    """A name as all ways to write it, and its major versions in Go, have in common."""
+    return MAJOR.sub("", name) if "/" in name else re.sub(r"[-_.]+", "-", name).lower()
 
 
-def _names(path: str, text: str) -> Iterator[str]:
+def _known(path: str, text: str) -> set[str]:
+    """Also what is needed indirectly."""
+    return {plain(name) for name in _names(path, text, is_before=True)}
+
+
+def _names(path: str, text: str, *, is_before: bool = False) -> Iterator[str]:
     match path.rpartition("/")[2]:
         case "pyproject.toml":
-            yield from _python(tomllib.loads(text))
-        case "package.json" | "composer.json":
+            data = tomllib.loads(text)
+            yield from _python(data, is_before=is_before)
+        case "package.json" | "composer.json" as name:
             data = json.loads(text)
             for key in OBJECTS:
-                yield from data.get(key) or {}
+                for one, version in (data.get(key) or {}).items():
+                    # In composer.json, what has no vendor is PHP itself or a part of it.
+                    if not str(version).startswith(LOCAL) and (name == "package.json" or "/" in one):
+                        yield one
+            if is_before and data.get("name"):
+                yield data["name"]
         case "Cargo.toml":
-            yield from _cargo(tomllib.loads(text))
+            data = tomllib.loads(text)
+            yield from _cargo(data)
         case "go.mod":
-            yield from (found[1] for found in GO.finditer(text) if not found[2])
+            yield from _go(text, is_before=is_before)
         case "Gemfile":
-            yield from GEM.findall(text)
+            yield from GEM.findall(GEM_COMMENT.sub("", text))
         case _:
-            lines = (line.partition("#")[0] for line in text.splitlines())
-            yield from _required(line for line in lines if not line.lstrip().startswith("-"))
+            yield from _required(line.partition("#")[0] for line in text.splitlines())
+
+
+def _go(text: str, *, is_before: bool) -> Iterator[str]:
+    """The modules of each `require`, as a line or as a block."""
+    block = ""
+    for line in text.splitlines():
+        word, _, rest = line.strip().partition(" ")
+        if rest.strip() == "(":
+            block = word
+        elif word == ")":
+            block = ""
+        elif "require" in (block, word):
+            found = GO.match(line.strip().removeprefix("require").lstrip())
+            if found and (is_before or not found[2]):
+                yield found[1]
 
 
 def _required(lines: Iterable[Any]) -> Iterator[str]:
@@ -85,20 +117,31 @@ def _required(lines: Iterable[Any]) -> Iterator[str]:
             yield found[1]
 
 
-def _python(data: dict[str, Any]) -> Iterator[str]:
+def _python(data: dict[str, Any], *, is_before: bool) -> Iterator[str]:
     project, tool = data.get("project", {}), data.get("tool", {})
-    yield from _required(project.get("dependencies", ()))
+    poetry = tool.get("poetry", {})
+    own = {plain(str(one["name"])) for one in (project, poetry) if one.get("name")}
+    own |= {plain(name) for name in _local(tool.get("uv", {}).get("sources", {}))}
+    listed = [*_required(project.get("dependencies", ()))]
     for group in (project.get("optional-dependencies", {}), data.get("dependency-groups", {})):
         for lines in group.values():
-            yield from _required(lines)
-    poetry = tool.get("poetry", {})
-    yield from poetry.get("dependencies", {})
-    yield from poetry.get("dev-dependencies", {})
-    for part in poetry.get("group", {}).values():
-        yield from part.get("dependencies", {})
+            listed += _required(lines)
+    for part in (poetry, *poetry.get("group", {}).values()):
+        for table in (part.get("dependencies", {}), part.get("dev-dependencies", {})):
+            listed += set(table) - set(_local(table))
+    yield from own if is_before else ()
+    yield from (name for name in listed if is_before or plain(name) not in own)
 
 
 def _cargo(data: dict[str, Any]) -> Iterator[str]:
     for place in (data, data.get("workspace", {}), *data.get("target", {}).values()):
         for table in TABLES:
-            yield from place.get(table, {})
+            listed = place.get(table, {})
+            yield from set(listed) - set(_local(listed))
+
+
+def _local(table: dict[str, Any]) -> Iterator[str]:
+    """Those that are folders of the same project."""
+    for name, one in table.items():
+        if isinstance(one, dict) and ("path" in one or one.get("workspace")):
+            yield name

@@ -1,16 +1,17 @@
 """Prohibitions held against what changed: which were broken, by whom, and what shows it. Pure.
 
 The agent is named only where its own transcript shows the act. All else is only said to have changed since the handoff.
+Commits and pushes that no transcript shows break no prohibition: they are mostly the user's own.
 """
 
 from __future__ import annotations
 
-import fnmatch
 import posixpath
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from segue.assertions.evidence import Record
+from segue.assertions import check_runs
+from segue.assertions.evidence import Record, Touched
 from segue.base.fence import one_line
 from segue.base.lazy_regex import lazy_pattern
 from segue.model import Value
@@ -19,11 +20,16 @@ from segue.prohibitions.parse import Ban, Prohibition
 from segue.shell import commands
 
 FEW = 3
-DID = {"A": "created", "M": "changed", "D": "deleted or moved"}
+UNSEEN = "the transcript does not show by whom"
+WRITTEN = "W"
+"""The state of a file that no tree holds: the transcript shows that it was written, not whether it was there before."""
+DID = {"A": "created", "M": "changed", "D": "deleted or moved", WRITTEN: "wrote"}
 VERSION = lazy_pattern(r"(?<=.)(?:@|[=<>~!^\[;: ]).*", re.DOTALL)
 """What may follow a name on a command line that installs it."""
 COUNTS = {Ban.TOUCH: "AMD", Ban.EDIT: "MD", Ban.DELETE: "D", Ban.CREATE: "A"}
 """Which changes of a file break a prohibition."""
+WORDS = {Ban.COMMIT: "commit", Ban.PUSH: "push"}
+"""What git is told to do."""
 
 
 class Violation(Value, frozen=True):
@@ -39,11 +45,13 @@ class Violation(Value, frozen=True):
 
 
 class Since(Value, frozen=True):
-    """What happened since the handoff."""
+    """What happened since an agent got the work. Ignored files are not in it, and without git no file is."""
 
-    names: tuple[str, ...]
-    """The files of the worktree at the handoff, relative to its root."""
-    changed: Mapping[str, str]
+    event: str = "the handoff"
+    """How it got the work."""
+    names: tuple[str, ...] = ()
+    """The files of the worktree then, relative to its root."""
+    changed: Mapping[str, str] = {}
     """The files that differ now: 'A' added, 'M' changed, 'D' deleted."""
     manifests: Mapping[str, tuple[bytes, bytes]] = {}
     """Manifests and lock files: their content then and now."""
@@ -55,18 +63,28 @@ class Since(Value, frozen=True):
 
 
 def find(
-    prohibitions: Iterable[Prohibition], since: Since | None, record: Record, agent: str
+    prohibitions: Iterable[Prohibition], since: Since, record: Record, agent: str
 ) -> tuple[Violation, ...]:
-    """The prohibitions that were broken. Without a record of the worktree (`since`), only what the transcript shows to
-    be committed or pushed is known."""
+    """The prohibitions that were broken."""
     found: list[Violation] = []
     for one in prohibitions:
-        if one.ban is Ban.COMMIT or one.ban is Ban.PUSH:
-            found += _by_git(one, since, record, agent)
-        elif since is not None and one.ban is Ban.DEPENDENCY:
+        if one.ban in WORDS:
+            found += _by_git(one, record, agent)
+        elif one.ban is Ban.DEPENDENCY:
             found += _by_manifest(one, since, record, agent)
-        elif since is not None:
+        else:
             found += _by_file(one, since, record, agent)
+    return tuple(found)
+
+
+def unattributed(prohibitions: Iterable[Prohibition], since: Since, record: Record) -> tuple[str, ...]:
+    """Commits and pushes that the user forbade and that only git's reference logs show."""
+    found = []
+    for one in prohibitions:
+        word, count = WORDS.get(one.ban, ""), since.commits if one.ban is Ban.COMMIT else since.pushes
+        if word and count and not one.target and not _commands(one, record):
+            noun = word if count == 1 else f"{word}{'es' if one.ban is Ban.PUSH else 's'}"
+            found.append(f"made since {since.event}: {count} {noun} ({UNSEEN})")
     return tuple(found)
 
 
@@ -74,52 +92,81 @@ def find(
 
 
 def _by_file(one: Prohibition, since: Since, record: Record, agent: str) -> Iterator[Violation]:
-    hit = [path for path in matching(one, since) if since.changed[path] in COUNTS[one.ban]]
+    touched = _touched(since, record)
+    # What no tree holds, such as an ignored file, is known by the transcript alone.
+    unlisted = {path: state for path, state in touched.items() if path not in since.names}
+    changed = {**unlisted, **since.changed}
+    hit = [path for path in matching(one, since, changed, record.folder) if _counts(one, path, changed[path])]
     if not hit:
         return
-    own = [path for path in hit if _is_touched(path, since, record)]
+    own = [path for path in hit if path in touched]
     shown = own or hit
-    states = {since.changed[path] for path in shown}
+    states = {changed[path] for path in shown}
     did = DID[states.pop()] if len(states) == 1 else "changed or deleted"
     verb = "were" if len(shown) > 1 else "was"
     evidence = (
         f"{agent} {did} {_listed(shown)}: its transcript shows it"
         if own
-        else f"{_listed(shown)} {verb} {did} since the handoff; the transcript does not show by whom"
+        else f"{_listed(shown)} {verb} {did} since {since.event}; {UNSEEN}"
     )
     yield Violation(prohibition=one, subjects=tuple(shown), is_by_agent=bool(own), evidence=evidence)
 
 
-def matching(one: Prohibition, since: Since) -> list[str]:
-    """The changed files that a prohibition is about; none where its path can be of several files."""
-    target = posixpath.normpath(one.target.removeprefix("./"))
-    changed = list(since.changed)
-    if "*" in target:
-        parts = [target, f"*/{target}"]
-        return [path for path in changed if any(fnmatch.fnmatchcase(path, part) for part in parts)]
+def _counts(one: Prohibition, path: str, state: str) -> bool:
+    """Whether a change of a file breaks a prohibition."""
+    if state == WRITTEN:  # in a folder or by a glob it may be a new file
+        return one.ban is Ban.TOUCH or (one.ban is Ban.EDIT and path == posixpath.normpath(one.target))
+    return state in COUNTS[one.ban]
+
+
+def matching(one: Prohibition, since: Since, changed: Iterable[str], folder: str = "") -> list[str]:
+    """The changed files that a prohibition is about; none where its path can be of several files. A path is looked up
+    in the folder of the conversation, in the root, and then in any one folder."""
+    own = _below(folder, since.roots)
+    here, top = (posixpath.normpath(posixpath.join(at, one.target)) for at in (own, ""))
     if one.ban is Ban.CREATE:
-        return [path for path in changed if path == target]
-    if target in since.names:
-        return [target] if target in since.changed else []
-    if any(name.startswith(target + "/") for name in since.names):
-        return [path for path in changed if path.startswith(target + "/")]
-    files = [name for name in since.names if name.endswith("/" + target)]
-    folders = {
-        name[: name.index(f"/{target}/") + 1] + target for name in since.names if f"/{target}/" in name
+        return [path for path in changed if path == here]
+    end = "(?:/.*)?" if "*" not in top or one.target.endswith("/") else ""
+    if "*" in top and "/" not in top:
+        found = [_translated(posixpath.join(own, "**", top))]
+    elif not (found := [at for at in {_translated(here), _translated(top)} if _any(at + end, since.names)]):
+        within = re.compile(f"(.+?)/{_translated(top)}{end}")
+        bases = {base[1] for name in since.names if (base := within.fullmatch(name))}
+        found = [f"{re.escape(base)}/{_translated(top)}" for base in bases] or [_translated(here)]
+    return _any(found[0] + end, changed) if len(found) == 1 else []
+
+
+def _below(folder: str, roots: Iterable[str]) -> str:
+    """A folder as seen from the root of the worktree; empty where it is the root, or outside."""
+    known = (root.rstrip("/") + "/" for root in roots if root)
+    return next((folder.removeprefix(root) for root in known if folder.startswith(root)), "")
+
+
+def _translated(target: str) -> str:
+    """A path or glob as a pattern: only `**` crosses folders."""
+    pattern = re.escape(target).replace(r"\*\*/", "(?:.*/)?").replace(r"\*\*", ".*")
+    return re.sub(r"\\\*", "[^/]*", pattern)
+
+
+def _any(pattern: str, paths: Iterable[str]) -> list[str]:
+    return [path for path in paths if re.fullmatch(pattern, path)]
+
+
+def _touched(since: Since, record: Record) -> dict[str, str]:
+    """The files of the worktree that the transcript shows to be changed, relative to its root, each with its state.
+    A transcript that names no folder is of the root."""
+    return {
+        inside: "D" if one.is_deleted else WRITTEN
+        for one in record.touched
+        for inside in _inside(one, since, record)
     }
-    if len(files) + len(folders) != 1:
-        return []
-    if files:
-        return files if files[0] in since.changed else []
-    [folder] = folders
-    return [path for path in changed if path.startswith(folder + "/")]
 
 
-def _is_touched(path: str, since: Since, record: Record) -> bool:
-    """Whether the transcript shows a change of exactly this file. A transcript that names no folder is of the root."""
-    wanted = {posixpath.join(root, path) for root in since.roots}
-    folder = record.folder or since.roots[0]
-    return any(posixpath.normpath(posixpath.join(folder, one.path)) in wanted for one in record.touched)
+def _inside(one: Touched, since: Since, record: Record) -> list[str]:
+    """The path of a file that was touched, relative to the root; none outside of it."""
+    path = posixpath.normpath(posixpath.join(record.folder or since.roots[0], one.path))
+    inside = (path.removeprefix(root + "/") if root else path for root in since.roots)
+    return [one for one in inside if not one.startswith(("/", "../"))]
 
 
 # Dependencies, commits and pushes
@@ -127,25 +174,38 @@ def _is_touched(path: str, since: Since, record: Record) -> bool:
 
 def _by_manifest(one: Prohibition, since: Since, record: Record, agent: str) -> Iterator[Violation]:
     for path, names in _new_dependencies(since):
-        own = _is_touched(path, since, record) or _is_installed(names, record)
-        more = f"{_listed(names)} in {path}"
+        shown = _installed(record) | _edited_in(path, since, record)
+        own = [name for name in names if manifests.plain(name) in shown]
+        more = f"{_listed(own or names)} in {path}"
+        verb = "were" if len(own or names) > 1 else "was"
         evidence = (
-            f"{agent} added {more}: its transcript shows it" if own else f"{more}, new since the handoff"
+            f"{agent} added {more}: its transcript shows it"
+            if own
+            else f"{more} {verb} added since {since.event}; {UNSEEN}"
         )
-        yield Violation(prohibition=one, subjects=tuple(names), is_by_agent=own, evidence=evidence)
+        yield Violation(
+            prohibition=one, subjects=tuple(own or names), is_by_agent=bool(own), evidence=evidence
+        )
 
 
 def _new_dependencies(since: Since) -> list[tuple[str, list[str]]]:
     """By the manifests; a lock file counts only where they list nothing new, and it is not catching up with them."""
-    both = {
-        path: one for path, one in since.manifests.items() if one[0]
-    }  # a new file may list what was in use before
+    # A new file may list what was in use before, and so may one that a name was moved to.
+    both = {path: one for path, one in since.manifests.items() if one[0]}
+    listed_before = {
+        name for path, (before, _) in both.items() for name in manifests.names(path, before) or ()
+    }
+    locked_before = {name for path, (before, _) in both.items() for name in lock_files.names(path, before)}
     listed = [
-        (path, manifests.new_names(path, *one)) for path, one in both.items() if manifests.is_manifest(path)
+        (
+            path,
+            [name for name in manifests.new_names(path, *one) if name not in listed_before | locked_before],
+        )
+        for path, one in both.items()
+        if manifests.is_manifest(path)
     ]
     if any(names for _, names in listed):
         return [(path, names) for path, names in listed if names]
-    known = {name for path, (before, _) in both.items() for name in manifests.names(path, before)}
     locked = [
         (path, lock_files.new_names(path, *one))
         for path, one in both.items()
@@ -154,64 +214,44 @@ def _new_dependencies(since: Since) -> list[tuple[str, list[str]]]:
     return [
         (path, names)
         for path, names in locked
-        if names and not known & {manifests.plain(one) for one in names}
+        if names and not listed_before & {manifests.plain(one) for one in names}
     ]
 
 
-def _is_installed(names: Iterable[str], record: Record) -> bool:
-    """Whether a command of the transcript added one of these dependencies by name."""
-    wanted = {manifests.plain(name) for name in names}
+def _installed(record: Record) -> set[str]:
+    """The names in the commands of the transcript that install something."""
     installs = (run for run in record.runs if run.is_done and run.purpose == "install")
     words = (word for run in installs for part, _ in commands.programs(run.command) for word in part[1:])
-    return any(manifests.plain(VERSION.sub("", word)) in wanted for word in words)
+    return {manifests.plain(VERSION.sub("", word)) for word in words}
 
 
-def _by_git(one: Prohibition, since: Since | None, record: Record, agent: str) -> Iterator[Violation]:
-    word = "commit" if one.ban is Ban.COMMIT else "push"
-    shown = [run.command for run in record.runs if run.is_done and _does(run.command, word)]
-    made = (since.commits if one.ban is Ban.COMMIT else since.pushes) if since else 0
-    if shown:
+def _edited_in(path: str, since: Since, record: Record) -> set[str]:
+    """The names that a manifest lists with the edits of the transcript, and did not list before."""
+    before = since.manifests[path][0]
+    text = before.decode(errors="replace")
+    for one in record.touched:
+        if path in _inside(one, since, record):
+            for change in one.changes:
+                times = -1 if change.is_everywhere else 1
+                text = text.replace(change.old, change.new, times) if change.old else text
+    return set(manifests.new_names(path, before, text.encode(errors="replace")))
+
+
+def _by_git(one: Prohibition, record: Record, agent: str) -> Iterator[Violation]:
+    if shown := _commands(one, record):
         command = one_line(shown[-1], 120)
         yield Violation(
             prohibition=one, subjects=(command,), is_by_agent=True, evidence=f"{agent} ran `{command}`"
         )
-    elif made:
-        count = f"{made} {word}" if made == 1 else f"{made} {word}{'es' if word == 'push' else 's'}"
-        yield Violation(
-            prohibition=one,
-            subjects=(count,),
-            is_by_agent=False,
-            evidence=f"{count} since the handoff; the transcript does not show by whom",
-        )
 
 
-def _does(command: str, word: str) -> bool:
-    """Whether a command certainly commits to, or pushes, this repository."""
-    programs = [words for words, _ in commands.programs(command)]
-    if "||" in command or any(
-        words[0] in ("cd", "pushd") or words[:2] == ["git", "init"] for words in programs
-    ):
-        return False  # it may not have run, or have been about another repository
-    return any(_subcommand(words) == word and not _is_trial(words, word) for words in programs)
-
-
-def _is_trial(words: Sequence[str], word: str) -> bool:
-    return bool({"--dry-run", "--help", "-h"} & set(words)) or (word == "push" and "-n" in words)
-
-
-def _subcommand(words: Sequence[str]) -> str:
-    """What git is to do; empty where it is another program, or another repository is named."""
-    if commands.program_name(words[0]) != "git":
-        return ""
-    rest = iter(words[1:])
-    for one in rest:
-        if one == "-c":
-            next(rest, "")
-        elif one == "-C" or one.startswith(("--git-dir", "--work-tree")):
-            return ""
-        elif not one.startswith("-"):
-            return one
-    return ""
+def _commands(one: Prohibition, record: Record) -> list[str]:
+    """The commands that do with git what a prohibition forbids."""
+    return [
+        run.command
+        for run in record.runs
+        if run.is_done and check_runs.runs_git(run.command, WORDS[one.ban], one.target)
+    ]
 
 
 def _listed(names: Sequence[str]) -> str:

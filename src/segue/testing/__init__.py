@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from segue.agents import Reader
-from segue.errors import SegueError
+from segue.errors import ReaderFailed, SegueError
 from segue.testing.entries import check_entries, check_links, check_records, is_json_lines
 from segue.testing.incremental_reads import (
     check_cut,
@@ -149,6 +149,8 @@ class Bearing:
             check_scan(self.reader, source, is_sound=self._is_sound(content))
             for _ in self.reader.read(source, self.mark):  # a mark of what the file was before
                 pass
+        except ReaderFailed as error:
+            raise error.__cause__ or error from None
         except SegueError as error:
             ensure(not self.is_of_lines, f"some bad lines end the whole reading: {error}")
             return Toll(files=1, refused=1)

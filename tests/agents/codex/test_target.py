@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -312,6 +313,26 @@ def test_what_codex_has_added_since_is_never_lost(tmp_path: Path) -> None:
     assert [path] == list(tmp_path.rglob("rollout-*")) and path.read_bytes() == before
 
 
+def compressed(path: Path) -> Path:
+    """What Codex makes of a rollout that was not used for a while."""
+    small = path.with_name(path.name + ".zst")
+    small.write_bytes(zstandard.compress(path.read_bytes()))
+    path.unlink()
+    return small
+
+
+def test_what_codex_compressed_since_is_not_written_beside_it(tmp_path: Path) -> None:
+    small = compressed(written(tmp_path))
+    assert written(tmp_path) == small
+    later = Turn(speaker=Speaker.PERSON, text="Another", at="2026-11-13T00:00:00.000000Z")
+    with pytest.raises(AgentError, match="another conversation"):
+        written(tmp_path, Conversation(turns=(later,)))
+    small.write_bytes(b"no Zstandard frame")
+    with pytest.raises(AgentError, match="another conversation"):
+        written(tmp_path)
+    assert [small] == list(tmp_path.rglob("rollout-*"))
+
+
 def test_without_a_home_nothing_is_written(tmp_path: Path) -> None:
     for env in ({}, {"HOME": ""}, {"CODEX_HOME": "a\0b"}):
         with pytest.raises(AgentError, match="CODEX_HOME"):
@@ -390,6 +411,20 @@ def test_what_was_written_is_taken_away_and_nothing_else(tmp_path: Path) -> None
     assert codex.discard(source(path), "", {"HOME": str(tmp_path)}) is None
     assert not path.exists() and other.exists()
     assert codex.discard(source(path), "", {"HOME": str(tmp_path)}) is None
+
+
+def test_what_codex_compressed_since_is_taken_away_by_either_name(tmp_path: Path) -> None:
+    path = written(tmp_path)
+    for name in (path, path.with_name(path.name + ".zst")):
+        small = compressed(written(tmp_path))
+        assert codex.discard(source(name), "", {"HOME": str(tmp_path)}) is None
+        assert not small.exists()
+        assert codex.discard(source(name), "", {"HOME": str(tmp_path)}) is None
+    small = compressed(written(tmp_path))
+    small.write_bytes(b"no Zstandard frame")
+    with pytest.raises(AgentError, match="cannot be decompressed"):
+        codex.discard(source(small), "", {"HOME": str(tmp_path)})
+    assert small.exists()
 
 
 def test_a_session_that_codex_made_itself_is_never_taken_away(tmp_path: Path) -> None:

@@ -262,6 +262,7 @@ def denied_in(stdout: str) -> tuple[str, ...]:
 
 PERMITTING = "--permission-mode=acceptEdits"
 """The least option of its program by which it may edit files with nobody there."""
+SIGN_IN = "start `claude` and enter `/login`"
 CLIENTS = ("claude-code",)
 """What it calls itself to a tool server."""
 
@@ -270,3 +271,10 @@ def tool_server() -> Piece:
     from segue.agents.claude import mcp_settings  # lazy: reading needs none of it
 
     return mcp_settings.PIECE
+
+
+def caller_transcript(env: Mapping[str, str], meta: Mapping[str, Any]) -> str:
+    """The conversation that a tool call comes from, by the server's environment and what the call carries."""
+    from segue.agents.claude import mcp_settings  # lazy: as above
+
+    return mcp_settings.caller_transcript(env, meta)

@@ -17,7 +17,7 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from segue.agents.shared.transcripts.file_scan import COMPRESSED
 from segue.agents.shared.transcripts.reader import Reading, source_of
@@ -39,11 +39,11 @@ AGENT = Agent(
     title="Codex",
     vendor="openai",
     program="codex",
-    tested="0.166.0",
+    tested="0.169.0",
     oldest="0.50",
     families=("gpt", "codex", "o3", "o4"),
 )
-SIGN_IN = "codex login"
+SIGN_IN = "run `codex login`"
 
 FOLDERS = ("sessions", "archived_sessions")
 
@@ -144,6 +144,13 @@ def tool_server() -> Piece:
     from segue.agents.codex import mcp_settings  # lazy: reading needs none of it
 
     return mcp_settings.PIECE
+
+
+def caller_transcript(env: Mapping[str, str], meta: Mapping[str, Any]) -> str:
+    """The conversation that a tool call comes from, by the server's environment and what the call carries."""
+    from segue.agents.codex import serving  # lazy: as above
+
+    return serving.caller_transcript(env, meta)
 
 
 def hooks() -> Manner:

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from segue.agents.shared.settings import mcp_settings
 from segue.agents.shared.settings.settings_patch import Piece, Reach, Settings
-from segue.agents.shared.transcripts.coerce import dict_of
+from segue.agents.shared.transcripts.coerce import dict_of, text_of
 
 VARIABLES = (
     "SEGUE_HOME",
@@ -126,6 +127,11 @@ def _tables(text: str) -> dict[str, Any]:
         return tomllib.loads(text)
     except RecursionError:
         raise ValueError("it is nested too deeply") from None
+
+
+def caller_transcript(env: Mapping[str, str], meta: Mapping[str, Any]) -> str:
+    """The conversation that calls: one server may serve several."""
+    return text_of(meta.get("threadId"))
 
 
 PIECE = Piece(purpose=mcp_settings.PURPOSE, file=file, has=has, add=add, drop=drop, empty="")

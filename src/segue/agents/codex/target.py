@@ -22,8 +22,10 @@ import msgspec
 from segue.agents.codex import AGENT, FOLDERS
 from segue.agents.codex.parts import output_of
 from segue.agents.shared.launch import Launch, Start, Written
+from segue.agents.shared.transcripts import file_scan
 from segue.agents.shared.transcripts.reader import decode, dict_of, text_of
-from segue.base import clock, files, paths
+from segue.base import clock, paths
+from segue.base import files as base_files
 from segue.base.clock import Moment
 from segue.errors import AgentError
 from segue.model import Source
@@ -38,7 +40,7 @@ UNTIMED = "1970-01-01T00:00:00.000000Z"
 """For a conversation in which nothing tells the time."""
 
 _ID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
-_NAME = re.compile(rf"rollout-[\dT-]+-({_ID.pattern})\.jsonl")
+_NAME = re.compile(rf"rollout-[\dT-]+-({_ID.pattern})\.jsonl(?:{re.escape(file_scan.COMPRESSED)})?")
 _SERVER = re.compile(r"[A-Za-z0-9_-]+")
 _TOOLS = ("shell_tool", "multi_agent", "plugins", "apps")
 """What brings tools and can be switched off. A version that does not know one of them passes over it."""
@@ -88,7 +90,7 @@ def _config(env: Mapping[str, str]) -> dict[str, Any]:
 
     with contextlib.suppress(AgentError, OSError, ValueError, RecursionError):
         return tomllib.loads(
-            files.read_file(_sessions(env).with_name("config.toml"), _LARGEST_CONFIG).decode()
+            base_files.read_file(_sessions(env).with_name("config.toml"), _LARGEST_CONFIG).decode()
         )
     return {}
 
@@ -131,7 +133,7 @@ def write(
         records = _records(conversation, id, project.resolve(), began, _provider(env))
         content = b"".join(msgspec.json.encode(record) + b"\n" for record in records)
         if known is None:
-            files.write_file(path, content)
+            base_files.write_file(path, content)
     except UnicodeEncodeError as error:
         raise AgentError(agent=AGENT.name, what=f"{path} cannot be written: not all of it is text") from error
     except OSError as error:
@@ -146,8 +148,8 @@ def write(
 def _kept(sessions: Path, id: str) -> Path | None:
     """The file of an id, wherever it is: for Codex an id stays where it was first seen."""
     for folder, _, names in os.walk(sessions):
-        for name in names:
-            if name.endswith(f"-{id}.jsonl") and _NAME.fullmatch(name):
+        for name in sorted(names):
+            if (named := _NAME.fullmatch(name)) and named[1] == id:
                 return Path(folder, name)
     return None
 
@@ -164,7 +166,7 @@ def _sessions(env: Mapping[str, str]) -> Path:
 
 def _begins_with(path: Path, content: bytes) -> bool:
     """Whether a file is what was written: what the agent has added since is its own."""
-    with contextlib.suppress(OSError), files.open_file(path) as file:
+    with contextlib.suppress(OSError, AgentError), file_scan.open_file(AGENT.name, str(path)) as file:
         return file.read(len(content)) == content
     return False
 
@@ -255,12 +257,13 @@ def _output(use: ToolUse) -> str:
 
 def discard(source: Source, program: str, env: Mapping[str, str]) -> Launch | None:
     """Remove one rollout that Segue made. What Codex's own index says of it does no harm: it goes by the files."""
-    path, sessions = Path(source.path), _sessions(env)
+    path, sessions = Path(file_scan.as_it_is(source.path)), _sessions(env)
     named = _NAME.fullmatch(path.name)
     try:
         if not named or not path.parent.resolve().is_relative_to(sessions.resolve()):
             raise AgentError(agent=AGENT.name, what=f"{path} is no session of its own; it was left as it is")
-        if _maker_of(source) != (named[1], MAKER):
+        path.lstat()  # where it is gone already, there is nothing to read
+        if _maker_of(path) != (named[1], MAKER):
             raise AgentError(agent=AGENT.name, what=f"{path} was not made by Segue; it was left as it is")
         path.unlink()
     except FileNotFoundError:
@@ -271,9 +274,9 @@ def discard(source: Source, program: str, env: Mapping[str, str]) -> Launch | No
     return None
 
 
-def _maker_of(source: Source) -> tuple[str, str]:
+def _maker_of(path: Path) -> tuple[str, str]:
     """The id and the program that a rollout names in its first line."""
-    with files.open_file(Path(source.path)) as file:
+    with file_scan.open_file(AGENT.name, str(path)) as file:
         line = file.readline(_LONGEST_FIRST_LINE)
     about = dict_of((decode(line) or {}).get("payload"))
     return text_of(about.get("id")), text_of(about.get("originator"))

@@ -36,6 +36,8 @@ AGENT = Agent(
     context_window=1_048_576,
 )
 
+SIGN_IN = "start `gemini` and enter `/auth`, or set GEMINI_API_KEY"
+
 FOLDER = ".gemini"
 LINES = ("tmp/*/chats/*.jsonl", "tmp/*/chats/*/*.jsonl")
 DOCUMENTS = ("tmp/*/chats/*.json",)

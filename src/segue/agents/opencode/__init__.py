@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 AGENT = Agent(
     name="opencode", title="OpenCode", vendor="opencode", program="opencode", tested="1.18.33", oldest="1.18"
 )
-SIGN_IN = "opencode auth login"
+SIGN_IN = "run `opencode auth login`"
 
 EXPORT = re.compile(rb'\s*\{\s*"info"\s*:\s*\{[^{}]{0,400}"id"\s*:\s*"ses_')
 SESSION = re.compile(rb'\s*\{\s*"id"\s*:\s*"ses_')

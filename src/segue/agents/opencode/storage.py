@@ -116,7 +116,7 @@ def _sessions(agent: str, path: Path) -> Iterator[Source]:
 def _check(path: Path) -> None:
     """Only a database that has the mark of one is opened: SQLite would wait for a pipe."""
     if not path.is_file() or not _is_utf8(str(path)):
-        raise ValueError("no ordinary file")
+        raise ValueError("not a regular file")
 
 
 def in_files(agent: str, folder: Path, without: set[str]) -> Iterator[Source]:
@@ -273,7 +273,7 @@ class Files:
         try:
             with open_file(Source(agent=self._reading.source.agent, path=str(path))) as file:
                 record = decode(file.read(LARGEST_FILE))
-        except AgentError:  # gone since it was listed, or no ordinary file
+        except AgentError:  # gone since it was listed, or not a regular file
             record = None
         return _counted(self._reading, record if record is None else {"id": path.stem, **record})
 

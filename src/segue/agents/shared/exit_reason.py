@@ -26,7 +26,7 @@ SOON_S = 300.0
 WORDS_LOOKED_AT = 8_000
 MOST_LINES = 200
 
-_BAD_REQUEST, _UNAUTHORIZED, _TOO_LARGE = 400, 401, 413
+_BAD_REQUEST, _UNAUTHORIZED, _TOO_LARGE, _TOO_MANY = 400, 401, 413, 429
 _LATER = frozenset((408, 409, 425, 429))
 _FIRST_FAULT, _LAST_STATUS = 500, 599
 
@@ -63,6 +63,7 @@ _OVERLOADED = lazy_pattern(
     r"|rate[ _-]?limit|retry limit",
     re.IGNORECASE,
 )
+_RATE = lazy_pattern(r"too many requests|rate[ _-]?limit", re.IGNORECASE)
 _QUOTA = lazy_pattern(
     r"quota|usage[ _-]?limit|(?<!rate[ _-])limit reached|hit your|reached your|spending (?:cap|limit)",
     re.IGNORECASE,
@@ -127,6 +128,12 @@ def is_about_login(said: str) -> bool:
     """Whether an error says that nobody is signed in, or that the key is missing or wrong."""
     said = said[:WORDS_LOOKED_AT]
     return status_in(said) == _UNAUTHORIZED or bool(_LOGIN.search(said))
+
+
+def is_about_rate(said: str) -> bool:
+    """Whether an error says that too many requests came in too short a time."""
+    said = said[:WORDS_LOOKED_AT]
+    return status_in(said) == _TOO_MANY or bool(_RATE.search(said))
 
 
 def status_in(said: str) -> int | None:

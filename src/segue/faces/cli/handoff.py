@@ -12,7 +12,7 @@ from segue.faces.cli.config import changed_screen
 from segue.faces.cli.frame import Frame, answers
 from segue.faces.cli.home import home
 from segue.faces.cli.init import init
-from segue.faces.cli.to import asking, doubting, handed_screen, mode_of, whose
+from segue.faces.cli.to import asking, doubting, handed_screen, mode_of, showing, whose
 from segue.faces.screens import handoffs as screens
 from segue.model import Handoff, Preserve, Tier
 from segue.model.delivery import Mode, Way
@@ -124,6 +124,7 @@ def execute(
         may=asking(frame, yes),
         tell=frame.say,
         prove=prove,
+        show=showing(frame, order),
         doubt=doubting(anyway),
     )
 
@@ -199,7 +200,7 @@ def cancelled_screen(handoff: Handoff) -> str:
 @answers(cancelled_screen)
 def cancel(frame: Frame, id: str) -> Handoff:
     """Put a handoff aside that was prepared and not started."""
-    return handoffs.cancel(frame.desk, id)
+    return handoffs.cancel(frame.desk, id, frame.say)
 
 
 @click.group()

@@ -17,7 +17,7 @@ from segue.faces import render
 from segue.faces.cli.frame import Frame, answers
 from segue.ops.run import control, run_records
 from segue.ops.run.control import Shown, Wish
-from segue.ops.verify.verify import FOUND_UNSUPPORTED
+from segue.ops.verify.verify import FOUND_UNSUPPORTED, FOUND_VIOLATION
 from segue.routing import UNFINISHED, Caps, Run, RunState
 
 UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
@@ -192,7 +192,7 @@ def exit_code(shown: Shown | list[Shown]) -> int:
     if isinstance(shown, list):
         return exit_code(shown[0]) if len(shown) == 1 else 0
     if shown.run.doubts:
-        return shown.run.verdict or FOUND_UNSUPPORTED
+        return FOUND_VIOLATION if shown.run.broken else FOUND_UNSUPPORTED
     return EXIT_CODES.get(shown.run.state, 0)
 
 
@@ -249,7 +249,7 @@ def start(
     crash or a hang the next one goes on in the same folder.
 
     What an agent may do without being asked is what you set in its own settings, or say with --pass. Exits 12 if
-    something you forbade was done, and 11 if a claim of the last agent could not be confirmed or a call was refused."""
+    something you forbade was done, and 11 if a claim could not be confirmed or checked, or a call was refused."""
     settings = frame.desk.settings
     named = tuple(part.strip() for part in chain.split(",") if part.strip()) if chain is not None else None
     wish = Wish(

@@ -58,6 +58,7 @@ def plan_screen(plan: Plan) -> str:
         rows.append(("Asking", "a copy reads all of that once more, with the questions"))
     if plan.instructions:
         rows.append(("Along", ", ".join(name for name, _ in plan.instructions)))
+    rows += [("Git", one) for one in (plan.claims.changed if plan.claims else ())]
     if plan.claims and plan.claims.unconfirmed:
         rows.append(("Claims", str(plan.claims)))
         rows += [("", claim) for claim in handoff_records.unconfirmed_in(plan.made.receipt)[:FEW]]
@@ -122,7 +123,7 @@ def _return_lines(handed: Handed) -> list[str]:
     """Which claims could not be confirmed, if any, and where the work can still return to."""
     delivery = handed.handoff.delivery
     claims = delivery.claims if delivery else None
-    lines = []
+    lines = [f"{render.mark('note')} {render.clean(one)}" for one in (claims.changed if claims else ())]
     if claims and claims.unconfirmed:
         lines.append(
             f"{render.mark('problem')} {claims}; {handoffs.title_of(handed.handoff.target)} knows which:"
@@ -189,10 +190,11 @@ def _data(shown: Shown) -> Any:
         return None
     data: dict[str, Any] = {"handoff": handed.handoff, "arrival": handed.arrival, "proof": handed.proof}
     if handed.handoff.returns:
-        delivery = handed.handoff.delivery
+        claims = handed.handoff.delivery.claims if handed.handoff.delivery else None
         data |= {
-            "claims": delivery.claims if delivery else None,
+            "claims": claims,
             "violations": handed.violations,
+            "changed": claims.changed if claims else (),
             "unconfirmed": handed.unconfirmed,
         }
     return data

@@ -13,7 +13,7 @@ from segue.faces import render
 from segue.faces.cli.frame import Frame, answers, to_json
 from segue.faces.cli.options import moment_option
 from segue.model import INTERRUPT, Entry, EntryKind
-from segue.ops.index.refresh import Unused
+from segue.ops.index.refresh import Unused, unused_in_words
 from segue.ops.work import transcripts as ops
 from segue.ops.work.transcripts import Confirmed, Listing, Shown, Wanted
 
@@ -32,7 +32,7 @@ def list_screen(listing: Listing) -> str:
         nothing = (
             "No transcripts fit. segue doctor shows which agents are installed; segue transcripts lists all."
         )
-        return "\n".join([nothing, *map(unused_line, listing.unused)])
+        return "\n".join([nothing, *unused_lines(listing.unused)])
     rows: list[tuple[str, ...]] = [
         ("id", "agent", "last written", "state", "turns", "tokens", "project", "title")
     ]
@@ -59,13 +59,12 @@ def list_screen(listing: Listing) -> str:
             render.dim(f"{render.plural(broken, 'line')} in these could not be read and were skipped")
         )
     lines += [render.dim("not read: " + render.clean(problem)) for problem in listing.problems[:5]]
-    lines += map(unused_line, listing.unused)
+    lines += unused_lines(listing.unused)
     return "\n".join(lines)
 
 
-def unused_line(unused: Unused) -> str:
-    next = f". If it is: {unused.next}" if unused.next else ""
-    return render.dim(render.clean(f"not used: {unused.path}: {unused.why}{next}"))
+def unused_lines(unused: Iterable[Unused]) -> list[str]:
+    return [render.dim(render.clean(f"not used: {line}")) for line in unused_in_words(unused)]
 
 
 def confirmed_screen(confirmed: Confirmed) -> str:

@@ -33,17 +33,20 @@ def screen(found: Verification) -> str:
 
 
 def _broken(found: Verification) -> list[str]:
-    """The user's prohibitions that were broken: before all else."""
+    """The user's prohibitions that were broken, and what may break one: before all else."""
     lines: list[str] = []
     for one in found.violations:
         lines.append(f"{render.mark('problem')} Prohibition broken: {render.clean(one.evidence)}.")
         lines.append(f'    you said: "{render.clean(render.short(one.prohibition.sentence, 110))}"')
+    lines += [f"{render.mark('note')} {render.clean(one)}." for one in found.changed]
     return [*lines, ""] if lines else []
 
 
 def headline(found: Verification) -> str:
     """What counts, in a sentence."""
     every, false = len(found.checked), len(found.unsupported)
+    if found.problem:
+        return f"{render.mark('problem')} Not checked: {render.clean(found.problem)}"
     told = sum(one.verdict is not Verdict.UNKNOWN for one in found.checked)
     rest = f"; {every - told} more could not be checked." if every > told else "."
     if not every:
@@ -120,8 +123,8 @@ def verify(
     opinion: str,
 ) -> Verification:
     """Check what the agent that has the work says it did: against files, repository, transcript and, with --tests,
-    a test run; and against what you forbade. Exits 12 if something you forbade was done, 11 if a claim is unsupported,
-    else 0."""
+    a test run; and against what you forbade. Exits 12 if something you forbade was done, 11 if a claim is unsupported
+    or the transcript cannot be read, else 0."""
     return verification.verify(
         frame.desk, session, since=since, transcript=transcript, run_tests=run_tests, opinion=opinion
     )

@@ -101,13 +101,13 @@ class Server(MCPServer[Any]):
     ) -> CallToolResult:
         """What an operation finds for the folder of a call, for programs and in words."""
         roots = folders.of_roots(await roots_of(context), self.cwd)
-        name = name_of(context)
+        name, meta = name_of(context), context.request_context.meta or {}
 
         def work() -> CallToolResult:
             try:
                 desk = self.open_desk(folders.chosen(folder, roots))
                 try:
-                    value = ask(desk, agent_access.caller_of(desk, name))
+                    value = ask(desk, agent_access.caller_of(desk, name, meta))
                     return result(desk, text(value), data(value) if data else None)
                 finally:
                     desk.close()

@@ -16,6 +16,7 @@ from segue.faces.screens import sessions as session_screens
 from segue.faces.screens import status as status_screen
 from segue.model import Fate, Handoff, Preserve, Tier
 from segue.ops import agent_access
+from segue.ops.agent_access import Prepared
 from segue.ops.briefs.make import Made
 
 Asked = Context[Any, Any]
@@ -45,8 +46,8 @@ def add_standing(server: Server) -> None:
 
     @server.tool(title="Limits and status", annotations=READS)
     async def status(context: Asked, folder: Folder = "") -> CallToolResult:
-        """How much every coding agent on this machine has left of its limits, how full this folder's session is, and
-        whether the work should be handed to another agent now."""
+        """How much every coding agent on this machine has left of its limits, how full this folder's latest session is
+        (not counting this conversation), and whether that work should be handed to another agent now."""
         return await server.answer(
             context,
             folder,
@@ -70,7 +71,7 @@ def add_standing(server: Server) -> None:
     async def session(
         context: Asked,
         id: Annotated[
-            str, Field(description="Its id or the start of it; this folder's own if left out.")
+            str, Field(description="Its id or the start of it; left out, the latest but this conversation.")
         ] = "",
         folder: Folder = "",
     ) -> CallToolResult:
@@ -93,7 +94,7 @@ def add_brief(server: Server) -> None:
         of: Annotated[
             str,
             Field(
-                description="A session, transcript or handoff of this folder, by its id; left out, the last transcript."
+                description="A session, transcript or handoff of this folder, by its id; left out, the latest session."
             ),
         ] = "",
         tier: Annotated[
@@ -105,9 +106,8 @@ def add_brief(server: Server) -> None:
         folder: Folder = "",
     ) -> CallToolResult:
         """What an agent needs to know to go on with this folder's work: the instructions and constraints of the
-        person word for word, files, commands and tests with their last state, decisions, open tasks. Left
-        to itself it tells of the last conversation here, which may be this one: to go on with work that another agent
-        began, find its session with `sessions` first."""
+        person word for word, files, commands and tests with their last state, decisions, open tasks. Without
+        an id it describes the latest session here, not counting this conversation; `sessions` lists all of them."""
         return await server.answer(
             context,
             folder,
@@ -179,28 +179,28 @@ def add_doing(server: Server) -> None:
     async def prepare_handoff(
         context: Asked, to: To, reason: Why = "", preserve: Preserved = "", folder: Folder = ""
     ) -> CallToolResult:
-        """Package this folder's work for another agent. Nothing is started and nothing leaves this machine: the
+        """Package this conversation's work for another agent. Nothing is started and nothing leaves this machine: the
         person does that with the command that is told in return."""
         return await server.answer(
             context,
             folder,
             lambda desk, caller: agent_access.prepare(desk, caller, to, reason, kept(preserve)),
             prepared,
-            lambda found: {"handoff": found},
+            lambda found: {"handoff": found.handoff, "notes": found.notes},
         )
 
     @server.tool(title="Offer a handoff", annotations=PREPARES)
     async def offer_handoff(
         context: Asked, to: To, reason: Why = "", preserve: Preserved = "", folder: Folder = ""
     ) -> CallToolResult:
-        """Package this folder's work for another agent and leave it waiting: that agent is told of it when the person
-        next starts it in this folder. Nothing is started."""
+        """Package this conversation's work for another agent and leave it waiting: that agent is told of it when
+        the person next starts it in this folder. Nothing is started."""
         return await server.answer(
             context,
             folder,
             lambda desk, caller: agent_access.offer(desk, caller, to, reason, kept(preserve)),
             offered,
-            lambda found: {"handoff": found},
+            lambda found: {"handoff": found.handoff, "notes": found.notes},
         )
 
 
@@ -208,13 +208,23 @@ def kept(preserve: Kept) -> Preserve | None:
     return Preserve(preserve) if preserve else None
 
 
-def prepared(handoff: Handoff) -> str:
+def prepared(found: Prepared) -> str:
     """What the person is to be told: only they can start the next agent."""
+    return _with_notes(found, _prepared_sentence(found.handoff))
+
+
+def offered(found: Prepared) -> str:
+    way = "or to start that agent in this folder: where Segue's hooks are set up, it is told."
+    return _with_notes(found, f"{_prepared_sentence(found.handoff)}, {way}")
+
+
+def _with_notes(found: Prepared, text: str) -> str:
+    notes = [f"Tell the person too: {render.clean(note.removeprefix('note: '))}" for note in found.notes]
+    return "\n".join([text, *notes])
+
+
+def _prepared_sentence(handoff: Handoff) -> str:
     return (
         f"Handoff {handoff.id} to {render.clean(handoff.target)} is prepared; nothing was started. "
         f"Tell the person to run: segue handoff execute {handoff.id} --open"
     )
-
-
-def offered(handoff: Handoff) -> str:
-    return f"{prepared(handoff)}, or to start that agent in this folder: where Segue's hooks are set up, it is told."

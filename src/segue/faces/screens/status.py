@@ -85,7 +85,12 @@ def _folder(overview: Overview) -> list[str]:
     standing = overview.standing
     run = [f"  {_run(overview.run)}"] if overview.run else []
     if standing is None:
-        return run or ["  no agent has left anything here yet"]
+        only = (
+            "no other conversation than this one"
+            if overview.others
+            else "no agent has left anything here yet"
+        )
+        return run or [f"  {only}"]
     lines = [*run, f"  {standing.work.session.id}  {render.clean(standing.work.session.title)}"]
     lines += [f"  {line}" for line in _standing(standing)]
     if overview.others:

@@ -69,10 +69,27 @@ class Desk:
         self.new_id = new_id
         self.until_closed = contextlib.ExitStack()
         """What holds to the end of the command."""
+        self._elsewhere: dict[Path, settings.Settings] = {}
 
     @cached_property
     def project(self) -> Path:
         return paths.find_project(self.cwd)
+
+    def settings_in(self, folder: Path) -> settings.Settings:
+        """The settings that hold in a folder, which may be another project than the one where the person stands. Flags
+        hold only for the latter. A folder that is gone has no settings of its own."""
+        project = paths.find_project(folder)
+        if project == self.project or not folder.is_dir():
+            return self.settings
+        if project not in self._elsewhere:
+            there = open_desk(env=self.env, cwd=folder)
+            self._elsewhere[project] = there.settings
+        return self._elsewhere[project]
+
+    def settings_files(self, folder: Path) -> list[Path]:
+        """Every file that can change the settings of a folder, whether it is there or not."""
+        home = Path(self.env.get("HOME") or "/")
+        return [self.places.config, self.places.policy, *paths.project_files(folder, home)]
 
     @cached_property
     def actor(self) -> str:

@@ -30,9 +30,11 @@ def cause(desk: Desk, agent: str, output: Output) -> str:
     stop = told_by(desk, agent, output)
     if stop is None:
         return ""
-    what, command = CAUSES.get(stop.why, ""), agents.offers(agent, "SIGN_IN")
+    what, sign_in = CAUSES.get(stop.why, ""), agents.offers(agent, "SIGN_IN")
     if stop.why is Why.REFUSED and exit_reason.is_about_login(stop.said):
-        what = "it is not signed in" + (f", run `{command}`" if command else "")
+        what = "it is not signed in" + (f"; {sign_in}" if sign_in else "")
+    elif stop.why is Why.OVERLOADED and exit_reason.is_about_rate(stop.said):
+        what = "its vendor accepts no more requests for now"
     said = stop.said.rstrip(".")
     return f"{what} ({said})" if what and said else what or said
 

@@ -10,7 +10,7 @@ import subprocess
 import termios
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from enum import StrEnum
 from pathlib import Path
 from typing import Any
@@ -25,6 +25,8 @@ from segue.model.exit_reason import Output
 
 LOOK_SECONDS = 0.2
 """How often a look is taken at what the program does."""
+CLOSER_LOOK_SECONDS = 5.0
+"""How often what it printed and used is looked at."""
 PATIENCE_SECONDS = 900.0
 """A headless program that has shown no sign of life for so long is given up: some never end by themselves."""
 ERRAND_SECONDS = 120.0
@@ -78,6 +80,21 @@ def never() -> bool:
     return False
 
 
+def seldom(look: Callable[[], bool]) -> Callable[[], bool]:
+    """A look that takes time, taken every few seconds; False in between."""
+    looked_at = time.monotonic()
+
+    def enough() -> bool:
+        nonlocal looked_at
+        if time.monotonic() - looked_at < CLOSER_LOOK_SECONDS:
+            return False
+        found = look()
+        looked_at = time.monotonic()
+        return found
+
+    return enough
+
+
 def run(
     launch: Launch,
     *,
@@ -116,7 +133,7 @@ def run(
             with _to_the_end():
                 _end(child, mode)
             raise
-    if mode is Mode.HEADLESS and (child.returncode < 0 or by is not End.ITSELF):
+    if mode is Mode.HEADLESS and child.returncode < 0:
         _sweep(child.pid)
     output = output_of(logs, child.returncode) if mode is Mode.HEADLESS else _silent(child.returncode)
     _cut(logs)
@@ -276,35 +293,31 @@ def _started_elsewhere(pid: int) -> str:
 def ended_by_signals() -> Iterator[None]:
     """A signal that would end Segue at once ends the program that it has started, too. A signal that is ignored, or
     that the caller handles, is left alone."""
-    kept: dict[int, Any] = {}
-    if threading.current_thread() is threading.main_thread():
-        for number in ENDING:
-            if signal.getsignal(number) is signal.SIG_DFL:
-                kept[number] = signal.signal(number, _exit)
+    with _handled([one for one in ENDING if signal.getsignal(one) is signal.SIG_DFL], _exit):
+        yield
+
+
+@contextlib.contextmanager
+def _handled(numbers: Iterable[int], handler: Callable[[int, Any], None]) -> Iterator[None]:
+    """Handle signals in one way for a while. Only the main thread can, and no other hears any."""
+    is_main = threading.current_thread() is threading.main_thread()
+    # No SIG_IGN: a child would inherit that.
+    kept = {number: signal.signal(number, handler) for number in numbers} if is_main else {}
     try:
         yield
     finally:
-        for handled, handler in kept.items():
-            signal.signal(handled, handler)
+        for number, before in kept.items():
+            signal.signal(number, before)
 
 
 def _exit(number: int, _frame: object) -> None:
     raise SystemExit(128 + number)
 
 
-@contextlib.contextmanager
-def _to_the_end() -> Iterator[None]:
+def _to_the_end() -> contextlib.AbstractContextManager[None]:
     """Whoever presses the keys once more does not keep what is being ended alive."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    numbers = (signal.SIGINT, *(one for one in ENDING if signal.getsignal(one) is _exit))
-    kept = {number: signal.signal(number, _heard) for number in numbers}
-    try:
-        yield
-    finally:
-        for number, handler in kept.items():
-            signal.signal(number, handler)
+    ending = (one for one in ENDING if signal.getsignal(one) is _exit)
+    return _handled((signal.SIGINT, *ending), _heard)
 
 
 def _end(child: subprocess.Popen[bytes], mode: Mode) -> None:
@@ -317,7 +330,9 @@ def _end(child: subprocess.Popen[bytes], mode: Mode) -> None:
                 child.send_signal(number)
         with contextlib.suppress(subprocess.TimeoutExpired):
             child.wait(GRACE_SECONDS)
-            return
+            break
+    if mode is Mode.HEADLESS:
+        _sweep(child.pid)
 
 
 @contextlib.contextmanager
@@ -356,19 +371,9 @@ def _tail(path: Path) -> str:
     return ""
 
 
-@contextlib.contextmanager
-def undisturbed(mode: Mode) -> Iterator[None]:
+def undisturbed(mode: Mode) -> contextlib.AbstractContextManager[None]:
     """On a terminal, what the person interrupts is the agent, not Segue."""
-    if mode is Mode.HEADLESS or threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    # No SIG_IGN: the child would inherit that.
-    kept = {number: signal.signal(number, _heard) for number in (signal.SIGINT, signal.SIGQUIT)}
-    try:
-        yield
-    finally:
-        for number, handler in kept.items():
-            signal.signal(number, handler)
+    return _handled((signal.SIGINT, signal.SIGQUIT) if mode is Mode.OPEN else (), _heard)
 
 
 def _heard(_number: int, _frame: object) -> None:

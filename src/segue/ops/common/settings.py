@@ -15,11 +15,10 @@ from segue import settings
 from segue.base import files
 from segue.base import paths as base_paths
 from segue.errors import BadFile, DraftRefused, FixedByPolicy, NotFound, SettingsError, SettingsNotWritten
+from segue.hooks import waiting_handoffs
 from segue.ops.common.desk import Desk, open_desk
 from segue.settings import COMMAND_LINE, MODEL_LIMIT, Layer, Source
 from segue.store import blobs
-
-CONSENT = "vendors.allowed"
 
 
 class Shown(Struct, frozen=True):
@@ -102,13 +101,14 @@ def change(desk: Desk, values: Mapping[str, str | None], *, in_project: bool = F
     except OSError as error:
         raise SettingsNotWritten(place=path, what=error.strerror) from error
     is_trusted = in_project and _keep_trust(desk, path, old, content)
-    if CONSENT in values:
-        _renew_offers(desk)
+    _renew_offers(desk)
     return [_changed(desk, key, before, read, path, layer, is_trusted) for key in read]
 
 
 def _renew_offers(desk: Desk) -> None:
     """Handoffs that wait were prepared under the settings of before."""
+    if not waiting_handoffs.notes(desk.places.data):
+        return
     from segue.ops.handoff import handoff_records  # lazy: few settings need it
 
     with contextlib.closing(open_desk(env=desk.env, cwd=desk.project)) as renewed:
@@ -280,6 +280,7 @@ def trust(desk: Desk) -> Trust:
     path = desk.project_file.path
     settings.read_file(path, Layer.PROJECT)
     desk.local.trust(path, desk.project_file.hash, desk.clock())
+    _renew_offers(desk)
     return Trust(
         str(path), True, {found.key: _shown(found.key, found.value) for found in desk.resolved.ignored}
     )
@@ -293,6 +294,7 @@ def distrust(desk: Desk) -> Trust:
             name=str(desk.project / base_paths.PROJECT_FILE),
             next="segue config path",
         )
+    _renew_offers(desk)
     affected = [key for key, source in desk.resolved.sources.items() if source.layer is Layer.PROJECT]
     return Trust(
         str(desk.project_file.path), False, {key: _shown(key, desk.resolved.value(key)) for key in affected}

@@ -11,8 +11,9 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
+import shutil
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
@@ -33,6 +34,11 @@ SETTINGS = (
     b"[gc]\n\tauto = 0\n[advice]\n\taddEmbeddedRepo = false\n[safe]\n\tdirectory = *\n"
 )
 LARGEST_EXCLUDE = 1 << 20
+FOLDER = "trees"
+KEEP_DAYS = 30
+"""How long a snapshot is kept at least, and whatever was copied for it."""
+PRUNE_SECONDS = 86_400
+"""How often a private repository is looked through for what nothing needs any more."""
 
 
 class Snapshot(Struct, frozen=True):
@@ -96,21 +102,64 @@ def content(folder: Path, data: Path, env: Mapping[str, str], tree: str, path: s
     return git.ask("cat-file", "blob", f"{tree}:{path}") if git else None
 
 
+# Removing what is old
+
+
+def prune(data: Path, env: Mapping[str, str], kept: Iterable[tuple[Path, str]]) -> None:
+    """Remove what was copied and not used for a while, unless a tree of a folder that is to be kept needs it."""
+    trees: dict[Path, list[str]] = {}
+    for folder, tree in kept:
+        trees.setdefault(_folder(paths.find_project(folder), data), []).append(tree)
+    for config in (data / FOLDER).glob("*/config"):
+        stamp = config.with_name("pruned")
+        if stamp.exists() and stamp.stat().st_mtime > time.time() - PRUNE_SECONDS:
+            continue
+        with contextlib.suppress(OSError), base_files.locked(config.with_name("lock")):
+            _prune(config.parent, env, trees.get(config.parent, []))
+
+
+def _prune(repository: Path, env: Mapping[str, str], trees: Sequence[str]) -> None:
+    used = (repository / "config").stat().st_mtime  # every snapshot writes it
+    if not trees and used < time.time() - KEEP_DAYS * 86_400:
+        for path in list(repository.iterdir()):
+            if path.is_dir():
+                shutil.rmtree(path)
+            elif path.name != "lock":  # others may wait for it
+                path.unlink()
+        return
+    git = _at(repository, repository, env)
+    command = ("prune", f"--expire={KEEP_DAYS}.days.ago", "--")
+    if git and git.status(*command, *trees) != 0:
+        # What was committed then can be gone from the user's repository; such a tree is of no use any more.
+        whole = [one for one in trees if git.status("rev-list", "--objects", "--quiet", one) == 0]
+        git.status(*command, *whole)
+    base_files.write_file(repository / "pruned", b"", is_lasting=False)
+
+
+def size(data: Path) -> int:
+    """How many bytes all snapshots take."""
+    return sum(path.lstat().st_size for path in (data / FOLDER).rglob("*") if path.is_file())
+
+
 # The private repository
 
 
 def _folder(root: Path, data: Path) -> Path:
     name = hashlib.sha256(os.fsencode(os.path.realpath(root))).hexdigest()[:24]
-    return data / "trees" / name
+    return data / FOLDER / name
 
 
 def _private(root: Path, data: Path, env: Mapping[str, str]) -> Git | None:
-    """A way to ask the private repository, with nobody's settings but its own."""
+    return _at(_folder(root, data), root, env)
+
+
+def _at(repository: Path, root: Path, env: Mapping[str, str]) -> Git | None:
+    """A way to ask a private repository, with nobody's settings but its own."""
     git = work_git.git_for(root, env)
     if git is None:
         return None
     own = {
-        "GIT_DIR": os.fspath(_folder(root, data)),
+        "GIT_DIR": os.fspath(repository),
         "GIT_CONFIG_GLOBAL": os.devnull,
         "GIT_CONFIG_SYSTEM": os.devnull,
         "GIT_CONFIG_NOSYSTEM": "1",

@@ -49,6 +49,8 @@ class Arrival(Struct, frozen=True):
     """Whether the target has recorded what was said to it."""
     is_whole: bool = False
     """Whether that is, word for word, what was said."""
+    is_first: bool = False
+    """Whether nothing was asked there before."""
     is_in_file: bool = False
     """Whether that tells only where to read the rest: nothing shows that it was read."""
     carried: int = 0
@@ -111,10 +113,12 @@ def _read(source: Source, sought: Sought, conversation: Conversation) -> Arrival
     reading = agents.reader(source.agent).read(source)
     before: set[str] = set()
     held, reply, ending = "", "", Ending.OPEN
+    is_first = True
     for entry in reading:
         if entry.kind is EntryKind.PROMPT and _is_it(entry.text, sought):
             held, reply, ending = entry.text, "", Ending.OPEN
         elif not held:
+            is_first = is_first and entry.kind is not EntryKind.PROMPT
             before.add(_plain(entry.text))
         else:
             ending = index_scan.ending_after(ending, entry)
@@ -126,6 +130,7 @@ def _read(source: Source, sought: Sought, conversation: Conversation) -> Arrival
         id=str(reading.learned.get("id") or index_scan.fresh(source).id),
         has_handoff=bool(held),
         is_whole=_plain(held) == _plain(sought.text),
+        is_first=is_first,
         is_in_file=sought.is_in_file,
         carried=sum(text in before for text in texts),
         due=len(texts),

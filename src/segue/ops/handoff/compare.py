@@ -16,7 +16,7 @@ from segue.model import Fact, Fate, Receipt
 from segue.ops.briefs import make
 from segue.ops.common.desk import Desk
 from segue.ops.handoff import receipts
-from segue.ops.index.tracked_transcript import Meaning
+from segue.ops.index.tracked_transcript import Warm
 from segue.ops.work import transcripts
 
 NOTED = ("compact", "end")
@@ -129,10 +129,10 @@ def _moment(text: str) -> Moment | None:
 def _facts_at(desk: Desk, name: str, moment: Moment | None) -> tuple[Fact, ...]:
     """What held in a transcript then; now, where no moment is named."""
     shown = transcripts.find(desk, name)
-    tracker, reads = Tracker(), Meaning(shown.source.agent)
+    known = Warm(shown.source, Tracker(), doubt=shown.doubt)
     for entry in transcripts.entries(shown):
         if moment is not None and entry.at is not None and entry.at > moment:
             continue  # not the end: entries may be out of order
-        tracker.add(entry, reads)
-    facts = tracker.all(reads)
-    return make.without_secrets(desk, facts, tracker.heat.secrets)
+        known.add(entry)
+    facts = known.facts()  # which finds the secrets
+    return make.without_secrets(desk, facts, known.tracker.heat.secrets)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from segue import agents
 from segue.model import Transcript
 from segue.ops.common.desk import Desk
@@ -33,8 +35,9 @@ def vendor_behind(name: str, model: str) -> str:
 
 
 def is_given(desk: Desk, folder: str, vendor: str, has_it: str) -> bool:
-    """Whether nothing needs to be asked: the vendor has the work already, is none, or may have what is in a folder."""
-    if vendor in AT_HOME or vendor == has_it or vendor in desk.settings.vendors_allowed:
+    """Whether nothing needs to be asked: the vendor has the work already, is none, or may have what is in a folder by
+    the settings of that folder."""
+    if vendor in AT_HOME or vendor == has_it or vendor in desk.settings_in(Path(folder)).vendors_allowed:
         return True
     return desk.has_local and desk.local.consents(discovery.work_folder(folder), vendor)
 

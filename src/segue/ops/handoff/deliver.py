@@ -9,7 +9,7 @@ from segue import conversation as conversations
 from segue.agents.shared.launch import Launch, Written
 from segue.briefs import prompt
 from segue.errors import AgentError, AgentFailed
-from segue.model import Handoff, Receipt
+from segue.model import Handoff, Receipt, Source
 from segue.model.conversation import Conversation
 from segue.model.delivery import Mode
 from segue.ops.common import process, redaction
@@ -30,6 +30,15 @@ def write(desk: Desk, handoff: Handoff, conversation: Conversation, id: str, log
     if written.admit:
         run(desk, Launch(argv=written.admit), project, logs / "admitted", agents.get(name).title)
     return written
+
+
+def discard(desk: Desk, handoff: Handoff, source: Source, logs: Path) -> None:
+    """Take a transcript that Segue had made out of the target's history, where its agent can do that."""
+    name = handoff_records.agent_of(handoff.target)
+    take_away = agents.offers(name, "discard")
+    launch = take_away(source, agents.program_of(name, desk.env) or name, desk.env) if take_away else None
+    if launch and handoff.delivery:
+        run(desk, launch, Path(handoff.delivery.project), logs / "discarded", agents.get(name).title)
 
 
 def run(desk: Desk, launch: Launch, project: Path, logs: Path, title: str) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import re
 import shutil
+import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -33,7 +34,7 @@ from segue.model import Ending, Handoff, HandoffState
 from segue.model.conversation import Conversation
 from segue.model.delivery import Delivery, Mode, Way
 from segue.model.exit_reason import LONGEST_SAID, Output
-from segue.model.lifecycle import Event
+from segue.model.lifecycle import ENDS, Event
 from segue.ops.common import exit_reason, process, redaction, tree
 from segue.ops.common.desk import Desk
 from segue.ops.common.process import End, Ended
@@ -49,11 +50,13 @@ from segue.ops.handoff import (
     proof,
 )
 from segue.ops.handoff.arrival import Arrival, Sought
+from segue.ops.index import provenance
 from segue.ops.work import sessions
+from segue.store import HANDOFF
 
-LOOK_SECONDS = 5.0
-"""How often a headless target's output is checked for a failure that it does not end by itself."""
-GO_ON = "Go on with the work where you left off."
+SLOW_SECONDS = 2.0
+"""How long a person waits for a snapshot without being told."""
+ENDED = {HandoffState.COMPLETED, *ENDS}
 RECORD = re.compile(r"^\{$.*?^\}$", re.MULTILINE | re.DOTALL)
 """JSON over several lines."""
 
@@ -79,7 +82,7 @@ class Trip:
         self.agent = agents.get(handoff_records.agent_of(handoff.target))
         self.title = self.agent.title
         self.starter = agents.starter(self.agent.name)
-        self.folder = desk.places.data / "runs" / handoff.id
+        self.folder = handoff_records.folder_of(desk, handoff.id)
         self.file = self.folder / "handoff.md"
         self.project = Path(self.delivery.project)
         self.conversation = handoff_records.conversation_of(desk, handoff)
@@ -89,9 +92,8 @@ class Trip:
         self.ended: Ended | None = None
         self.since = 0
         self.patience = process.PATIENCE_SECONDS
-        self.enough: Callable[[], bool] = self.is_in_vain
+        self.enough: Callable[[], bool] = process.seldom(self.is_in_vain)
         """Whether the target is to be ended, for whoever attends the trip."""
-        self.looked_at = time.monotonic()
 
     @property
     def delivery(self) -> Delivery:
@@ -186,7 +188,7 @@ class Trip:
 
     def refuse_busy(self, held: Held) -> None:
         """What is still at work keeps the worktree."""
-        if process.is_running(self.desk.places.data / "runs" / held.handoff):
+        if process.is_running(handoff_records.folder_of(self.desk, held.handoff)):
             raise Refused(
                 what=f"{held.holder} is still at work in {held.root} (handoff {held.handoff}).",
                 next="let it end, or end it; then run this command again",
@@ -200,11 +202,14 @@ class Trip:
         if self.delivery.way is not Way.NATIVE:
             return self.delivery.path
         sessions.include(self.desk, self.handoff.session, self.delivery.transcript)
+        leftovers.expect(self.desk, self.handoff, self.delivery.transcript)
         try:
             written = deliver.write(
                 self.desk, self.handoff, self.conversation, self.delivery.transcript, self.folder
             )
+            leftovers.note(self.desk, self.handoff, written)
         except AgentError as error:
+            self.remove_leftover()
             why = f"no transcript could be written for it: {error}"
             self.tell(f"{why.capitalize()} The brief alone goes.")
             self.conversation = Conversation()
@@ -212,7 +217,6 @@ class Trip:
                 self.desk, self.handoff, way=Way.PROMPT, why=why, transcript="", turns=0
             )
             return ""
-        leftovers.note(self.desk, self.handoff, written)
         return str(written.path)
 
     def record_start(self, text: str, path: str) -> None:
@@ -223,9 +227,7 @@ class Trip:
             "path": path,
             "attempts": self.delivery.attempts + 1,
         }
-        if not self.delivery.tree and (
-            found := tree.snapshot(self.project, self.desk.places.data, self.desk.env)
-        ):
+        if not self.delivery.tree and (found := self.snapshot()):
             settled |= {"tree": found.tree, "head": found.head, "tree_at": self.desk.clock()}
         if self.handoff.state is HandoffState.PREPARED:
             self.handoff = handoff_records.step(
@@ -233,6 +235,16 @@ class Trip:
             )
         else:
             self.handoff = handoff_records.settle(self.desk, self.handoff, keeps=keeps, **settled)
+
+    def snapshot(self) -> tree.Snapshot | None:
+        """The state of the worktree's files. A person who waits for it is told what for."""
+        text = f"Recording the state of the files in {self.project}, to check later what changed. This takes "
+        late = threading.Timer(SLOW_SECONDS, self.tell, [f"{text}up to {tree.SECONDS:.0f} seconds."])
+        late.start()
+        try:
+            return tree.snapshot(self.project, self.desk.places.data, self.desk.env)
+        finally:
+            late.cancel()
 
     def said(self, text: str) -> str:
         """What is said to the target: all of it, or where it is too long for that, where to read it."""
@@ -303,7 +315,7 @@ class Trip:
         if self.delivery.mode is Mode.HEADLESS:
             if found.ending is Ending.ENDED and found.reply:
                 return
-            self.start(GO_ON, found.id)
+            self.start(prompt.GO_ON, found.id)
         else:
             self.start("", found.id)
 
@@ -320,9 +332,8 @@ class Trip:
 
     def is_in_vain(self) -> bool:
         """Whether a headless target waits for what will not come: some try again for ever without a network."""
-        if self.delivery.mode is not Mode.HEADLESS or time.monotonic() - self.looked_at < LOOK_SECONDS:
+        if self.delivery.mode is not Mode.HEADLESS:
             return False
-        self.looked_at = time.monotonic()
         return (
             exit_reason.told_by(self.desk, self.agent.name, process.output_of(self.folder, None)) is not None
         )
@@ -367,6 +378,9 @@ class Trip:
         if self.delivery.has_arrived or found.source is None:
             return
         sessions.include(self.desk, self.handoff.session, found.id)
+        is_written = self.delivery.way is Way.NATIVE and found.source.path == self.delivery.path
+        if found.is_first or is_written:
+            provenance.confirm_own(self.desk, found.source)
         self.step(
             Event.ACKNOWLEDGE,
             transcript=found.id,
@@ -396,7 +410,17 @@ class Trip:
         self.handoff = handoff_records.finish(self.desk, self.handoff, Event.COMPLETE, told)
         if not self.file.exists():  # the target may read it again
             shutil.rmtree(self.folder, ignore_errors=True)
+        with self.told("old copies of files were not removed"):
+            self.prune_trees()
         return found
+
+    def prune_trees(self) -> None:
+        """Remove snapshots that no handoff under way refers to, nor one that changed lately."""
+        since = clock.later(self.desk.clock(), -tree.KEEP_DAYS * 86_400)
+        known = self.desk.shared.all(HANDOFF)
+        live = [one for one in known if one.state not in ENDED or one.updated_at >= since]
+        kept = [(Path(one.delivery.project), one.delivery.tree) for one in live if one.delivery]
+        tree.prune(self.desk.places.data, self.desk.env, [pair for pair in kept if pair[1]])
 
     @property
     def again(self) -> str:
@@ -427,28 +451,32 @@ class Trip:
             if code is None
             else f"exited (code {code})"
         )
-        cause = exit_reason.cause(self.desk, self.agent.name, self.ended.output)
-        said = cause or exit_reason.clean(self.desk, _last_line(self.ended.output))
-        return f"{how} without taking the handoff" + (f": {begun(said, LONGEST_SAID)}" if said else "")
+        said = self.cause() or self.last_words()
+        return f"{how} without taking the handoff" + (f": {said}" if said else "")
 
     def how_it_stopped(self, found: Arrival) -> str:
+        if cause := self.cause():
+            return cause
         if found.ending is Ending.LIMIT:
             return "at a limit of its own"
-        return f"in the middle of it ({self.last_words()})"
+        return f"in the middle of it ({self.how_it_ended()})"
 
-    def last_words(self) -> str:
+    def how_it_ended(self) -> str:
         if self.ended is None:
             return "it left no record of it"
         if self.ended.is_given_up:
             return "it showed no sign of life and was given up"
-        stop = exit_reason.told_by(self.desk, self.agent.name, self.ended.output)
-        said = (
-            stop.said if stop and stop.said else exit_reason.clean(self.desk, _last_line(self.ended.output))
-        )
-        code = self.ended.exit_code
-        return (f"exit code {code}" if code is not None else "it is gone") + (
-            f": {begun(said, LONGEST_SAID)}" if said else ""
-        )
+        code, said = self.ended.exit_code, self.last_words()
+        return (f"exit code {code}" if code is not None else "it is gone") + (f": {said}" if said else "")
+
+    def cause(self) -> str:
+        """Why the program could not go on, as far as what it printed tells."""
+        output = self.ended.output if self.ended else None
+        return begun(exit_reason.cause(self.desk, self.agent.name, output), LONGEST_SAID) if output else ""
+
+    def last_words(self) -> str:
+        output = self.ended.output if self.ended else None
+        return begun(exit_reason.clean(self.desk, _last_line(output)), LONGEST_SAID) if output else ""
 
     def record_interruption(self) -> None:
         """The target was ended from outside: it has the handoff and can be continued, or it never got it."""
@@ -474,8 +502,10 @@ class Trip:
                 self.tell(f"note: {stays}")
 
     def fail_untaken(self) -> None:
-        """A target that recorded the handoff, stopped in trouble and did nothing with it has not taken it."""
-        if leftovers.is_unused(self.desk, self.handoff):
+        """A target that recorded the handoff, stopped in trouble and did nothing with it has not taken it. One that
+        goes on with a conversation of its own keeps the handoff there, and can go on with it later."""
+        is_new = self.delivery.way is not Way.RESUME
+        if is_new and self.found.source and leftovers.is_untaken(self.handoff, self.found.source):
             self.fail(has_arrived=False)
             raise self.not_arrived(self.found)
 

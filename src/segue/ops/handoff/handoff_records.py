@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -39,6 +40,11 @@ def listed(desk: Desk, limit: int, *, everywhere: bool = False) -> list[Handoff]
         if everywhere or (one.delivery and discovery.work_folder(one.delivery.project) == here)
     ]
     return sorted(own, key=lambda one: one.created_at, reverse=True)[:limit]
+
+
+def folder_of(desk: Desk, id: str) -> Path:
+    """What a handoff needs on this machine while it is on its way: what its target prints, what it is told by file."""
+    return desk.places.data / "runs" / id
 
 
 def last_here(desk: Desk) -> Handoff:

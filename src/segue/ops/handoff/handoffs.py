@@ -20,7 +20,7 @@ import msgspec
 from msgspec import Struct
 
 from segue import agents
-from segue.base import files
+from segue.base import clock, fence, files
 from segue.errors import Refused, Stopped, Underway
 from segue.model import Handoff, HandoffState, Package
 from segue.model.delivery import Delivery, Mode, Way
@@ -45,7 +45,7 @@ from segue.ops.handoff.handoff_records import title_of as title_of
 from segue.ops.handoff.plan import Order, Plan
 from segue.ops.work import sessions
 from segue.ops.work.discovery import Work
-from segue.store import HANDOFF
+from segue.store import HANDOFF, SESSION
 
 UNFINISHED = (HandoffState.PREPARED, HandoffState.DELIVERED, HandoffState.ACKNOWLEDGED)
 
@@ -81,6 +81,7 @@ def hand_over(
     with alone(desk, work.session.id, order.to):
         begun = unfinished(desk, work, order, tell)
         if begun is not None:
+            tell(_whose(desk, begun))
             return msgspec.structs.replace(
                 execute(desk, begun, may=may, tell=tell, prove=order.prove, mode=order.mode, doubt=doubt),
                 is_old=True,
@@ -88,6 +89,13 @@ def hand_over(
         plan = handoff_plan.plan(desk, order, work)
         show(plan)
         return execute(desk, prepare(desk, plan, tell), may=may, tell=tell, prove=order.prove, doubt=doubt)
+
+
+def _whose(desk: Desk, handoff: Handoff) -> str:
+    """Whose work a handoff takes that was prepared before."""
+    title = fence.one_line(desk.shared.get(SESSION, handoff.session).title, 90)
+    at = clock.parse(handoff.created_at).astimezone().strftime("%Y-%m-%d %H:%M")
+    return f"Work of {agents.get(agent_of(handoff.source)).title}, prepared {at} ({handoff.id}): {title}"
 
 
 @contextlib.contextmanager
@@ -133,8 +141,12 @@ def _put_aside(desk: Desk, handoff: Handoff, why: str, tell: Tell) -> None:
     if event is not Event.COMPLETE:
         target = title_of(handoff.target)
         tell(f"note: handoff {handoff.id} to {target} is {ended.state.value}: {why}.")
-        if stays := leftovers.remove(desk, ended):
-            tell(f"note: {stays}")
+        _remove_leftover(desk, ended, tell)
+
+
+def _remove_leftover(desk: Desk, handoff: Handoff, tell: Tell) -> None:
+    if stays := leftovers.remove(desk, handoff):
+        tell(f"note: {stays}")
 
 
 PUT_ASIDE = {
@@ -169,7 +181,7 @@ def _is_outdated(work: Work, handoff: Handoff) -> bool:
 # Prepare
 
 
-def prepare(desk: Desk, plan: Plan, tell: Tell = lambda _text: None) -> Handoff:
+def prepare(desk: Desk, plan: Plan, tell: Tell) -> Handoff:
     """Put all that is to go into the store. Nothing has left yet."""
     session = sessions.keep(desk, plan.work)
     _clear_before(desk, session.id, plan.source.id, tell)
@@ -251,7 +263,7 @@ def _source(plan: Plan) -> str:
 def prepare_whole(
     desk: Desk,
     order: Order,
-    tell: Tell = lambda _text: None,
+    tell: Tell,
     show: Callable[[Plan], None] = lambda _plan: None,
 ) -> Handoff:
     """The same with the lossless context beside it, for a handoff that is not urgent."""
@@ -272,16 +284,40 @@ def execute_named(
     may: May,
     tell: Tell,
     prove: bool,
+    show: Callable[[Plan], None] = lambda _plan: None,
     doubt: Doubt = refuse,
 ) -> Handed:
     """Execute the handoff with this id, a new one, or the one of this folder that was prepared last."""
     if order is not None:
-        return hand_over(desk, order, may=may, tell=tell, doubt=doubt)
+        return hand_over(desk, order, may=may, tell=tell, show=show, doubt=doubt)
     handoff = get(desk, id) if id else _last_prepared(desk)
+    tell(_whose(desk, handoff))
     with alone(desk, handoff.session, handoff.target):
         if handoff.state is HandoffState.PREPARED:
-            handoff = handoff_records.settle(desk, handoff, mode=mode)
+            handoff = _up_to_date(desk, handoff, mode, tell, prove=prove)
         return execute(desk, handoff, may=may, tell=tell, prove=prove, doubt=doubt)
+
+
+def _up_to_date(desk: Desk, handoff: Handoff, mode: Mode, tell: Tell, *, prove: bool) -> Handoff:
+    """A prepared handoff, to be executed in a mode; packed again as it was ordered if the work went on since."""
+    work, delivery = handoff_plan.work_here(desk, handoff.session), handoff.delivery
+    is_current = work.main is None or not _is_outdated(work, handoff)
+    if delivery is None or handoff.returns or is_current:
+        return handoff_records.settle(desk, handoff, mode=mode)
+    order = Order(
+        to=handoff.target,
+        mode=mode,
+        reason=delivery.reason,
+        preserve=handoff.tier.preserve,
+        way=delivery.way if delivery.why in ("", handoff_plan.ASKED_FOR) else None,
+        session=handoff.session,
+        arguments=delivery.arguments,
+        prove=prove,
+        anyway=True,
+    )
+    plan = handoff_plan.plan(desk, order, work)
+    _put_aside(desk, handoff, "the work went on since, so it is packed again", tell)
+    return prepare(desk, plan, tell)
 
 
 def _last_prepared(desk: Desk) -> Handoff:
@@ -381,11 +417,11 @@ def proof_of(desk: Desk, handoff: Handoff) -> proof.Proof | None:
     return msgspec.json.decode(desk.shared.content(hash), type=proof.Proof) if hash else None
 
 
-def cancel(desk: Desk, id: str) -> Handoff:
+def cancel(desk: Desk, id: str, tell: Tell) -> Handoff:
     """Put a handoff aside that has not gone yet."""
     handoff = get(desk, id)
     cancelled = handoff_records.step(desk, handoff, Event.CANCEL)
     if handoff.delivery:
         leases.give_back(desk, Path(handoff.delivery.project), handoff.id)
-    leftovers.remove(desk, cancelled)
+    _remove_leftover(desk, cancelled, tell)
     return cancelled

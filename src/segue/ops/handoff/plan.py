@@ -38,6 +38,7 @@ from segue.ops.common import addresses, git, program_version, redaction
 from segue.ops.common.addresses import Address
 from segue.ops.common.desk import Desk
 from segue.ops.handoff import consent, handoff_records
+from segue.ops.index import provenance, refresh
 from segue.ops.index.tracked_transcript import Warm
 from segue.ops.usage import folder_status, limits
 from segue.ops.usage.limits import AgentLimits
@@ -51,6 +52,8 @@ FULLEST = 0.75
 """A context that would be fuller than this is not gone on with."""
 BACK = "back"
 """What an order says that names no target, but where the work came from."""
+ASKED_FOR = "asked for"
+"""Why a way is taken that the person named."""
 PASSES_CONVERSATION = (Tier.FULL, Tier.SELECTIVE)
 
 
@@ -144,7 +147,23 @@ def work_here(desk: Desk, id: str | None) -> Work:
             what=f"Session {work.session.id} is closed.",
             next="segue undo opens it again, if you closed it last",
         )
+    refuse_unused(desk, work)
     return work
+
+
+def refuse_unused(desk: Desk, work: Work) -> None:
+    """Refuse work whose last transcript is not used: an older one would be taken for it."""
+    last = discovery.last_delivered(desk.shared.handoffs_of(work.session.id)) if work.is_kept else None
+    if last is None or last.delivery is None or last.delivery.transcript in {t.id for t in work.transcripts}:
+        return
+    agent, path = handoff_records.keeper_of(desk, last), last.delivery.path
+    doubt = provenance.doubts(desk, [(agent, path)]).get(path) if path else None
+    if doubt and paths.is_there(Path(path)):
+        unused = refresh.Unused(agent, path, *doubt)
+        raise Refused(
+            what=f"Handoff {last.id} took the work to {path}, which is not used: {unused.why}.",
+            next=unused.next or provenance.UNTRACK,
+        )
 
 
 def source_of(work: Work) -> Transcript:
@@ -248,10 +267,8 @@ def made_for(
 def facts_before(desk: Desk, work: Work, source: Transcript) -> tuple[Fact, ...]:
     """What was known when the agent took the work over, if it did: its own transcript need not show all of that."""
     handoffs = desk.shared.handoffs_of(work.session.id) if work.is_kept else []
-    for handoff in handoffs:
-        if handoff.delivery and handoff.delivery.transcript == source.id and discovery.is_taken(handoff):
-            return tuple(line.fact for line in handoff_records.receipt_of(desk, handoff).lines)
-    return ()
+    handoff = discovery.last_to(handoffs, source.id)
+    return tuple(line.fact for line in handoff_records.receipt_of(desk, handoff).lines) if handoff else ()
 
 
 def refuse_same(source: Transcript, target: Address, agent: Agent) -> None:
@@ -293,7 +310,7 @@ def way_for(order: Order, source: Transcript, agent: Agent, tier: Tier, window: 
     if order.into:
         return Way.RESUME, ""
     if order.way is Way.PROMPT:
-        return Way.PROMPT, "asked for"
+        return Way.PROMPT, ASKED_FOR
     if tier not in PASSES_CONVERSATION:
         return Way.PROMPT, f"the tier {tier.value} passes no conversation"
     if source.agent == agent.name and order.way is not Way.NATIVE:

@@ -24,7 +24,7 @@ from segue.model.delivery import Mode
 from segue.ops.common import process
 from segue.ops.common.desk import Desk
 from segue.ops.handoff import arrival, deliver, handoff_records, plan
-from segue.ops.handoff.arrival import Arrival, Sought
+from segue.ops.handoff.arrival import Sought
 
 NOTHING = "(Nothing was said before. A handoff follows, and then questions about it.)"
 
@@ -111,7 +111,10 @@ def _answer(desk: Desk, asked: Asked, text: str, logs: Path) -> str:
         )
         found = arrival.look(sought, desk.env, asked.conversation)
     finally:
-        _throw_away(desk, handoff, arrival.look(sought, desk.env), program, logs)
+        # Nothing of the copy stays. One that cannot be taken away does no harm.
+        if source := arrival.look(sought, desk.env).source:
+            with contextlib.suppress(AgentError, OSError):
+                deliver.discard(desk, handoff, source, logs)
     if not found.reply:
         said = ended.said.rpartition("\n")[2][:300]
         raise AgentFailed(agent=agent.title, what=f"it gave no answer (exit code {ended.exit_code}: {said})")
@@ -130,13 +133,3 @@ def _write(desk: Desk, asked: Asked, seed: str, logs: Path) -> str:
     except AgentError:
         return ""
     return id
-
-
-def _throw_away(desk: Desk, handoff: Handoff, found: Arrival, program: str, logs: Path) -> None:
-    """Nothing of the copy stays. One that cannot be taken away does no harm."""
-    discard = agents.offers(handoff_records.agent_of(handoff.target), "discard")
-    if found.source is None or discard is None or handoff.delivery is None:
-        return
-    with contextlib.suppress(AgentError, OSError):
-        if launch := discard(found.source, program, desk.env):
-            deliver.run(desk, launch, Path(handoff.delivery.project), logs / "discarded", program)

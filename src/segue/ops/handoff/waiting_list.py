@@ -44,12 +44,14 @@ def wait(desk: Desk, handoff: Handoff, brief: Brief) -> None:
     form = msgspec.to_builtins(manner().tell)
     title = agents.get(source).title
     try:
-        if _may_be_told(desk, handoff):
+        # Before anything is decided: what changes meanwhile is a change.
+        settings = waiting_handoffs.state_of(_settings_files(desk, handoff.delivery.project), desk.env)
+        vendor = consent.vendor_of(desk, handoff.target)
+        text = withheld = WITHHELD.format(source=title, id=handoff.id, vendor=vendor)
+        if _may_be_told(desk, handoff, vendor):
             text = told(form, handoff.id, title, brief)
-            redaction.assure_clean(text, desk.settings.redact_allow, brief.nonce)
-        else:
-            vendor = consent.vendor_of(desk, handoff.target)
-            text = WITHHELD.format(source=title, id=handoff.id, vendor=vendor)
+            allow = desk.settings_in(Path(handoff.delivery.project)).redact_allow
+            redaction.assure_clean(text, allow, brief.nonce)
         note = Waiting(
             handoff=handoff.id,
             root=str(leases.root_of(Path(handoff.delivery.project))),
@@ -57,6 +59,8 @@ def wait(desk: Desk, handoff: Handoff, brief: Brief) -> None:
             target=target,
             expires=clock.later(handoff.created_at, DAYS * 86_400),
             text=text,
+            withheld=withheld,
+            settings=settings,
         )
         if any(
             known.handoff == handoff.id and known.text != text
@@ -78,12 +82,16 @@ def taken(desk: Desk, handoff: str) -> None:
     waiting_handoffs.drop(desk.places.data, handoff)
 
 
-def _may_be_told(desk: Desk, handoff: Handoff) -> bool:
+def _settings_files(desk: Desk, folder: str) -> list[str]:
+    return [str(path) for path in desk.settings_files(Path(folder))]
+
+
+def _may_be_told(desk: Desk, handoff: Handoff, vendor: str) -> bool:
     known = (entry.transcript for entry in desk.index.transcripts().values())
     source = next((one for one in known if one and one.id == handoff.transcript), None)
     before = consent.vendor_before(source) if source else ""
     folder = handoff.delivery.project if handoff.delivery else ""
-    return consent.is_given(desk, folder, consent.vendor_of(desk, handoff.target), before)
+    return Path(folder).is_dir() and consent.is_given(desk, folder, vendor, before)
 
 
 def told(form: object, id: str, source: str, brief: Brief) -> str:

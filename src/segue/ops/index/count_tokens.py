@@ -13,6 +13,7 @@ from itertools import chain
 from time import monotonic
 
 from segue import agents
+from segue.agents import files
 from segue.errors import AgentError
 from segue.store.index.usage_index import ID, PATH, SPENT
 from segue.usage.ledger import EMPTY, pack
@@ -165,13 +166,8 @@ def work(job: Job) -> Done:
     except AgentError as error:
         return EMPTY, 0, "", True, str(error)
     except Exception as error:  # noqa: BLE001 - one source that cannot be read must not stop the others
-        return EMPTY, 0, "", True, unreadable(source[0], source[1], error)
+        return EMPTY, 0, "", True, str(files.reader_failed(source[0], source[1], error))
     return pack(rows), offset, before, is_anew, ""
-
-
-def unreadable(agent: str, path: str, error: Exception) -> str:
-    """What is said about a source whose reader failed."""
-    return f"{agents.get(agent).title}: {path} cannot be read ({type(error).__name__}: {error})"
 
 
 def batched(items: Iterable[J], size: int) -> Iterator[list[J]]:

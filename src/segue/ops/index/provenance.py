@@ -8,17 +8,22 @@ and never while git tracks it. Totals are told with this: it loads nothing that 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from segue import agents
+from segue.agents.shared.transcripts import file_scan
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # not asked of typing: that takes long to load
+    from segue.model import Source
     from segue.ops.common.desk import Desk
 
 TRACKED = "git tracks it, so anyone who commits to that repository could have written it"
 UNKNOWN = "git could not say whether it tracks it"
 UNCONFIRMED = "it is inside a project folder, and you have not confirmed that it is yours"
+LINKED = "it is behind a link that leads into a project folder, and you have not confirmed that it is yours"
+CONFIRMABLE = (UNCONFIRMED, LINKED)
+UNTRACK = "git rm --cached takes it out of the repository, if it is yours"
 
 Doubt = tuple[str, str]
 """The project folder that a transcript is in, and why the transcript is not used."""
@@ -37,25 +42,51 @@ def doubts(desk: Desk, found: Iterable[tuple[str, str]]) -> dict[str, Doubt]:
         is_tracked = git.tracks(path)
         if is_tracked:
             result[path] = project, TRACKED
-        elif not folders.is_default(path) and not is_confirmed(desk, project, agent):
-            result[path] = project, UNCONFIRMED
+        elif not folders.is_default(path) and not any(
+            is_confirmed(desk, place, agent) for place in (project, file_of(path))
+        ):
+            is_linked = not os.path.abspath(path).startswith(f"{project}/")  # noqa: PTH100 - follows no links
+            result[path] = project, LINKED if is_linked else UNCONFIRMED
         elif not folders.is_default(path) and is_tracked is None:
             result[path] = project, UNKNOWN
     return result
 
 
-def may_be_doubted(env: Mapping[str, str], projects: Iterable[str], found: Iterable[tuple[str, str]]) -> bool:
+def may_be_doubted(desk: Desk, found: Iterable[tuple[str, str]]) -> bool:
     """Whether any of these is inside a project: a look at folders tells, and neither git nor a store is asked."""
-    return bool(_Folders(env, projects).inside(found))
+    return bool(_folders(desk).inside(found))
 
 
 def _folders(desk: Desk) -> _Folders:
-    projects = {*(desk.index.projects() if desk.has_index else ()), str(desk.project)}
+    here = str(desk.project)
+    projects = {*(desk.index.projects() if desk.has_index else ()), here}
+    if not os.path.exists(f"{here}/.git"):  # noqa: PTH110 - quick
+        # Nothing shows where such a project begins: an unpacked archive may start at any folder above.
+        projects.update(_above(here))
     return _Folders(desk.env, projects, str(desk.places.data))
+
+
+def _above(folder: str) -> Iterator[str]:
+    """Not pathlib's: totals are told without it."""
+    while (above := os.path.dirname(folder)) != folder:  # noqa: PTH120 - quick
+        yield (folder := above)
 
 
 def is_confirmed(desk: Desk, project: str, agent: str) -> bool:
     return desk.has_local and desk.local.confirms(project, agent)
+
+
+def confirm_own(desk: Desk, source: Source) -> None:
+    """Count a transcript that a handoff from this machine began as the user's: this file, not the others around it.
+    A database holds others' conversations too, so it is left to the user."""
+    _project, why = doubts(desk, [(source.agent, source.path)]).get(source.path, ("", ""))
+    if why in CONFIRMABLE and not source.part:
+        desk.local.confirm(file_of(source.path), source.agent, desk.clock())
+
+
+def file_of(path: str) -> str:
+    """What a single file is confirmed under: its agent may compress it later."""
+    return os.path.realpath(path).removesuffix(file_scan.COMPRESSED)
 
 
 def project_of(desk: Desk, path: str) -> str:
@@ -69,26 +100,46 @@ class _Folders:
     def __init__(self, env: Mapping[str, str], projects: Iterable[str], *defaults: str) -> None:
         home = env.get("HOME", "")
         usual = [place for places in agents.PLACES.values() for place in places]
-        below_home = [f"{home}/{place}" for place in usual if home and not place.startswith(("$", "./"))]
-        self.defaults = tuple(f"{place}/" for place in (*below_home, *defaults))
+        below_home = [place for place in usual if home and not place.startswith(("$", "./"))]
+        homes = {home, os.path.realpath(home)} if home else {""}
+        places = [f"{one}/{place}" for one in homes for place in below_home]
+        self.defaults = tuple(f"{place}/" for place in (*places, *defaults, *map(os.path.realpath, defaults)))
+        known = {each for one in projects for each in (one, os.path.realpath(one))}
         # Whoever works in the home folder, or above it, has all agents' own places below that.
-        self.projects = {one for one in projects if not f"{home}/".startswith(one.rstrip("/") + "/")}
+        self.projects = {
+            one for one in known if not any(f"{home}/".startswith(one.rstrip("/") + "/") for home in homes)
+        }
         self.roots: dict[str, str] = {}
+        self.known: dict[str, list[str]] = {}
+        """For each folder its spellings."""
 
     def inside(self, found: Iterable[tuple[str, str]]) -> dict[str, tuple[str, str]]:
         """Those that are inside a project: by path, the agent and the project folder."""
         return {path: (agent, project) for agent, path in found if (project := self.project_of(path))}
 
     def is_default(self, path: str) -> bool:
-        """Whether it is where an agent keeps its transcripts unless it is told otherwise."""
-        return os.path.abspath(path).startswith(self.defaults)  # noqa: PTH100 - quick, and follows no links
+        """Whether it is where an agent keeps its transcripts by default, also once links are followed."""
+        return all(one.startswith(self.defaults) for one in self.spellings(path))
+
+    def spellings(self, path: str) -> list[str]:
+        """A file's path where links lead, and as it is called, if that is another."""
+        folder, name = os.path.split(path)
+        if folder not in self.known:
+            self.known[folder] = [*{os.path.realpath(folder): 0, os.path.abspath(folder): 0}]  # noqa: PTH100 - quick
+        found = [f"{one}/{name}" for one in self.known[folder]]
+        # Few files are links: to look at the folders above each one once more would take long.
+        return [os.path.realpath(path), *found] if os.path.islink(path) else found  # noqa: PTH114 - as above
 
     def project_of(self, path: str) -> str:
+        """The project folder that a file is in, where links lead or as it is called; empty where it is in none."""
+        return next(filter(None, map(self._around, self.spellings(path))), "")
+
+    def _around(self, path: str) -> str:
         """The repository that a file is in, or the folder that is worked in; empty where neither is."""
-        folder = os.path.dirname(os.path.abspath(path))  # noqa: PTH100, PTH120 - as above
+        folder = os.path.dirname(path)  # noqa: PTH120 - quick
         if root := self.root_of(folder):
             return root
-        if self.is_default(path):
+        if path.startswith(self.defaults):
             return ""
         while folder not in self.projects:
             folder, below = os.path.dirname(folder), folder  # noqa: PTH120 - as above
@@ -124,7 +175,7 @@ class _Tracked:
         wanted: dict[str, set[str]] = {}
         for path in paths:
             self.names[path] = []
-            for spelling in {os.path.abspath(path), os.path.realpath(path)}:  # noqa: PTH100 - as above
+            for spelling in self.folders.spellings(path):
                 root = self.folders.root_of(os.path.dirname(spelling))  # noqa: PTH120 - as above
                 if root:
                     name = os.path.relpath(spelling, root)

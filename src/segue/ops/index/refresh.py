@@ -18,6 +18,7 @@ import msgspec
 from msgspec import Struct
 
 from segue import agents
+from segue.agents.shared.transcripts import file_scan
 from segue.agents.shared.transcripts.reader import Spends, found_from
 from segue.base import clock
 from segue.base.clock import Moment
@@ -90,8 +91,20 @@ class Unused(Struct, frozen=True):
         """The command that confirms it, where that is all it takes."""
         import shlex  # lazy: this is rarely asked for
 
-        is_open = self.why == provenance.UNCONFIRMED
+        is_open = self.why in provenance.CONFIRMABLE
         return f"segue transcripts confirm {shlex.quote(self.path)}" if is_open else ""
+
+
+def unused_in_words(unused: Iterable[Unused]) -> list[str]:
+    """One line for each agent and project folder: so far a confirmation reaches."""
+    alike: dict[tuple[str, str, str], list[Unused]] = {}
+    for one in unused:
+        alike.setdefault((one.agent, one.project, one.why), []).append(one)
+    lines = []
+    for first, *others in alike.values():
+        more = f" (and {len(others):,} more like it)" if others else ""
+        lines.append(f"{first.path}{more}: {first.why}" + (f". If it is: {first.next}" if first.next else ""))
+    return lines
 
 
 class Refreshed(Struct, frozen=True):
@@ -215,7 +228,7 @@ def work(job: Job) -> Done:
     except AgentError as error:
         return Done(job, problem=str(error))
     except Exception as error:  # noqa: BLE001 - one source that cannot be read must not stop the others
-        return Done(job, problem=count_tokens.unreadable(job.source.agent, job.source.path, error))
+        return Done(job, problem=str(file_scan.reader_failed(job.source.agent, job.source.path, error)))
 
 
 def _scanned(job: Job, scan: Scan) -> Done:

@@ -13,6 +13,7 @@ from msgspec import Struct
 from segue import agents
 from segue.agents.shared.launch import Start
 from segue.base.text import begun
+from segue.briefs import prompt
 from segue.errors import AgentFailed, NotArrived, Stopped
 from segue.model import Ending, Limit
 from segue.model.delivery import Mode
@@ -22,7 +23,7 @@ from segue.ops.common.desk import Desk
 from segue.ops.common.process import End, Ended
 from segue.ops.handoff import arrival, deliver, handoff_records, handoffs, plan
 from segue.ops.handoff.arrival import Arrival, Sought
-from segue.ops.handoff.execution import GO_ON, Trip
+from segue.ops.handoff.execution import Trip
 from segue.ops.run import run_records
 from segue.routing import Leg, Run
 
@@ -73,7 +74,7 @@ class Opening:
         elif not (found := self.look()).has_handoff:
             ended = self.start(self.said, "")
         elif not _is_done(found):
-            ended = self.start(GO_ON, found.id)
+            ended = self.start(prompt.GO_ON, found.id)
         found = self.look()
         return outcome(self.desk, self.agent.name, ended, found)
 
@@ -133,7 +134,7 @@ class Opening:
 def logs_of(desk: Desk, run: Run, leg: Leg) -> Path:
     """Where the program of a leg leaves what it prints."""
     if leg.handoff:
-        return desk.places.data / "runs" / leg.handoff
+        return handoff_records.folder_of(desk, leg.handoff)
     number = sum(not one.handoff for one in run.legs)
     return run_records.folder(desk, run.id) / f"start-{number}"
 

@@ -20,9 +20,10 @@ from segue.errors import AgentError, NotFound, SegueError
 from segue.model import Handoff, HandoffState, Limit, Trigger, TriggerType, Urgency
 from segue.model.delivery import Mode, Way
 from segue.model.exit_reason import Stop, Why
-from segue.ops.common import addresses, exit_reason, process
+from segue.ops.common import addresses, exit_reason, process, tree
 from segue.ops.common.desk import Desk
-from segue.ops.handoff import arrival, handoff_records, handoffs, leases, plan
+from segue.ops.handoff import arrival, handoff_records, handoffs, leases
+from segue.ops.handoff import plan as handoff_plan
 from segue.ops.handoff.execution import Trip
 from segue.ops.handoff.plan import Order
 from segue.ops.index import refresh
@@ -38,12 +39,10 @@ from segue.ops.work.discovery import Work
 from segue.routing import Bar, Do, Leg, Move, Run, RunState
 
 FOUND = {"violation": "Prohibition broken", "assertion": "Not confirmed"}
-"""What is said of what was found on the way back."""
+"""What is said of what was found in a leg."""
 SLACK_NS = 3600 * 10**9
 """By how much the clock that stamps files may be behind: a transcript that was there before is told by its name."""
 ENDED = (HandoffState.COMPLETED, HandoffState.VALIDATED)
-LOOK_SECONDS = 5.0
-"""How often what was used is added up while an agent works."""
 NAP_SECONDS = 0.5
 Tell = Callable[[str], None]
 
@@ -57,12 +56,12 @@ class Supervisor:
         self.say = tell
         self.reports: dict[str, tuple[Limit, ...]] = {}
         """What agents told of their limits while they worked, by their names."""
-        self.looked_at = 0.0
         self.cut: Stop | None = None
         """Why the agent at work is being ended, if Segue does it."""
         self.unpriced: set[str] = set()
         self.at_work: Callable[[], str] = str
         """Gives the id of the transcript that the agent at work keeps, as soon as there is one."""
+        self.is_over = process.seldom(self.look_closer)
         self.ahead = Ahead(desk, self.tell)
 
     def work(self) -> Run:
@@ -85,6 +84,8 @@ class Supervisor:
         return Move(do=Do.END, state=RunState.CAPPED, why=cap) if cap else move
 
     def make(self, move: Move) -> None:
+        if self.run.leg is not None and move.target != self.run.leg.target:
+            self.check_legs()
         if move.do is Do.WAIT:
             self.wait(move)
             return
@@ -100,40 +101,68 @@ class Supervisor:
     def finish(self, move: Move) -> Run:
         state = move.state or RunState.DONE
         self.ahead.end()
+        if state is RunState.DONE:
+            self.check_legs()
         free(self.desk, self.run)
         self.keep(state=state, why=move.why, until=None, spent=self.spent())
-        if state is RunState.DONE:
-            self.verify()
         doubts = f", {self.run.doubts}" if self.run.doubts else ""
         self.tell(f"The run is {state.value}{doubts}" + (f": {move.why}." if move.why else "."))
         run_records.forget_stop(self.desk, self.run.id)
         return self.run
 
-    def verify(self) -> None:
-        """Look at what the last agent asserts: nobody has been there to do it."""
-        leg = self.run.legs[-1]
+    def check_legs(self) -> None:
+        """Check what agents did and said that have ended, before another one changes it."""
+        checked = [
+            leg if leg.is_checked or leg.ended_at is None else self.check(leg) for leg in self.run.legs
+        ]
+        self.keep(legs=tuple(checked))
+
+    def check(self, leg: Leg) -> Leg:
+        """Hold what an agent did and said against files, repository and transcript: nobody has been there to do it."""
+        leg = msgspec.structs.replace(leg, is_checked=True, broken=0, unconfirmed=0, problem="")
         try:
+            if not (
+                discovery.is_taken(handoff_records.get(self.desk, leg.handoff))
+                if leg.handoff
+                else leg.transcript
+            ):
+                return leg  # it never had the work
             verified = verify.verify(
-                self.desk, since=leg.handoff or None, transcript=None if leg.handoff else leg.transcript
+                self.desk,
+                since=leg.handoff or None,
+                transcript=None if leg.handoff else leg.transcript,
+                run_tests=None if leg.is_done else False,
             )
         except SegueError as error:
-            self.tell(f"note: what {self.title(leg.target)} asserts could not be checked: {error}")
-            return
+            self.tell(f"{self.title(leg.target)} was not checked: {error}")
+            return msgspec.structs.replace(leg, problem=str(error).rstrip("."))
         for fact in verify.facts_for_brief(verified):
             self.tell(f"{FOUND[fact.kind]}: {fact.value}")
-        broken, unconfirmed = len(verified.violations), len(verified.unsupported)
-        self.keep(broken=broken, unconfirmed=unconfirmed, verdict=verified.exit_code)
+        for line in verified.changed:
+            self.tell(line)
+        if verified.problem:
+            self.tell(f"{self.title(leg.target)} was not checked: {verified.problem}")
+        return msgspec.structs.replace(
+            leg,
+            broken=len(verified.violations),
+            unconfirmed=len(verified.unsupported),
+            problem=verified.problem.rstrip("."),
+        )
 
     # One leg
 
     def add_leg(self, move: Move) -> None:
+        self.check_legs()
+        project = Path(self.run.project)
+        if not self.run.legs and (stock := tree.snapshot(project, self.desk.places.data, self.desk.env)):
+            self.keep(tree=stock.tree)
         since = time.time_ns() - SLACK_NS
         keeper = handoff_records.keeper_for(self.desk, handoff_records.agent_of(move.target))
         leg = Leg(
             target=move.target,
             started_at=self.desk.clock(),
             since=since,
-            besides=arrival.there_since(keeper, Path(self.run.project), since, self.desk.env),
+            besides=arrival.there_since(keeper, project, since, self.desk.env),
             returns=move.do is Do.RETURN,
             tries=1,
         )
@@ -141,7 +170,7 @@ class Supervisor:
 
     def take_leg(self) -> None:
         """Let the agent of the last leg have the task, and note how that ended."""
-        self.cut, self.looked_at = None, time.monotonic()
+        self.cut, self.is_over = None, process.seldom(self.look_closer)
         try:
             outcome = self.travel()
         except AgentError as error:
@@ -152,6 +181,7 @@ class Supervisor:
         self.change_leg(
             stop=stop,
             ended_at=self.desk.clock(),
+            is_checked=False,
             reply=outcome.reply,
             transcript=outcome.transcript or leg.transcript,
             tries=1 if is_other else leg.tries,
@@ -196,20 +226,18 @@ class Supervisor:
             if begun.state in (*handoffs.UNFINISHED, *ENDED):
                 return begun
         refresh.refresh(self.desk, [Pass.SPENDS, Pass.ENTRIES])
-        work = plan.work_here(self.desk, self.run.session)
+        work = handoff_plan.work_here(self.desk, self.run.session)
         # A supervisor may have died between the handoff and the note of it.
         last = next(iter(self.desk.shared.handoffs_of(work.session.id)), None)
-        if last and last.created_at >= leg.started_at and last.state in handoffs.UNFINISHED:
+        is_new = last is not None and last.created_at >= leg.started_at and last.target == leg.target
+        if last and is_new and last.state in handoffs.UNFINISHED:
             return last
         out = self.way_home() if leg.returns else None
         if out is None:
-            return handoffs.prepare(self.desk, plan.plan(self.desk, self.order(leg, work), work))
+            plan = handoff_plan.plan(self.desk, self.order(leg, work), work)
+            return handoffs.prepare(self.desk, plan, self.tell)
         self.tell(f"Back to {self.title(leg.target)}: looking at what was done meanwhile.")
-        handoff = back.prepared(self.desk, self.order(leg, work), out)
-        for line in handoff_records.receipt_of(self.desk, handoff).lines:
-            if line.fact.kind in FOUND:
-                self.tell(f"{FOUND[line.fact.kind]}: {line.fact.value}")
-        return handoff
+        return back.prepared(self.desk, self.order(leg, work), self.tell, out)
 
     def way_home(self) -> Handoff | None:
         """The handoff by which the work left the preferred agent last, if its own transcript can be gone on with."""
@@ -223,8 +251,8 @@ class Supervisor:
         return None
 
     def order(self, leg: Leg, work: Work) -> Order:
-        address, agent, _program = plan.target_of(self.desk, leg.target)
-        source = plan.source_of(work)
+        address, agent, _program = handoff_plan.target_of(self.desk, leg.target)
+        source = handoff_plan.source_of(work)
         is_same = source.agent == agent.name and (not address.model or leg.target == self.before)
         return Order(
             to=leg.target,
@@ -278,16 +306,17 @@ class Supervisor:
         if run_records.is_asked_to_stop(self.desk, self.run.id):
             self.cut = Stop(why=Why.ASKED, said="you stopped it")
             return True
-        if time.monotonic() - self.looked_at < LOOK_SECONDS:
-            return False
+        return self.is_over()
+
+    def look_closer(self) -> bool:
+        """Add up what was used; whether the agent at work is to be ended for that."""
         try:
-            self.look_closer()
+            self.add_up()
         except (SegueError, OSError) as error:
             self.tell(f"note: what was used could not be added up: {error}")
-        self.looked_at = time.monotonic()
         return self.cut is not None
 
-    def look_closer(self) -> None:
+    def add_up(self) -> None:
         leg, known = self.run.legs[-1], self.at_work()
         name = handoff_records.agent_of(leg.target)
         output = process.output_of(run_leg.logs_of(self.desk, self.run, leg), None)
@@ -324,7 +353,7 @@ class Supervisor:
         missing: dict[str, Bar] = {}
         for target in self.run.chain:
             try:
-                plan.target_of(self.desk, target)
+                handoff_plan.target_of(self.desk, target)
             except AgentError as error:
                 missing[target] = Bar(why=str(error).rstrip("."))
         return {**routing.bars(self.run, self.told(), self.desk.clock()), **missing}

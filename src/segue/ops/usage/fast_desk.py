@@ -11,6 +11,7 @@ import os
 import sys
 from collections.abc import Mapping
 from functools import cached_property
+from types import SimpleNamespace
 
 from segue.base import clock
 from segue.store.index.usage_index import Counting
@@ -31,6 +32,7 @@ class BareDesk:
         self.env = env
         self.project = project
         self.clock = clock.now
+        self.places = SimpleNamespace(data=data)
         self._file = f"{data}/{INDEX_FILE}"
 
     @property

@@ -85,12 +85,12 @@ def report(desk: Desk, by: str) -> dict[str, Any] | None:
 
 
 def _report(desk: Desk, by: str) -> dict[str, Any] | None:
-    names, projects = count_tokens.names_here(desk)
+    names, _projects = count_tokens.names_here(desk)
     if not all(map(count_tokens.counts, names)):
         return None
     known = desk.index.known() if desk.has_index else {}
     sources = [source for name in names for source in agents.offers(name, "files")(desk.env)]
-    if provenance.may_be_doubted(desk.env, projects.names, (source[:2] for source in sources)):
+    if provenance.may_be_doubted(desk, (source[:2] for source in sources)):
         return None
     found = {source[1:3]: source for source in sources}
     if not found and not desk.has_index:

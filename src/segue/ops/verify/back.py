@@ -53,7 +53,7 @@ def come_back(desk: Desk, order: Order, *, may: May, tell: Tell) -> Handed:
     order = msgspec.structs.replace(order, session=work.session.id)
     with alone(desk, work.session.id, "where it came from"):
         begun = _unfinished(desk, work)
-        handoff = begun or prepared(desk, order)
+        handoff = begun or prepared(desk, order, tell)
         handed = execute(desk, handoff, may=may, tell=tell, mode=order.mode)
     trips = stays.open_trips(_handoffs(desk, work))
     receipt = handoff_records.receipt_of(desk, handed.handoff)
@@ -65,10 +65,10 @@ def come_back(desk: Desk, order: Order, *, may: May, tell: Tell) -> Handed:
     )
 
 
-def prepared(desk: Desk, order: Order, out: Handoff | None = None) -> Handoff:
+def prepared(desk: Desk, order: Order, tell: Tell, out: Handoff | None = None) -> Handoff:
     """The return. The claims that could not be confirmed are also counted in the event of the handoff it ends."""
     planned = plan(desk, order, out)
-    handoff = prepare(desk, planned)
+    handoff = prepare(desk, planned, tell)
     verify.remember(desk, planned.returns, planned.claims.unconfirmed if planned.claims else 0)
     return handoff
 
@@ -86,6 +86,7 @@ def work_away(desk: Desk, id: str | None) -> Work:
     holding = [work for work in every if work.session.id == held]
     for work in (*holding, *own[:1], *last):
         if _unfinished(desk, work) or _away(desk, work):
+            handoff_plan.refuse_unused(desk, work)
             return work
     return handoff_plan.work_here(desk, None)
 
@@ -209,8 +210,9 @@ def _facts_of(stay: Stay, number: int) -> Iterator[Fact]:
         n=number,
     )
     for fact in findings:
-        who = {"subject": f"{number}. {fact.subject}", "value": f"{stay.name}: {fact.value}"}
-        yield msgspec.structs.replace(fact, **who)
+        # Who broke a prohibition stands in its evidence, where that is known.
+        value = fact.value if fact.kind == "violation" else f"{stay.name}: {fact.value}"
+        yield msgspec.structs.replace(fact, subject=f"{number}. {fact.subject}", value=value)
 
 
 def _lines_of(stay: Stay, facts: Sequence[Fact], findings: Sequence[Fact]) -> Iterator[str]:
@@ -227,7 +229,7 @@ def _lines_of(stay: Stay, facts: Sequence[Fact], findings: Sequence[Fact]) -> It
             yield f"{label}: " + "\n".join(words)
     broken = [fact.value for fact in findings if fact.kind == "violation"]
     if broken:
-        yield f"Broke a prohibition: {'; '.join(broken)}"
+        yield f"Prohibitions broken meanwhile: {'; '.join(broken)}"
     unconfirmed = [fact.subject for fact in findings if fact.kind == "assertion"]
     if unconfirmed and stay.verified:
         yield f"{verify.claims_of([stay.verified])}: {'; '.join(unconfirmed)}"

@@ -8,7 +8,6 @@ No model judges. A second one may be asked for its opinion; that stands beside w
 
 from __future__ import annotations
 
-import contextlib
 import os
 import posixpath
 import shlex
@@ -23,6 +22,7 @@ from segue.agents import llm
 from segue.assertions import Checked, Rait, TestRun, Verdict
 from segue.base import fence, paths
 from segue.base.clock import Moment
+from segue.briefs import prompt
 from segue.errors import AgentError, BadInput, NotFound, SegueError
 from segue.facts import received_brief
 from segue.model import Entry, EntryKind, Fact, Handoff, Origin, Source
@@ -31,6 +31,7 @@ from segue.ops.common import git, redaction, tree
 from segue.ops.common.desk import Desk
 from segue.ops.handoff import arrival, handoff_records, plan, stays
 from segue.ops.index.tracked_transcript import Meaning
+from segue.ops.run import run_records
 from segue.ops.verify import project_tests
 from segue.ops.verify.evidence import RealWorld
 from segue.ops.work import discovery, transcripts
@@ -39,7 +40,7 @@ from segue.prohibitions import lock_files, manifests, parse, violations
 from segue.prohibitions.violations import Since, Violation
 
 FOUND_UNSUPPORTED = 11
-"""The exit code where something is unsupported."""
+"""The exit code where something is unsupported, or could not be checked."""
 FOUND_VIOLATION = 12
 """The exit code where a prohibition of the user was broken, whatever else was found."""
 MOST_IN_BRIEF = 30
@@ -68,12 +69,16 @@ class Verification(Struct, frozen=True):
     rait: Rait
     violations: tuple[Violation, ...] = ()
     """The user's prohibitions that were broken."""
+    changed: tuple[str, ...] = ()
+    """Commits and pushes that the user forbade, where the transcript does not show by whom."""
     tests: TestRun | None = None
     would_run: tuple[str, ...] = ()
     """The project's test command, where it was found and not run."""
     opinion: Opinion | None = None
     next: tuple[str, ...] = ()
     """What can be done about what is unsupported."""
+    problem: str = ""
+    """Why the transcript was not checked; empty where it was."""
 
     @property
     def unsupported(self) -> tuple[Checked, ...]:
@@ -81,7 +86,23 @@ class Verification(Struct, frozen=True):
 
     @property
     def exit_code(self) -> int:
-        return FOUND_VIOLATION if self.violations else FOUND_UNSUPPORTED if self.unsupported else 0
+        if self.violations:
+            return FOUND_VIOLATION
+        return FOUND_UNSUPPORTED if self.unsupported or self.problem else 0
+
+
+class _Start(Struct, frozen=True):
+    """The worktree when an agent got the work: by a handoff, or as the first one of a run."""
+
+    agent: str
+    """Its address."""
+    session: str
+    project: str
+    at: Moment
+    """Handoffs that were made later end its time."""
+    tree: str
+    tree_at: Moment
+    event: str
 
 
 class _Subject(Struct, frozen=True):
@@ -93,6 +114,10 @@ class _Subject(Struct, frozen=True):
     folder: Path
     since: Moment | None
     handoff: str = ""
+    problem: str = ""
+    """Why it has no entries, where its transcript cannot be read."""
+    start: _Start | None = None
+    """None where nothing is known of the worktree before."""
 
 
 def verify(
@@ -122,15 +147,18 @@ def verify(
     record = assertions.record_of(subject.entries, Meaning(subject.source.agent))
     world = RealWorld(subject.folder, record, subject.since, tests, desk.env)
     checked = assertions.judge(said, world)
+    broken, changed = _broken(desk, subject, record)
     made = Verification(
         handoff=subject.handoff,
         transcript=subject.transcript,
         since=subject.since,
         checked=_clean(desk, checked),
         rait=assertions.report(checked, _done(tests, command)),
-        violations=_violations(desk, subject, record),
+        violations=broken,
+        changed=changed,
         tests=tests,
         would_run=() if tests else command.argv,
+        problem=_redacted(desk, subject.problem),
     )
     made = msgspec.structs.replace(made, next=tuple(_next(desk, made, command)))
     return msgspec.structs.replace(made, opinion=_opinion(desk, opinion, made)) if opinion else made
@@ -160,6 +188,7 @@ def claims_of(verified: Sequence[Verification]) -> Claims:
         checked=sum(one.verdict is not Verdict.UNKNOWN for made in verified for one in made.checked),
         unconfirmed=sum(len(made.unsupported) for made in verified),
         since=tuple(made.handoff for made in verified if made.unsupported),
+        changed=tuple(line for made in verified for line in made.changed),
     )
 
 
@@ -203,11 +232,29 @@ def _since_handoff(desk: Desk, handoff: Handoff) -> _Subject:
     if delivery is None or not delivery.path:
         raise NotFound(noun="delivery of handoff", name=handoff.id, next="segue handoff list")
     source = Source(agent=handoff_records.keeper_of(desk, handoff), path=delivery.path, part=delivery.part)
-    entries: list[Entry] = []
-    with contextlib.suppress(AgentError):  # it is gone: then nothing was said that could be checked
-        entries = list(arrival.since(source, handoff.id))
+    entries: tuple[Entry, ...] = ()
+    problem = ""
+    try:
+        entries = tuple(arrival.since(source, handoff.id))
+    except AgentError as error:  # files and repository can be checked all the same
+        problem = str(error)
     return _Subject(
-        source, delivery.transcript, tuple(entries), Path(delivery.project), handoff.created_at, handoff.id
+        source=source,
+        transcript=delivery.transcript,
+        entries=entries,
+        folder=Path(delivery.project),
+        since=handoff.created_at,
+        handoff=handoff.id,
+        problem=problem,
+        start=_Start(
+            agent=handoff.target,
+            session=handoff.session,
+            project=delivery.project,
+            at=handoff.created_at,
+            tree=delivery.tree,
+            tree_at=delivery.tree_at,
+            event="the handoff",
+        ),
     )
 
 
@@ -220,30 +267,45 @@ def _whole(desk: Desk, name: str) -> _Subject:
     project = Path(known.project) if known and known.project else desk.project
     folder = project if project.is_dir() else desk.project
     since = next((entry.at for entry in entries if entry.at), None)
-    return _Subject(shown.source, known.id if known else name, entries, folder, since)
+    id = known.id if known else name
+    return _Subject(shown.source, id, entries, folder, since, start=_start_of_run(desk, id))
+
+
+def _start_of_run(desk: Desk, transcript: str) -> _Start | None:
+    """Where a run began with a transcript: its first agent has the task from the user, and from no handoff."""
+    for run in run_records.listed(desk, everywhere=True):
+        leg = next((leg for leg in run.legs if leg.transcript == transcript and not leg.handoff), None)
+        if leg is not None:
+            at = run.legs[0].started_at
+            return _Start(
+                leg.target, run.session, run.project, at, run.tree, at, f"the start of run {run.id}"
+            )
+    return None
 
 
 # What the user forbids
 
 
-def _violations(desk: Desk, subject: _Subject, record: assertions.Record) -> tuple[Violation, ...]:
-    """The user's prohibitions that were broken since the handoff. Without one nothing is known of the time before."""
-    if not subject.handoff:
-        return ()
-    handoff = handoff_records.get(desk, subject.handoff)
-    said = [*_messages_before(desk, handoff), *(entry.text for entry in _typed(subject.entries))]
+def _broken(
+    desk: Desk, subject: _Subject, record: assertions.Record
+) -> tuple[tuple[Violation, ...], tuple[str, ...]]:
+    """The user's prohibitions that were broken since the agent got the work, and what was committed or pushed by
+    nobody knows whom."""
+    if subject.start is None:
+        return (), ()
+    before = _messages_before(desk, handoff_records.get(desk, subject.handoff)) if subject.handoff else ()
+    said = [*before, *(entry.text for entry in _typed(subject.entries))]
     banned = parse.in_messages(said)
     if not banned:
-        return ()
-    since = _since(desk, handoff, subject.folder)
-    found = violations.find(banned, since, record, handoff_records.title_of(handoff.target))
+        return (), ()
+    since = _since(desk, subject.start, subject.folder)
     clean = []
-    for one in found:
+    for one in violations.find(banned, since, record, handoff_records.title_of(subject.start.agent)):
         sentence = _redacted(desk, one.prohibition.sentence)
         banned_clean = msgspec.structs.replace(one.prohibition, sentence=sentence)
         evidence = _redacted(desk, one.evidence)
         clean.append(msgspec.structs.replace(one, prohibition=banned_clean, evidence=evidence))
-    return tuple(clean)
+    return tuple(clean), violations.unattributed(banned, since, record)
 
 
 def _messages_before(desk: Desk, handoff: Handoff) -> Iterator[str]:
@@ -275,37 +337,39 @@ def _typed(entries: Iterable[Entry]) -> Iterator[Entry]:
     """The messages that the user typed; what Segue said in their place is not theirs."""
     for entry in entries:
         is_own = entry.kind is EntryKind.PROMPT and entry.origin is Origin.HUMAN and not entry.subagent
-        if is_own and not received_brief.id_in(entry.text):
+        if is_own and not received_brief.id_in(entry.text) and entry.text.strip() != prompt.GO_ON:
             yield entry
 
 
-def _since(desk: Desk, handoff: Handoff, folder: Path) -> Since | None:
-    """What changed from this handoff to the next one of the session, or until now; None where that is not known."""
-    delivery = handoff.delivery
-    if delivery is None or not delivery.tree:
-        return None
-    later = sorted(desk.shared.handoffs_of(handoff.session), key=lambda one: one.created_at)
-    known = [one.delivery for one in later if one.created_at > handoff.created_at and one.delivery]
-    after = next((one for one in known if one.tree and one.project == delivery.project), None)
+def _since(desk: Desk, start: _Start, folder: Path) -> Since:
+    """What changed from then to the next handoff of the session, or until now, as far as that is known."""
     root = paths.find_project(folder)
+    unknown = Since(roots=tuple(dict.fromkeys((str(root), os.path.realpath(root)))), event=start.event)
+    if not start.tree:
+        return unknown
+    handoffs = desk.shared.handoffs_of(start.session) if start.session else []
+    every = sorted(handoffs, key=lambda one: one.created_at)
+    later = (one for one in every if one.created_at > start.at and discovery.is_taken(one))
+    known = (one.delivery for one in later if one.delivery)
+    after = next((one for one in known if one.tree and one.project == start.project), None)
     where = (root, desk.places.data, desk.env)
     now = None if after else tree.snapshot(*where)
     new = after.tree if after else now.tree if now else ""
-    names = tree.listing(*where, delivery.tree)
-    changed = tree.changes(*where, delivery.tree, new) if new else None
+    names = tree.listing(*where, start.tree)
+    changed = tree.changes(*where, start.tree, new) if new else None
     if names is None or changed is None:
-        return None
-    made = git.made_between(root, desk.env, delivery.tree_at, after.tree_at if after else desk.clock())
-    return Since(
+        return unknown
+    made = git.made_between(root, desk.env, start.tree_at, after.tree_at if after else desk.clock())
+    return msgspec.structs.replace(
+        unknown,
         names=tuple(names),
         changed={one.path: one.state for one in changed},
         manifests={
-            path: (tree.content(*where, delivery.tree, path) or b"", tree.content(*where, new, path) or b"")
+            path: (tree.content(*where, start.tree, path) or b"", tree.content(*where, new, path) or b"")
             for path in _dependency_files({one.path for one in changed}, names)
         },
         commits=made.commits,
         pushes=made.pushes,
-        roots=tuple(dict.fromkeys((str(root), os.path.realpath(root)))),
     )
 
 

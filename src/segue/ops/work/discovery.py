@@ -132,10 +132,20 @@ def is_taken(handoff: Handoff) -> bool:
     return has_arrived and handoff.state is not HandoffState.ROLLED_BACK
 
 
+def last_to(handoffs: Iterable[Handoff], transcript: str) -> Handoff | None:
+    """The last handoff that took the work to a transcript."""
+    to = [one for one in handoffs if is_taken(one) and one.delivery and one.delivery.transcript == transcript]
+    return max(to, key=lambda one: one.created_at, default=None)
+
+
+def last_delivered(handoffs: Iterable[Handoff]) -> Handoff | None:
+    """The last handoff whose target took the work."""
+    return max(filter(is_taken, handoffs), key=lambda one: one.created_at, default=None)
+
+
 def last_taken(handoffs: Iterable[Handoff]) -> Handoff | None:
     """The last handoff whose target took the work, and that has an event to learn from."""
-    taken = [one for one in handoffs if is_taken(one) and one.event is not None]
-    return max(taken, key=lambda one: one.created_at, default=None)
+    return last_delivered(one for one in handoffs if one.event is not None)
 
 
 def satisfaction_of(session: Session, handoffs: Iterable[Handoff]) -> float | None:
@@ -179,6 +189,11 @@ def of_folder(desk: Desk, all_works: list[Work]) -> list[Work]:
     ]
     own.sort(key=lambda work: (work.session.id != chosen, not work.transcripts))
     return own
+
+
+def latest(here: list[Work], caller: str = "") -> Work | None:
+    """The first of a folder's sessions. A conversation that asks for it does not mean itself."""
+    return next((work for work in here if work.main is None or work.main.id != caller), None)
 
 
 def session_of_each(desk: Desk) -> dict[str, tuple[str, str, Moment]]:

@@ -24,8 +24,6 @@ from segue.store import SESSION
 from segue.store import Change as Change
 
 TITLE_LIMIT = 200
-INCLUDED = "session.included"
-"""What a handoff does to its session: no step of the person's own."""
 
 
 class Info(Struct, frozen=True):
@@ -69,15 +67,20 @@ def _title_of(folder: str) -> str:
 
 
 def listed(
-    desk: Desk, *, everywhere: bool = False, progress: refresh.Progress = refresh.in_silence
+    desk: Desk,
+    *,
+    everywhere: bool = False,
+    caller: str = "",
+    progress: refresh.Progress = refresh.in_silence,
 ) -> list[Work]:
-    """The sessions that are kept, and those that are found in the transcripts of this folder, or of all."""
+    """The sessions that are kept, and those that are found in the transcripts of this folder, or of all. The current
+    one is never that of the conversation that asks."""
     refresh.refresh(desk, [Pass.ENTRIES], progress)
     all_works = discovery.works(desk)
     here = discovery.work_folder(paths.as_text(desk.project))
-    current = next((work.session.id for work in discovery.of_folder(desk, all_works)), None)
+    current = discovery.latest(discovery.of_folder(desk, all_works), caller)
     return [
-        msgspec.structs.replace(work, is_current=work.session.id == current)
+        msgspec.structs.replace(work, is_current=work is current)
         for work in all_works
         if everywhere or work.is_kept or discovery.work_folder(work.session.project) == here
     ]
@@ -86,7 +89,7 @@ def listed(
 def current(desk: Desk) -> Work | None:
     """This folder's session: the chosen one, or the last active."""
     refresh.refresh(desk, [Pass.ENTRIES])
-    return next(iter(discovery.of_folder(desk, discovery.works(desk))), None)
+    return discovery.latest(discovery.of_folder(desk, discovery.works(desk)))
 
 
 def get(desk: Desk, id: str) -> Work:
@@ -161,7 +164,7 @@ def include(desk: Desk, id: str, transcript: str) -> None:
     """Make a transcript part of a session that is kept, if it is not yet."""
     session = desk.shared.get(SESSION, id)
     if transcript not in session.transcripts:
-        _set_transcripts(desk, id, INCLUDED, lambda ids: [*ids, transcript])
+        _set_transcripts(desk, id, "session.included", lambda ids: [*ids, transcript])
 
 
 def _set_transcripts(

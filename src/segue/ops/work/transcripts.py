@@ -207,13 +207,14 @@ def confirm(desk: Desk, path: Path, *, take_back: bool = False) -> Confirmed:
     source = recognise(path)
     project = provenance.project_of(desk, source.path)
     if take_back:
-        desk.local.take_back(project, source.agent)
+        for place in (project, provenance.file_of(source.path)):
+            desk.local.take_back(place, source.agent)
         return Confirmed(source.agent, project, False)
     _project, doubt = _doubt(desk, source)
-    if doubt not in ("", provenance.UNCONFIRMED):
+    if doubt and doubt not in provenance.CONFIRMABLE:
         raise Refused(
             what=f"{path} is not used: {doubt}.",
-            next="git rm --cached takes it out of the repository, if it is yours",
+            next=provenance.UNTRACK,
         )
     if doubt:
         desk.local.confirm(project, source.agent, desk.clock())

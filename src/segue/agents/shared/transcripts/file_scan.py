@@ -10,8 +10,9 @@ import stat
 from collections.abc import Iterator
 from operator import attrgetter
 
+from segue import agents
 from segue.base.hashes import short_hash
-from segue.errors import AgentError
+from segue.errors import AgentError, ReaderFailed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # not asked of typing: that takes long to load
@@ -65,13 +66,14 @@ def open_file(agent: str, path: str, buffering: int = CHUNK) -> BinaryIO:
 def _open(path: str) -> tuple[int, str]:
     """The file, or its other form: an agent may have compressed it, or the reverse, since it was found."""
     flags = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC
+    path = as_it_is(path)
+    return os.open(path, flags), path
+
+
+def as_it_is(path: str) -> str:
+    """The file's path, or that of its other form where only that one exists."""
     other = path.removesuffix(COMPRESSED) if path.endswith(COMPRESSED) else path + COMPRESSED
-    try:
-        return os.open(path, flags), path
-    except FileNotFoundError:
-        if not os.path.exists(other):  # noqa: PTH110 - quick
-            raise
-        return os.open(other, flags), other
+    return other if not os.path.exists(path) and os.path.exists(other) else path  # noqa: PTH110 - quick
 
 
 def _decompressed(file: BinaryIO, agent: str, path: str) -> BinaryIO:
@@ -94,6 +96,12 @@ def _decompressed(file: BinaryIO, agent: str, path: str) -> BinaryIO:
         )
     whole.seek(0)
     return whole
+
+
+def reader_failed(agent: str, path: str, error: Exception) -> ReaderFailed:
+    """What a reader raised on a transcript, as an error that names both."""
+    title = agents.get(agent).title if agent in agents.names() else agent
+    return ReaderFailed(agent=title, path=path, cause=f"{type(error).__name__}: {error}")
 
 
 def witness(file: BinaryIO, offset: int) -> str:

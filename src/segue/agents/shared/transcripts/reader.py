@@ -28,6 +28,7 @@ from segue.agents.shared.transcripts.file_scan import LONGEST_LINE as LONGEST_LI
 from segue.agents.shared.transcripts.file_scan import WITNESS as WITNESS
 from segue.agents.shared.transcripts.file_scan import items_in as items_in
 from segue.agents.shared.transcripts.file_scan import witness as witness
+from segue.errors import AgentError
 from segue.model import INTERRUPT as INTERRUPT
 from segue.model import Agent as Agent
 from segue.model import Entry, Mark, Source, Spend, Tokens, Value
@@ -71,7 +72,12 @@ class Reading:
         self._entries = entries
 
     def __iter__(self) -> Iterator[Entry]:
-        return self._entries(self)
+        try:
+            yield from self._entries(self)
+        except AgentError:
+            raise
+        except Exception as error:  # another's format, and maybe another's code: anything may come out of it
+            raise file_scan.reader_failed(self.source.agent, self.source.path, error) from error
 
     def learn(self, **fields: Any) -> None:
         """Say of the transcript what its entries cannot: fields of `Transcript`, such as id or title."""
