@@ -9,9 +9,9 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from segue.agents.starting import Launch, Start
 
 from segue.agents import demo
+from segue.agents.shared.launch import Launch, Start
 from segue.model import Source, Transcript
 from segue.ops.index import refresh
 from tests.conftest import CommandLine

@@ -148,9 +148,9 @@ def tool_server() -> Piece:
 
 def caller_transcript(env: Mapping[str, str], meta: Mapping[str, Any]) -> str:
     """The conversation that a tool call comes from, by the server's environment and what the call carries."""
-    from segue.agents.codex import serving  # lazy: as above
+    from segue.agents.codex import mcp_settings  # lazy: as above
 
-    return serving.caller_transcript(env, meta)
+    return mcp_settings.caller_transcript(env, meta)
 
 
 def hooks() -> Manner:

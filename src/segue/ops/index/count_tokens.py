@@ -13,7 +13,6 @@ from itertools import chain
 from time import monotonic
 
 from segue import agents
-from segue.agents import files
 from segue.errors import AgentError
 from segue.store.index.usage_index import ID, PATH, SPENT
 from segue.usage.ledger import EMPTY, pack
