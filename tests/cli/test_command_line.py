@@ -21,7 +21,7 @@ from segue.faces import cli as faces
 from segue.faces import render
 from segue.faces.cli import help, main
 from segue.faces.cli.frame import Frame
-from segue.ops.usage import folder_status
+from segue.ops import overview
 from tests.conftest import CommandLine
 from tests.handoff_documents import MINIMAL
 from tests.world import Conversation
@@ -202,7 +202,7 @@ def test_a_bug_is_reported_without_a_traceback_and_logged(
     def broken(_desk: object) -> None:
         raise ZeroDivisionError("deep inside")
 
-    monkeypatch.setattr(folder_status, "overview", broken)
+    monkeypatch.setattr(overview, "overview", broken)
     result = cli()
     assert result.code == 70 and "Traceback" not in result.err and "That is a bug" in result.err
     assert "Traceback" in (cli.home / "segue.log").read_text()

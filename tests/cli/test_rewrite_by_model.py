@@ -312,7 +312,7 @@ def served(cli: CommandLine, own_library: Path) -> Iterator[Callable[..., tuple[
             f"  can_stream: {str(can_stream).lower()}\n"
         )
         code = (
-            "import sys; from segue.agents.llm import rewriting; rewriting.SECONDS = float(sys.argv[1]); "
+            "import sys; from segue.agents.llm import rewrite; rewrite.SECONDS = float(sys.argv[1]); "
             "from segue.faces.cli import main; sys.exit(main(sys.argv[2:]))"
         )
         done = subprocess.run(

@@ -24,8 +24,8 @@ from inline_snapshot import snapshot
 from segue.base import files
 from segue.model import Handoff
 from segue.ops.common import process
-from segue.ops.run import run_records
 from segue.ops.run.supervisor import Supervisor
+from segue.ops.work import run_records
 from segue.routing import Leg
 from tests.conftest import CommandLine
 

@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from segue import settings
 from segue.base import files, paths
 from segue.errors import BadValue, UnknownKey
-from segue.ops.common import settings as settings_ops
+from segue.ops import settings_file as settings_ops
 from segue.settings import MODEL_LIMIT, SETTINGS, Assignment, Layer, Settings, Source
 from tests.conftest import CommandLine
 

@@ -14,7 +14,7 @@ import pytest
 
 import segue
 from segue.ops.common.desk import open_desk
-from segue.ops.run import run_records
+from segue.ops.work import run_records
 from segue.routing import Run, RunState
 from tests.conftest import CommandLine
 from tests.world import Conversation

@@ -15,12 +15,11 @@ from segue.ops.common.desk import Desk
 from segue.ops.handoff import stays
 from segue.ops.index import provenance, refresh
 from segue.ops.index.refresh import Pass
-from segue.ops.run import run_records
 from segue.ops.setup import settings_backup
 from segue.ops.usage import limits
 from segue.ops.usage.folder_status import Standing, stand
 from segue.ops.usage.limits import AgentLimits
-from segue.ops.work import discovery
+from segue.ops.work import discovery, run_records
 from segue.usage import budget
 
 

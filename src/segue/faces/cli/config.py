@@ -13,8 +13,8 @@ from segue.errors import BadInput
 from segue.faces import render
 from segue.faces.cli import editor
 from segue.faces.cli.frame import Frame, answers
-from segue.ops.common import settings
-from segue.ops.common.settings import Changed, Place, Shown, Trust
+from segue.ops import settings_file as settings
+from segue.ops.settings_file import Changed, Place, Shown, Trust
 from segue.settings import MODEL_LIMIT, PERCENT, SETTINGS, setting_for
 
 

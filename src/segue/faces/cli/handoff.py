@@ -16,12 +16,13 @@ from segue.faces.cli.to import asking, doubting, handed_screen, mode_of, showing
 from segue.faces.screens import handoffs as screens
 from segue.model import Handoff, Preserve, Tier
 from segue.model.delivery import Mode, Way
-from segue.ops.common import addresses, settings
+from segue.ops import settings_file as settings
+from segue.ops.common import addresses
 from segue.ops.common.addresses import Address
-from segue.ops.common.settings import Changed
 from segue.ops.handoff import handoffs
 from segue.ops.handoff.handoffs import Handed, Report
 from segue.ops.handoff.plan import Order
+from segue.ops.settings_file import Changed
 
 
 def models_screen(found: list[Address]) -> str:
@@ -223,7 +224,7 @@ def history_show(frame: Frame, limit: int, everywhere: bool) -> list[Handoff]:
 @answers(models_screen)
 def models(frame: Frame, add: tuple[str, ...], remove: tuple[str, ...]) -> list[Address]:
     """List the models that work may be handed to, and what their names stand for."""
-    return addresses.change(frame.desk, add, remove) if add or remove else addresses.listed(frame.desk)
+    return settings.change_models(frame.desk, add, remove) if add or remove else addresses.listed(frame.desk)
 
 
 @handoff.command("config", context_settings={"ignore_unknown_options": True})

@@ -15,9 +15,10 @@ from segue.base import clock
 from segue.errors import BadInput, Declined, SegueError
 from segue.faces import render
 from segue.faces.cli.frame import Frame, answers
-from segue.ops.run import control, run_records
+from segue.ops.run import control
 from segue.ops.run.control import Shown, Wish
 from segue.ops.verify.verify import FOUND_UNSUPPORTED, FOUND_VIOLATION
+from segue.ops.work import run_records
 from segue.routing import UNFINISHED, Caps, Run, RunState
 
 UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400}

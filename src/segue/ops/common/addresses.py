@@ -8,7 +8,6 @@ from msgspec import Struct
 
 from segue import agents
 from segue.errors import BadInput, NotFound
-from segue.ops.common import settings
 from segue.ops.common.desk import Desk
 from segue.usage import budget
 
@@ -32,21 +31,7 @@ def listed(desk: Desk) -> list[Address]:
     return [resolve(desk, entry) for entry in desk.settings.handoff_models]
 
 
-def change(desk: Desk, add: tuple[str, ...], remove: tuple[str, ...]) -> list[Address]:
-    """Add names to the list, or take them off it."""
-    kept = {_name(entry): entry for entry in desk.settings.handoff_models}
-    for entry in add:
-        resolve(desk, entry)
-        kept[_name(entry)] = entry
-    for name in remove:
-        if name not in kept:
-            raise NotFound(noun="listed model", name=name, next="segue handoff models")
-        del kept[name]
-    settings.change(desk, {KEY: ", ".join(kept.values()) or None})
-    return [resolve(desk, entry) for entry in kept.values()]
-
-
-def _name(entry: str) -> str:
+def name_of(entry: str) -> str:
     return entry.partition("=")[0].strip()
 
 
@@ -54,7 +39,7 @@ def resolve(desk: Desk, text: str) -> Address:
     """What a name stands for: 'agent', 'agent:model', 'name=agent:model', or a family of models."""
     name, is_alias, address = text.partition("=")
     name = name.strip()
-    given = {_name(entry): entry for entry in desk.settings.handoff_models if "=" in entry}
+    given = {name_of(entry): entry for entry in desk.settings.handoff_models if "=" in entry}
     if not is_alias:
         address = given[name].partition("=")[2] if name in given else name
     elif not NAME.fullmatch(name):

@@ -165,7 +165,7 @@ def work(job: Job) -> Done:
     except AgentError as error:
         return EMPTY, 0, "", True, str(error)
     except Exception as error:  # noqa: BLE001 - one source that cannot be read must not stop the others
-        return EMPTY, 0, "", True, str(files.reader_failed(source[0], source[1], error))
+        return EMPTY, 0, "", True, str(file_scan.reader_failed(source[0], source[1], error))
     return pack(rows), offset, before, is_anew, ""
 
 

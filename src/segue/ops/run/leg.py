@@ -24,7 +24,7 @@ from segue.ops.common.process import End, Ended
 from segue.ops.handoff import arrival, deliver, handoff_records, handoffs, plan
 from segue.ops.handoff.arrival import Arrival, Sought
 from segue.ops.handoff.execution import Trip
-from segue.ops.run import run_records
+from segue.ops.work import run_records
 from segue.routing import Leg, Run
 
 HANDOFF = "SEGUE_HANDOFF"

@@ -30,8 +30,7 @@ from segue.ops.handoff.arrival import Sought
 from segue.ops.handoff.plan import Order, Plan
 from segue.ops.index import refresh
 from segue.ops.index.refresh import Pass
-from segue.ops.run import run_records
-from segue.ops.work import discovery
+from segue.ops.work import discovery, run_records
 from segue.routing import Run
 
 FILE = "prewarmed.json"

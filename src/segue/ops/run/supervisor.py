@@ -29,12 +29,12 @@ from segue.ops.handoff.plan import Order
 from segue.ops.index import refresh
 from segue.ops.index.refresh import Pass
 from segue.ops.run import leg as run_leg
-from segue.ops.run import prewarm, run_records, spend
+from segue.ops.run import prewarm, spend
 from segue.ops.run.leg import Opening, Outcome, Watch
 from segue.ops.run.lookahead import Ahead
 from segue.ops.usage import limits
 from segue.ops.verify import back, verify
-from segue.ops.work import discovery, sessions
+from segue.ops.work import discovery, run_records, sessions
 from segue.ops.work.discovery import Work
 from segue.routing import Bar, Do, Leg, Move, Run, RunState
 

@@ -31,10 +31,9 @@ from segue.ops.common import git, redaction, tree
 from segue.ops.common.desk import Desk
 from segue.ops.handoff import arrival, handoff_records, plan, stays
 from segue.ops.index.tracked_transcript import Meaning
-from segue.ops.run import run_records
 from segue.ops.verify import project_tests
 from segue.ops.verify.evidence import RealWorld
-from segue.ops.work import discovery, transcripts
+from segue.ops.work import discovery, run_records, transcripts
 from segue.ops.work.discovery import Work
 from segue.prohibitions import lock_files, manifests, parse, violations
 from segue.prohibitions.violations import Since, Violation

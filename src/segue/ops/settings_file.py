@@ -16,6 +16,7 @@ from segue.base import files
 from segue.base import paths as base_paths
 from segue.errors import BadFile, DraftRefused, FixedByPolicy, NotFound, SettingsError, SettingsNotWritten
 from segue.hooks import waiting_handoffs
+from segue.ops.common import addresses
 from segue.ops.common.desk import Desk, open_desk
 from segue.settings import COMMAND_LINE, MODEL_LIMIT, Layer, Source
 from segue.store import blobs
@@ -103,6 +104,20 @@ def change(desk: Desk, values: Mapping[str, str | None], *, in_project: bool = F
     is_trusted = in_project and _keep_trust(desk, path, old, content)
     _renew_offers(desk)
     return [_changed(desk, key, before, read, path, layer, is_trusted) for key in read]
+
+
+def change_models(desk: Desk, add: tuple[str, ...], remove: tuple[str, ...]) -> list[addresses.Address]:
+    """Add names to the list of models, or remove them."""
+    kept = {addresses.name_of(entry): entry for entry in desk.settings.handoff_models}
+    for entry in add:
+        addresses.resolve(desk, entry)
+        kept[addresses.name_of(entry)] = entry
+    for name in remove:
+        if name not in kept:
+            raise NotFound(noun="listed model", name=name, next="segue handoff models")
+        del kept[name]
+    change(desk, {addresses.KEY: ", ".join(kept.values()) or None})
+    return [addresses.resolve(desk, entry) for entry in kept.values()]
 
 
 def _renew_offers(desk: Desk) -> None:
