@@ -13,6 +13,7 @@ from itertools import chain
 from time import monotonic
 
 from segue import agents
+from segue.agents.shared.transcripts import file_scan
 from segue.errors import AgentError
 from segue.store.index.usage_index import ID, PATH, SPENT
 from segue.usage.ledger import EMPTY, pack
