@@ -1,8 +1,8 @@
 """Documents in YAML and JSON as plain values, and back. Pure.
 
-They come from strangers, so nothing in them does anything: no tags, no directives, no key twice, and bounds on
-size, depth and number. What is read is what JSON can hold. A number is what JSON calls a number; everything else
-that is not null, true or false is text as it was written, so that an id such as 007, on or 12:30 stays one.
+Documents come from strangers, so they are limited to what JSON can hold: no tags, no directives, no duplicate
+keys, and bounds on size, depth and count. Only JSON's numbers, null, true and false are read as such. Everything
+else is text as written, so an id such as 007, on or 12:30 is unchanged.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     import yaml
 
 LARGEST = 10_000_000
-"""Bytes of one document: as much as a session's state may have."""
+"""Bytes of one document, the same limit as for a session's state."""
 DEEPEST = 64
 MOST = 200_000
-"""Values in one document, each counted as often as it is referred to: a small text can stand for billions."""
+"""Values in one document, counted at each reference: a small text can expand to billions."""
 
 NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?")
 WORDS: dict[str, bool | None] = {"": None, "~": None, "null": None, "Null": None, "NULL": None}
@@ -31,7 +31,7 @@ WORDS |= {
 }
 DIRECTIVE = re.compile(r"(?:[ \t]*+(?:#[^\n]*+)?\r?\n)*+%")
 LONGEST_NUMBER = 25
-"""A number with more digits is an id: no program counts with it exactly."""
+"""A number with more digits is an id: no program calculates exactly with it."""
 
 
 class Notation(StrEnum):
@@ -40,20 +40,20 @@ class Notation(StrEnum):
 
 
 class _Broken(Exception):
-    """What is wrong with a document, in words."""
+    """What is wrong with a document, as the rest of a sentence."""
 
 
 def read(
     data: bytes | str, name: str, *, next: str, notation: Notation | None = None
 ) -> tuple[Any, Notation]:
-    """A document's value, and what it was written in. `name` is what it is called in an error, `next` what to do."""
+    """Value and notation of a document. Errors call it `name` and suggest `next`."""
     try:
         text = _text(data)
         if notation is Notation.JSON or (notation is None and text.lstrip()[:1] in ("{", "[")):
             try:
                 return _read_json(text), Notation.JSON
             except json.JSONDecodeError as error:
-                # YAML may begin like JSON too.
+                # YAML can start like JSON.
                 if notation is Notation.JSON or name.endswith(".json"):
                     raise _Broken(
                         f"is no JSON: {error.msg} (line {error.lineno}, column {error.colno})"
@@ -64,7 +64,7 @@ def read(
 
 
 def write(value: Any, notation: Notation) -> str:
-    """A value as a document that any reader of YAML or JSON reads as the same value."""
+    """Render a value as a document that every YAML or JSON parser reads as the same value."""
     if notation is Notation.JSON:
         return json.dumps(value, ensure_ascii=False, indent=2) + "\n"
     return _write_yaml(value)
@@ -125,7 +125,7 @@ def _no_number(text: str) -> Any:
 
 
 def _measure(value: Any) -> None:
-    """Refuse what is too deep, too much, or text that could not be written again."""
+    """Refuse values that are too deep or too many, and text that cannot be encoded."""
     count, depth, level = 0, 0, [value]
     while level:
         inner: list[Any] = []
@@ -169,7 +169,7 @@ def _short(text: str) -> str:
 
 
 def _read_yaml(text: str) -> Any:
-    import yaml  # lazy: only documents need it, and loading it takes as long as two starts of Python
+    import yaml  # lazy: only documents need it, and loading it takes as long as starting Python twice
 
     if DIRECTIVE.match(text):
         raise _Broken("begins with a YAML directive (%), and those are not read")
@@ -185,7 +185,7 @@ def _read_yaml(text: str) -> Any:
 
 
 class _Builder:
-    """Makes a value of YAML's events, one by one, and stops at the first that goes too far."""
+    """Builds a value from YAML events and stops at the first violation."""
 
     def __init__(self) -> None:
         self.count = 0
@@ -193,10 +193,10 @@ class _Builder:
         self.result: Any = None
         self.open: list[_Open] = []
         self.anchors: dict[str, tuple[Any, int, int]] = {}
-        """What a name stands for, how many values that is, and how deep."""
+        """Value of each anchor, the number of values in it, and its depth."""
 
     def build(self, events: Iterator[yaml.Event]) -> Any:
-        import yaml  # lazy: as above
+        import yaml  # lazy: see _read_yaml
 
         for event in events:
             if isinstance(event, yaml.ScalarEvent):
@@ -283,7 +283,7 @@ class _Builder:
 
 
 class _Open:
-    """A list or object whose end has not been read yet."""
+    """A list or object that is not complete yet."""
 
     __slots__ = ("anchor", "before", "depth", "event", "key", "value")
 
@@ -306,7 +306,7 @@ def _at(event: yaml.Event) -> str:
 
 
 def resolve(text: str) -> Any:
-    """What a plain word of YAML stands for."""
+    """Value of a plain YAML scalar."""
     if text in WORDS:
         return WORDS[text]
     number = NUMBER.fullmatch(text) if len(text) < LONGEST_NUMBER else None
@@ -316,7 +316,7 @@ def resolve(text: str) -> Any:
 
 
 def _write_yaml(value: Any) -> str:
-    import yaml  # lazy: as above
+    import yaml  # lazy: see _read_yaml
 
     class Dumper(getattr(yaml, "CSafeDumper", yaml.SafeDumper)):  # type: ignore[misc]
         def ignore_aliases(self, data: Any) -> bool:

@@ -1,8 +1,7 @@
-"""Handoffs that were prepared and wait to be taken: the note of each, for the hooks of the agent that is to have it.
+"""Waiting handoffs: a note of each for the hooks of its target agent.
 
-The store knows them. A hook that runs when a conversation begins opens no database, so each has a note in a folder of
-its own, with the words that are to be given already put together; none is there if none waits. Like `guard`, this is
-loaded while an agent waits.
+A hook that runs when a conversation begins opens no database. So each waiting handoff has a note with the finished
+text, in a folder of its own. Like `guard`, this is loaded while an agent waits.
 """
 
 from __future__ import annotations
@@ -12,17 +11,17 @@ from segue.hooks import guard
 from segue.hooks.guard import Plain
 
 TYPE_CHECKING = False
-if TYPE_CHECKING:  # not asked of typing: that takes long to load
+if TYPE_CHECKING:  # not from typing, which is slow to load
     from pathlib import Path
 
     from segue.base.clock import Moment
 
 FOLDER = "waiting"
 GIVEN = ".given"
-"""Beside a note: whom it was given to."""
+"""Suffix of the file with the conversations that have received a note."""
 LARGEST = 1 << 16
 MOST_BYTES = 9_900
-"""What an agent takes of a hook's answer is 10,000 bytes at the least."""
+"""Every agent accepts at least 10,000 bytes of a hook's answer."""
 
 
 class Waiting(Plain):
@@ -42,13 +41,13 @@ class Waiting(Plain):
         self.text = text
 
     def is_for(self, agent: str, folder: str, now: Moment) -> bool:
-        """Whether an agent that begins in a folder is to have it: never the one that it comes from."""
+        """Whether a conversation of an agent in a folder gets the handoff: never one of its source."""
         is_theirs = agent == self.target and agent != self.source
         return is_theirs and now < self.expires and guard.is_within(folder, self.root)
 
 
 def answer(data: str, agent: str, given: bytes) -> str:
-    """What a hook says when a conversation begins; nothing if nothing waits for this agent here."""
+    """Answer of a hook when a conversation begins; empty if no handoff waits for this agent here."""
     now = guard.now()
     record = guard.asked(given)
     folder, session = record.get("cwd"), record.get("session_id")
@@ -70,14 +69,14 @@ def answer(data: str, agent: str, given: bytes) -> str:
 
 
 def _is_new(path: str, whom: str) -> bool:
-    """Whether it was not given to this conversation before; from now on it was."""
+    """Whether a conversation has not received the note yet; records that it has now."""
     marks = path.removesuffix(".json") + GIVEN
     whom = " ".join(whom.split())[:200]
     try:
         known = guard.read(marks, LARGEST).decode(errors="replace").split("\n")
     except OSError:
         known = []
-    except ValueError:  # too many to be read: rather told twice than never
+    except ValueError:  # too many to read: delivering twice is better than never
         guard.forget(marks)
         known = []
     if whom in known:
@@ -87,14 +86,12 @@ def _is_new(path: str, whom: str) -> bool:
 
 
 def put(data: Path, note: Waiting) -> None:
-    """Leave a note for the hooks."""
-    from segue.base import files  # lazy: see above
+    from segue.base import files  # lazy: see the module's docstring
 
     files.write_file(data / FOLDER / f"{note.handoff}.json", fast_json.write(note.fields()).encode())
 
 
 def drop(data: str | Path, handoff: str) -> None:
-    """It waits no more."""
     _forget(f"{data}/{FOLDER}/{handoff}.json")
 
 
@@ -103,7 +100,7 @@ def notes(data: str | Path) -> list[Waiting]:
 
 
 def given_to(data: str | Path, handoff: str) -> list[str]:
-    """The conversations that it was given to: agent and id."""
+    """Conversations that received the handoff: agent and id."""
     try:
         content = guard.read(f"{data}/{FOLDER}/{handoff}{GIVEN}", LARGEST)
     except (OSError, ValueError):
@@ -112,7 +109,7 @@ def given_to(data: str | Path, handoff: str) -> list[str]:
 
 
 def fits(form: object, text: str) -> bool:
-    """Whether an answer with this text is not longer than an agent takes it."""
+    """Whether an answer with this text is short enough for every agent."""
     return len(fast_json.write(guard.filled(form, text))) <= MOST_BYTES
 
 
@@ -122,8 +119,8 @@ def _forget(path: str) -> None:
 
 
 def _read(path: str) -> Waiting | None:
-    """A note; None where there is none that can be read. Its file is called as its handoff is: another name could lead
-    anywhere."""
+    """Read a note; None if it is missing or unreadable. Its file has the handoff's name, because any other name
+    could lead anywhere."""
     try:
         fields = fast_json.parse(guard.read(path, LARGEST))
         note = Waiting(**{name: fields[name] for name in Waiting.FIELDS})

@@ -1,4 +1,4 @@
-"""What a command and its output tell of a repository: the branch, commits that came and went, pull requests."""
+"""Repository state from a command and its output: branch, commits, pull requests."""
 
 from __future__ import annotations
 
@@ -26,37 +26,35 @@ PULL_REQUEST = lazy_pattern(
 )
 MAKING = ("commit", "cherry-pick", "revert", "merge", "rebase")
 BACK = lazy_pattern(r"HEAD(?:~(\d{1,2})|(\^{1,9}))")
-"""How far a reset goes back."""
+"""Number of commits that a reset removes."""
 COMMITS = lazy_pattern(r"\bgit\b[^|;&]{0,80}? commit\b")
-"""A command that is told to commit; whether it did, `MADE` tells."""
+"""A command that should commit; `MADE` shows whether it did."""
 QUIET = lazy_pattern(r"--quiet|-[a-z]{0,4}q[a-z]{0,4}")
 HASH = lazy_pattern(r"^[0-9a-f]{7,40}$", re.MULTILINE)
 BRANCH = lazy_pattern(r"(?!HEAD$)\w[\w./+@#-]{0,199}")
 
 
 class Git(Struct, frozen=True):
-    """What a command and its output tell of a repository."""
-
     branch: str = ""
-    """Where the work stands after it; empty if it does not tell."""
+    """Current branch after the command; empty if unknown."""
     commits: tuple[tuple[str, str], ...] = ()
-    """Those that it made or named as the current one: hash and subject (empty where it is not told)."""
+    """Commits that it made or named as current: hash and subject (empty if unknown)."""
     worktrees: tuple[tuple[str, str], ...] = ()
-    """Those that it made: path and new branch."""
+    """Worktrees that it added: path and new branch."""
     is_anew: bool = False
-    """Whether its commits may be older ones that were made anew."""
+    """Whether its commits may rewrite older ones."""
     undone: int = 0
-    """How many of the last commits it took back before."""
+    """Number of last commits that it removed first."""
     pull_requests: tuple[str, ...] = ()
     merged: tuple[str, ...] = ()
     """Pull requests that it merged, by number or address."""
     pushed: bool = False
     is_silent: bool = False
-    """Whether it committed, if it passed, and was told not to say so."""
+    """Whether it committed quietly, if it passed."""
 
 
 class _Answer:
-    """What git answered: looked through when a command asks for it, and once, however many it answers."""
+    """Git's output, each part parsed once and only if a command needs it."""
 
     def __init__(self, output: str) -> None:
         self.output = output
@@ -86,7 +84,7 @@ class _Answer:
         return REFUSED.search(self.output) is not None
 
     def branch(self, sub: str, rest: list[str]) -> str:
-        """Where the work stands after one git command."""
+        """Current branch after one git command."""
         told: list[str] = []
         if sub in ("checkout", "switch") and "--detach" not in rest:
             is_sure = not self.is_refused and (sub == "switch" or {"-b", "-B"}.intersection(rest))
@@ -101,7 +99,7 @@ class _Answer:
 
 
 def git_of(command: str, output: str) -> Git:
-    """What a command and its output tell of the repository that it was run in."""
+    """Parse a command and its output for the state of the repository."""
     said = [words for words, _ in programs(command) if PURPOSES.get(program_name(words[0])) == "git"]
     if not said:
         return Git()
@@ -148,12 +146,11 @@ def git_of(command: str, output: str) -> Git:
 
 
 def _is_silent(words: list[str]) -> bool:
-    """Whether a commit is made without a word."""
     return any(QUIET.fullmatch(word) for word in words) and "--dry-run" not in words
 
 
 def left_of(parts: list[str], output: str) -> list[str]:
-    """Of a chain that failed, what is left to do: where it made a commit, what stands behind that."""
+    """Remaining parts of a failed chain: those after its last commit."""
     if len(parts) < 2 or not MADE.search(output):
         return parts
     made = [at for at, part in enumerate(parts) if COMMITS.match(part)]
@@ -161,14 +158,14 @@ def left_of(parts: list[str], output: str) -> list[str]:
 
 
 def _worktree(words: list[str]) -> list[tuple[str, str]]:
-    """The path and the branch of `git worktree add -b BRANCH PATH`."""
+    """Path and branch of `git worktree add -b BRANCH PATH`."""
     branch = next((name for option, name in pairwise(words) if option in ("-b", "-B")), "")
     paths = [word for word in words if not word.startswith("-") and word != branch]
     return [(paths[0], branch)] if branch and paths else []
 
 
 def _steps_back(words: list[str]) -> int:
-    """How many commits a reset takes back: none where it is of single files."""
+    """Number of commits that a reset removes; 0 for single files."""
     named = [word for word in words if not word.startswith("-") or word == "--"]
     found = BACK.fullmatch(named[0]) if len(named) == 1 else None
     return (int(found[1]) if found[1] else len(found[2])) if found else 0
