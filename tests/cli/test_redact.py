@@ -115,7 +115,7 @@ def test_a_file_that_is_not_there_or_no_file_is_an_error(cli: CommandLine) -> No
     missing, folder = cli("redact", "nowhere"), cli("redact", ".")
     assert (missing.code, folder.code) == (2, 2)
     assert (
-        "There is no file 'nowhere'" in missing.err and "cannot be read: it is no ordinary file" in folder.err
+        "There is no file 'nowhere'" in missing.err and "cannot be read: not a regular file" in folder.err
     )
 
 

@@ -35,9 +35,9 @@ def parse(content: bytes) -> Any:
     try:
         value, end = make_scanner(_Usual())(bare, 0)  # type: ignore[arg-type]
     except StopIteration:
-        raise ValueError("it is no JSON") from None
+        raise ValueError("this is not valid JSON") from None
     if end != len(bare):
-        raise ValueError("it is no JSON: something follows its end")
+        raise ValueError("this is not valid JSON: text follows its end")
     return value
 
 

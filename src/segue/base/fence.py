@@ -67,7 +67,7 @@ def unfenced(text: str, nonce: str) -> tuple[Part, ...]:
 def _broken() -> BadInput:
     return BadInput(
         what="The fences of this brief do not match: it was changed after it was packed.",
-        next="pack it anew: segue pack",
+        next="Pack it again: segue pack",
     )
 
 

@@ -91,7 +91,7 @@ def open_file(path: Path) -> BinaryIO:
     fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     if not stat.S_ISREG(os.fstat(fd).st_mode):
         os.close(fd)
-        raise OSError(errno.EINVAL, "it is no ordinary file", str(path))
+        raise OSError(errno.EINVAL, "not a regular file", str(path))
     return os.fdopen(fd, "rb")
 
 
@@ -100,7 +100,7 @@ def read_file(path: Path, largest: int) -> bytes:
     with open_file(path) as file:
         content = file.read(largest + 1)
     if len(content) > largest:
-        raise OSError(errno.EFBIG, "it is too large", str(path))
+        raise OSError(errno.EFBIG, "the file is too large", str(path))
     return content
 
 

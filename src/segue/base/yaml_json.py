@@ -56,7 +56,7 @@ def read(
                 # YAML can start like JSON.
                 if notation is Notation.JSON or name.endswith(".json"):
                     raise _Broken(
-                        f"is no JSON: {error.msg} (line {error.lineno}, column {error.colno})"
+                        f"is not valid JSON: {error.msg} (line {error.lineno}, column {error.colno})"
                     ) from None
         return _read_yaml(text), Notation.YAML
     except _Broken as error:
@@ -72,13 +72,13 @@ def write(value: Any, notation: Notation) -> str:
 
 def _text(data: bytes | str) -> str:
     if len(data) > LARGEST:
-        raise _Broken(f"is larger than {LARGEST // 1_000_000} MB, which is the most that is read")
+        raise _Broken(f"is larger than {LARGEST // 1_000_000} MB, the most that Segue reads")
     try:
         text = data.decode("utf-8-sig") if isinstance(data, bytes) else data.removeprefix("\ufeff")
     except UnicodeDecodeError as error:
-        raise _Broken(f"is no text in UTF-8 (byte {error.start:,} is not)") from None
+        raise _Broken(f"is not UTF-8 text (invalid byte at {error.start:,})") from None
     if "\0" in text:
-        raise _Broken("is no text: it holds a NUL character")
+        raise _Broken("is not text: it contains a NUL character")
     if not text.strip():
         raise _Broken("is empty")
     return text
@@ -121,7 +121,7 @@ def _fraction(text: str) -> float | str:
 
 
 def _no_number(text: str) -> Any:
-    raise _Broken(f"holds {text}, which is no number of JSON")
+    raise _Broken(f"contains {text}, which is not a JSON number")
 
 
 def _measure(value: Any) -> None:
@@ -150,7 +150,7 @@ def _refuse_no_text(*texts: str) -> None:
         try:
             text.encode()
         except UnicodeEncodeError:
-            raise _Broken(f"holds text that is no Unicode: {_short(text)!a}") from None
+            raise _Broken(f"contains text that is not valid Unicode: {_short(text)!a}") from None
 
 
 def _too_deep() -> _Broken:
@@ -158,7 +158,7 @@ def _too_deep() -> _Broken:
 
 
 def _too_many() -> _Broken:
-    return _Broken(f"holds more than {MOST:,} values")
+    return _Broken(f"contains more than {MOST:,} values")
 
 
 def _short(text: str) -> str:
@@ -172,16 +172,16 @@ def _read_yaml(text: str) -> Any:
     import yaml  # lazy: only documents need it, and loading it takes as long as starting Python twice
 
     if DIRECTIVE.match(text):
-        raise _Broken("begins with a YAML directive (%), and those are not read")
+        raise _Broken("begins with a YAML directive (%), which Segue does not read")
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     try:
         return _Builder().build(yaml.parse(text, Loader=loader))
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         where = f" (line {mark.line + 1}, column {mark.column + 1})" if mark else ""
-        raise _Broken(f"is no YAML: {error.problem or error.context}{where}") from None
+        raise _Broken(f"is not valid YAML: {error.problem or error.context}{where}") from None
     except yaml.YAMLError as error:
-        raise _Broken(f"is no YAML: {' '.join(str(error).split())}") from None
+        raise _Broken(f"is not valid YAML: {' '.join(str(error).split())}") from None
 
 
 class _Builder:
@@ -212,17 +212,17 @@ class _Builder:
             elif isinstance(event, yaml.DocumentStartEvent):
                 self.documents += 1
                 if self.documents > 1:
-                    raise _Broken(f"holds more than one YAML document ({_at(event)})")
+                    raise _Broken(f"contains more than one YAML document ({_at(event)})")
         return self.result
 
     def _refuse_tag(self, event: yaml.Event, tag: str | None) -> None:
         if tag is not None:
-            raise _Broken(f"holds the YAML tag {_short(tag)} ({_at(event)}), and tags are not read")
+            raise _Broken(f"contains the YAML tag {_short(tag)} ({_at(event)}), and Segue reads no tags")
 
     def _scalar(self, event: yaml.ScalarEvent) -> None:
         is_key = bool(self.open) and self.open[-1].awaits_key
         if is_key and event.value == "<<" and event.implicit[0]:
-            raise _Broken(f"holds a merge key << ({_at(event)}), and those are not read")
+            raise _Broken(f"contains a merge key << ({_at(event)}), and Segue reads none")
         value = event.value if is_key or not event.implicit[0] else resolve(event.value)
         self._count(0 if is_key else 1)
         if event.anchor and not is_key:
@@ -232,7 +232,7 @@ class _Builder:
     def _alias(self, event: yaml.AliasEvent) -> None:
         if event.anchor not in self.anchors:
             raise _Broken(
-                f"refers to *{_short(str(event.anchor))} ({_at(event)}), which stands for nothing yet"
+                f"refers to *{_short(str(event.anchor))} ({_at(event)}), which is not defined yet"
             )
         value, count, depth = self.anchors[event.anchor]
         self._count(count)
@@ -244,7 +244,7 @@ class _Builder:
 
     def _begin(self, event: yaml.CollectionStartEvent, value: Any) -> None:
         if self.open and self.open[-1].awaits_key:
-            raise _Broken(f"has a key that is no text ({_at(event)})")
+            raise _Broken(f"has a key that is not text ({_at(event)})")
         if len(self.open) >= DEEPEST:
             raise _too_deep()
         self.open.append(_Open(value, event.anchor, self.count, event))
@@ -268,7 +268,7 @@ class _Builder:
             top.value.append(value)
         elif top.key is None:
             if not isinstance(value, str):
-                raise _Broken(f"has a key that is no text ({_at(event)})")
+                raise _Broken(f"has a key that is not text ({_at(event)})")
             if value in top.value:
                 raise _Broken(f"has the key '{_short(value)}' twice in one object ({_at(event)})")
             top.key = value

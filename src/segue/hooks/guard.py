@@ -105,7 +105,7 @@ def manner_of(data: Path, agent: str) -> Path:
 def read_manner(data: str, agent: str) -> dict[str, Any]:
     found = fast_json.parse(read(f"{data}/{MANNERS}/{agent}.json", LARGEST))
     if not isinstance(found, dict):
-        raise ValueError(f"what is written down of {agent} is no JSON object")
+        raise ValueError(f"the hook protocol of {agent} is not a JSON object")
     return found
 
 
@@ -256,7 +256,7 @@ def answer(data: str, agent: str, given: bytes, handoff: str) -> str:
     the one that the agent works for."""
     moment = now()
     for path in unreadable(data):
-        note_failure(data, ValueError(f"{path} cannot be read, and holds nobody up"), moment)
+        note_failure(data, ValueError(f"{path} is unreadable, so it blocks nobody"), moment)
     held = notes(data)
     if any(one.expires <= moment for one in held):
         _sweep(data, moment)  # without notes, the next hook exits at once
@@ -272,7 +272,7 @@ def asked(given: bytes) -> dict[str, Any]:
     """Parse the input of a hook."""
     record = fast_json.parse(given)
     if not isinstance(record, dict):
-        raise ValueError("what the agent gave is no JSON object")
+        raise ValueError("the hook input is not a JSON object")
     return record
 
 

@@ -52,17 +52,17 @@ def answer(data: str, agent: str, given: bytes) -> str:
     record = guard.asked(given)
     folder, session = record.get("cwd"), record.get("session_id")
     if not isinstance(folder, str) or not isinstance(session, str):
-        raise ValueError("the agent did not tell where it is and in which conversation")
+        raise ValueError("the hook input has no cwd or session_id")
     for path in guard.note_files(f"{data}/{FOLDER}"):
         note = _read(path)
         if note is None:
-            guard.note_failure(data, ValueError(f"{path} cannot be read, and is given to nobody"), now)
+            guard.note_failure(data, ValueError(f"{path} is unreadable, so it is given to nobody"), now)
         elif note.expires <= now:
             _forget(path)
         elif note.is_for(agent, folder, now):
             form = guard.read_manner(data, agent)["tell"]
             if not fits(form, note.text):
-                guard.note_failure(data, ValueError(f"{path} is too long, and is given to nobody"), now)
+                guard.note_failure(data, ValueError(f"{path} is too long, so it is given to nobody"), now)
             elif _is_new(path, f"{agent} {session}"):
                 return fast_json.write(guard.filled(form, note.text))
     return ""
