@@ -13,6 +13,8 @@ from collections.abc import Iterator
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
+from msgspec import Struct
+
 from segue.errors import BadInput
 
 if TYPE_CHECKING:
@@ -231,9 +233,7 @@ class _Builder:
 
     def _alias(self, event: yaml.AliasEvent) -> None:
         if event.anchor not in self.anchors:
-            raise _Broken(
-                f"refers to *{_short(str(event.anchor))} ({_at(event)}), which is not defined yet"
-            )
+            raise _Broken(f"refers to *{_short(str(event.anchor))} ({_at(event)}), which is not defined yet")
         value, count, depth = self.anchors[event.anchor]
         self._count(count)
         if len(self.open) + depth > DEEPEST:
@@ -282,18 +282,15 @@ class _Builder:
             raise _too_many()
 
 
-class _Open:
+class _Open(Struct):
     """A list or object that is not complete yet."""
 
-    __slots__ = ("anchor", "before", "depth", "event", "key", "value")
-
-    def __init__(self, value: Any, anchor: str | None, before: int, event: yaml.Event) -> None:
-        self.value = value
-        self.anchor = anchor
-        self.before = before
-        self.event = event
-        self.key: str | None = None
-        self.depth = 0
+    value: Any
+    anchor: str | None
+    before: int
+    event: yaml.Event
+    key: str | None = None
+    depth: int = 0
 
     @property
     def awaits_key(self) -> bool:

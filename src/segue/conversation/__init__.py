@@ -1,5 +1,6 @@
 """Conversation in a form that every target accepts; the only place where it is repaired. Pure.
-entries -> `Tail` (since the last compaction, bounded) -> turns -> `fit` (the newest, within a room) -> `cleaned`
+
+entries -> `Tail` (since the last compaction, bounded) -> turns -> `fit_turns` (within a budget) -> `clean_turns`
 
 A tail is fed entry by entry and stored with the tracker, so a long transcript is read only once. Its output is
 valid for every vendor: the user's turn comes first, each call has its result, ids and names are plain, ids are

@@ -4,7 +4,7 @@ A turn is taken whole or not at all. Only results of tools are shortened, in the
 uses. If the agent would speak first, the user message that it answers is placed before it.
 
 Half a secret, or one without its name, is not recognised. So each end is first scanned together with the text
-before it: pass `clean` here, and don't pass the result to `cleaned`.
+before it: pass `clean` here, and don't pass the result to `clean_turns`.
 """
 
 from __future__ import annotations

@@ -133,9 +133,7 @@ class Tracker(Struct):
         """Set a fact, replacing the previous one for its subject."""
         known = self.facts.setdefault(kind, {})
         known.pop(subject, None)
-        known[subject] = Fact(
-            kind=kind, subject=subject, value=value, entry=entry.id, origin=entry.origin, n=self.n, note=note
-        )
+        known[subject] = self._fact(kind, subject, value, entry, note)
 
     def add(self, entry: Entry, reads: Reads) -> None:
         self.n += 1
@@ -220,9 +218,6 @@ class Tracker(Struct):
         self.talk += self.replies
         self.replies, self.since = [], []
 
-    def _take_back(self) -> None:
-        self.taken_back = next(reversed(self.facts.get("instruction", {})), "")
-
     def _replace_broken_off(self, text: str) -> None:
         """Drop an interrupted message that the new one repeats in full, and answer the same question instead."""
         broken_off = self.facts.get("instruction", {}).get(self.taken_back)
@@ -276,7 +271,7 @@ class Tracker(Struct):
         if entry.tool == INTERRUPT and not entry.subagent:
             self.is_broken_off = True
             if self.last is EntryKind.PROMPT:
-                self._take_back()
+                self.taken_back = next(reversed(self.facts.get("instruction", {})), "")
         for act in reads.acts(entry, None):
             self._do(act, entry)
         if self.running:
@@ -484,8 +479,7 @@ class Tracker(Struct):
         intent = constraints.intent_in(by.text) if by and not is_asked and not is_stopped else ""
         asked = next(reversed(self.facts.get("instruction", {}).values()), None)
         if by and intent:
-            fact = self._fact("next step", "", intent, by)
-            yield msgspec.structs.replace(fact, note=self._since())
+            yield self._fact("next step", "", intent, by, self._since())
         elif asked and self.last and self.last is not EntryKind.REPLY:
             stands = NOT_BEGUN if is_asked else BROKEN_OFF if self.is_broken_off else NOT_DONE
             stands = REFUSED if self.is_refused else stands
@@ -499,8 +493,11 @@ class Tracker(Struct):
                 n=self.n,
             )
 
-    def _fact(self, kind: str, subject: str, value: str, entry: Entry) -> Fact:
-        return Fact(kind=kind, subject=subject, value=value, entry=entry.id, origin=entry.origin, n=self.n)
+    def _fact(self, kind: str, subject: str, value: str, entry: Entry, note: str = "") -> Fact:
+        origin = entry.origin
+        return Fact(
+            kind=kind, subject=subject, value=value, entry=entry.id, origin=origin, n=self.n, note=note
+        )
 
 
 def _how_shown(act: Act) -> str:

@@ -17,7 +17,6 @@ from msgspec import Struct
 from segue.base.lazy_regex import lazy_pattern
 from segue.base.text import begun
 from segue.shell.lexer import HEREDOC, LONGEST, NOWHERE, Simple, Word, simple_commands
-from segue.shell.lexer import parts as parts
 
 LONGEST_WORD = 100
 """A longer word is a script or a text, and is truncated for display."""

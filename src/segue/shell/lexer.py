@@ -9,34 +9,30 @@ from __future__ import annotations
 import functools
 import re
 
+from msgspec import Struct
+
 from segue.base.lazy_regex import lazy_pattern
 
 LONGEST = 1 << 16
 """Maximum number of characters that are read. Longer commands are scripts, and their beginning shows what they do."""
 
 
-class Word:
+class Word(Struct):
     """A word without its quotes. A literal one contains no variable, pattern or output of another command."""
 
-    __slots__ = ("end", "is_literal", "start", "text")
-
-    def __init__(self, text: str, start: int, end: int, is_literal: bool = True) -> None:
-        self.text = text
-        self.start = start
-        self.end = end
-        self.is_literal = is_literal
+    text: str
+    start: int
+    end: int
+    is_literal: bool = True
 
 
-class Redirect:
+class Redirect(Struct):
     """A redirection. Its body is the text of a heredoc without expansions."""
 
-    __slots__ = ("body", "operator", "start", "target")
-
-    def __init__(self, operator: str, target: Word, start: int, body: str | None = None) -> None:
-        self.operator = operator
-        self.target = target
-        self.start = start
-        self.body = body
+    operator: str
+    target: Word
+    start: int
+    body: str | None = None
 
     @property
     def is_written(self) -> bool:
@@ -44,15 +40,12 @@ class Redirect:
         return ">" in self.operator and not NOWHERE.fullmatch(self.target.text)
 
 
-class Simple:
+class Simple(Struct):
     """One simple command. `joint` joins it to the previous one: '&&', '|', ';', a bracket; empty for the first."""
 
-    __slots__ = ("joint", "redirects", "words")
-
-    def __init__(self, words: tuple[Word, ...], redirects: tuple[Redirect, ...], joint: str) -> None:
-        self.words = words
-        self.redirects = redirects
-        self.joint = joint
+    words: tuple[Word, ...]
+    redirects: tuple[Redirect, ...]
+    joint: str
 
     @property
     def texts(self) -> list[str]:
@@ -183,8 +176,3 @@ def simple_commands(command: str) -> tuple[Simple, ...]:
     """The simple commands of a compound."""
     # Cached briefly: a command's properties are read one after the other.
     return tuple(_Reader(command[:LONGEST]).read())
-
-
-def parts(command: str) -> list[list[str]]:
-    """Words of each simple command, without redirections and comments."""
-    return [simple.texts for simple in simple_commands(command) if simple.words]

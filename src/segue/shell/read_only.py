@@ -2,7 +2,7 @@
 
 A wrong yes lets two agents overwrite each other's work, so everything that is not known to be harmless counts as a
 change: commands that `strict_lexer` refuses, unlisted programs, output of other commands, settings before a
-program. (`commands.purpose` is right often enough for a brief, but not for this.) A hook asks while the agent
+program. (`commands.classify` is right often enough for a brief, but not for this.) A hook asks while the agent
 waits, and `re` takes as long to load as Python itself.
 """
 
@@ -170,7 +170,9 @@ def _git_looks(texts: list[str]) -> bool:
             return False
         at += 2 if texts[at] == "-C" else 1
     sub, rest = "".join(texts[at : at + 1]), texts[at + 1 :]
-    if any(text.startswith(GIT_HARM) for text in rest) or (sub == "grep" and _have_letter(rest, "O")):
+    if any(text.startswith(GIT_HARM) for text in rest) or (
+        sub == "grep" and any(_has_letter(text, "O") for text in rest)
+    ):
         return False
     if sub in GIT_LISTS:
         return _git_lists(sub, rest)
@@ -179,10 +181,6 @@ def _git_looks(texts: list[str]) -> bool:
         is_first &= all(text in MAY_FOLLOW or not text.startswith("-") for text in rest[1:])
         return is_first or (sub == "remote" and rest in ([], ["-v"], ["--verbose"]))
     return sub in GIT
-
-
-def _have_letter(texts: list[str], letter: str) -> bool:
-    return any(_has_letter(text, letter) for text in texts)
 
 
 def _git_lists(sub: str, rest: list[str]) -> bool:

@@ -1,7 +1,7 @@
 """Strict lexer for command lines: words of simple commands, or an error. Uses no patterns.
 
 `lexer` makes the best of any command. This one must be certain how every shell divides the command, and raises
-NotPlain otherwise. It reads quotes, brackets, redirections, heredocs, loops and conditions as a shell does, so
+UncertainSyntax otherwise. It reads quotes, brackets, redirections, heredocs, loops and conditions as a shell does, so
 that no command hides in another.
 """
 

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from segue.facts.output.git_output import Git, git_of
 from segue.shell import commands
-from segue.shell.commands import Effect, effects, parts, plain, purpose
+from segue.shell.commands import Effect, effects, plain, purpose
+from segue.shell.lexer import simple_commands
 
 HERE = "/home/me/app"
 MESSAGE = """git commit -m "$(cat <<'EOF'
@@ -19,6 +20,11 @@ feat: it's (nearly) "done"
 More words.
 EOF
 )" """
+
+
+def parts(command: str) -> list[list[str]]:
+    """Words of each simple command, without redirections and comments."""
+    return [simple.texts for simple in simple_commands(command) if simple.words]
 
 
 @pytest.mark.parametrize(
@@ -225,12 +231,12 @@ def test_what_a_command_does_to_files_is_told_where_it_is_spelt_out(
         ("git branch --show-current", "fix/it\n", Git("fix/it")),
         ("git rev-parse --abbrev-ref HEAD", "HEAD\n", Git()),
         ("git rev-parse HEAD", "1a2b3c4d5e6f7a8b9c0d1a2b3c4d5e6f7a8b9c0d\n", Git("", (("1a2b3c4d5e6f7a8b9c0d1a2b3c4d5e6f7a8b9c0d", ""),))),
-        ("git push", "To github.com:o/r.git\n   1a2b3c4..5d6e7f8  main -> main", Git(pushed=True)),
+        ("git push", "To github.com:o/r.git\n   1a2b3c4..5d6e7f8  main -> main", Git()),
         ("git push", " ! [rejected]        main -> main (fetch first)\nerror: failed to push some refs", Git()),
         (
             "git push -u origin x && gh pr create --fill",
             "remote:   https://github.com/o/r/pull/new/x\nhttps://github.com/o/r/pull/12\n",
-            Git(pushed=True, pull_requests=("https://github.com/o/r/pull/12",)),
+            Git(pull_requests=("https://github.com/o/r/pull/12",)),
         ),
         ("gh pr view 12", "https://github.com/o/r/pull/12", Git()),
         ("git -C ../other status", "On branch other", Git()),

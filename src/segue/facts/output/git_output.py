@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import functools
 import re
 from itertools import pairwise
+from typing import Any
 
 from msgspec import Struct
 
@@ -48,53 +48,35 @@ class Git(Struct, frozen=True):
     pull_requests: tuple[str, ...] = ()
     merged: tuple[str, ...] = ()
     """Pull requests that it merged, by number or address."""
-    pushed: bool = False
     is_silent: bool = False
     """Whether it committed quietly, if it passed."""
 
 
 class _Answer:
-    """Git's output, each part parsed once and only if a command needs it."""
+    """Git's output: each pattern is searched once, and only if a command needs it."""
 
     def __init__(self, output: str) -> None:
         self.output = output
+        self.found: dict[re.Pattern[str], list[Any]] = {}
 
-    @functools.cached_property
-    def made(self) -> list[tuple[str, str, str]]:
-        return MADE.findall(self.output)
-
-    @functools.cached_property
-    def switched(self) -> list[str]:
-        return SWITCHED.findall(self.output)
-
-    @functools.cached_property
-    def stands(self) -> list[str]:
-        return STANDS.findall(self.output)
-
-    @functools.cached_property
-    def hashes(self) -> list[str]:
-        return HASH.findall(self.output)
-
-    @functools.cached_property
-    def alone(self) -> list[str]:
-        return self.output.split(None, 1) if len(self.output) < LONGEST_PATH else []
-
-    @functools.cached_property
-    def is_refused(self) -> bool:
-        return REFUSED.search(self.output) is not None
+    def find(self, pattern: re.Pattern[str]) -> list[Any]:
+        if pattern not in self.found:
+            self.found[pattern] = pattern.findall(self.output)
+        return self.found[pattern]
 
     def branch(self, sub: str, rest: list[str]) -> str:
         """Current branch after one git command."""
         told: list[str] = []
         if sub in ("checkout", "switch") and "--detach" not in rest:
-            is_sure = not self.is_refused and (sub == "switch" or {"-b", "-B"}.intersection(rest))
-            told = self.switched or [word for word in rest if is_sure and not word.startswith("-")][:1]
+            is_sure = not self.find(REFUSED) and (sub == "switch" or {"-b", "-B"}.intersection(rest))
+            told = self.find(SWITCHED) or [word for word in rest if is_sure and not word.startswith("-")][:1]
         elif sub in MAKING:
-            told = [name for name, _, _ in self.made]
+            told = [name for name, _, _ in self.find(MADE)]
         elif sub == "status":
-            told = self.stands
+            told = self.find(STANDS)
         elif "--show-current" in rest or {"--abbrev-ref", "HEAD"} <= set(rest):
-            told = self.alone if len(self.alone) == 1 else []
+            told = self.output.split(None, 1) if len(self.output) < LONGEST_PATH else []
+            told = told if len(told) == 1 else []
         return told[-1].strip() if told else ""
 
 
@@ -104,7 +86,7 @@ def git_of(command: str, output: str) -> Git:
     if not said:
         return Git()
     answer, commits = _Answer(output), dict[str, str]()
-    branch, is_asked, pushed, undone, is_anew, has_made = "", False, False, 0, False, False
+    branch, is_asked, undone, is_anew, has_made = "", False, 0, False, False
     merged, worktrees, is_silent = list[str](), list[tuple[str, str]](), False
     for words in said:
         at = sub_at(words)
@@ -116,7 +98,7 @@ def git_of(command: str, output: str) -> Git:
         elif program_name(words[0]) != "git":
             continue
         elif sub in MAKING:
-            commits |= {sha: subject.strip() for _, sha, subject in answer.made}
+            commits |= {sha: subject.strip() for _, sha, subject in answer.find(MADE)}
             undone += "--amend" in rest and not has_made
             is_anew = is_anew or "--amend" in rest or sub in ("rebase", "cherry-pick")
             has_made = True
@@ -126,9 +108,7 @@ def git_of(command: str, output: str) -> Git:
         elif sub == "reset":
             undone += _steps_back(rest)
         elif sub == "rev-parse" and rest[-1:] == ["HEAD"] and "--abbrev-ref" not in rest:
-            commits |= dict.fromkeys(answer.hashes, "")
-        elif sub == "push":
-            pushed = not answer.is_refused and "--dry-run" not in rest
+            commits |= dict.fromkeys(answer.find(HASH), "")
         if "-C" not in words[:at] and BRANCH.fullmatch(told := answer.branch(sub, rest)):
             branch = told
     pulls = dict.fromkeys(PULL_REQUEST.findall(output)) if is_asked else ()
@@ -140,7 +120,6 @@ def git_of(command: str, output: str) -> Git:
         undone,
         tuple(pulls),
         tuple(merged),
-        pushed,
         is_silent,
     )
 
