@@ -148,17 +148,13 @@ def _seen(found: re.Match[str]) -> str:
     hidden = found.group()
     if hidden == "\r\n":
         return "\n"
-    if len(hidden) == 1 and hidden in JOINERS and _joins(found):
-        return hidden
+    if len(hidden) == 1 and hidden in JOINERS:
+        around = found.string[found.start() - 1 : found.start()], found.string[found.end() : found.end() + 1]
+        if not any(char.isascii() for char in around):
+            return hidden
     if len(hidden) > FEW:
         return f"⟨{len(hidden)} hidden characters⟩"
     return "".join(_picture(char) for char in hidden)
-
-
-def _joins(found: re.Match[str]) -> bool:
-    before = found.string[found.start() - 1 : found.start()]
-    after = found.string[found.end() : found.end() + 1]
-    return not before.isascii() and not after.isascii()
 
 
 def _picture(char: str) -> str:

@@ -58,12 +58,7 @@ def weight(turn: Turn, counter: Counter) -> int:
 
 
 def fit(
-    turns: Sequence[Turn],
-    room: int,
-    counter: Counter,
-    *,
-    whole_results: bool,
-    clean: Clean | None = None,
+    turns: Sequence[Turn], room: int, counter: Counter, *, whole_results: bool, clean: Clean | None = None
 ) -> tuple[tuple[Turn, ...], int]:
     """Select the newest turns within a token budget. Returns them and the number of older ones. With `clean`,
     secrets are removed."""

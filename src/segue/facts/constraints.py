@@ -25,7 +25,7 @@ FORBIDS = lazy_pattern(
     r"|not in (?:main|master|production)|keep .{1,40}(?:as is|unchanged|untouched|intact))\b"
     r"|\b(?:nicht|niemals|kein(?:e[nmrs]?)?|ohne|ne \w+ pas|jamais|nunca|jamás|não|senza"
     r"|non \w{3,}|niet|geen|nie \w{3,}|nigdy|не)\b|n'\w+ pas\b|lass \w+.{0,40} in ruhe\b"
-    r"|不要|別|别|不能|不可|禁止|不得|勿|しない|ないで|하지 ?마|마세요|не надо|нельзя|никогда",
+    r"|不要|別|别|不能|不可|禁止|不得|勿|しない|ないで|하지 ?마|마세요|не надо|нельзя|никогда"
 )
 REQUIRES = lazy_pattern(
     r"\b(?:must|always|only|make sure|ensure|be sure|needs? to|has to|have to|required?|shall|should|exactly"
@@ -33,10 +33,10 @@ REQUIRES = lazy_pattern(
     r"|rather than|instead(?: of)?|before you|until|unless|mandatory|strictly|just use"
     r"|use .{1,60} (?:not|instead)|as long as|limit|requirements?|better not)\b"
     r"|\b(?:immer|nur|muss|müssen|sollte|stattdessen|toujours|seulement|doit|siempre|sólo|debe|sempre|apenas|deve)\b"
-    r"|必須|必须|務必|务必|一定|只能|只用|請確保|请确保|確保|确保|總是|总是|应该|應該|必ず|のみ|べき|반드시|항상|всегда|только|должн|обязательно",
+    r"|必須|必须|務必|务必|一定|只能|只用|請確保|请确保|確保|确保|總是|总是|应该|應該|必ず|のみ|べき|반드시|항상|всегда|только|должн|обязательно"
 )
 INSISTS = lazy_pattern(
-    r"\b(?:do {1,3}not|don'?t|dont|never|without|avoid|must|always|only|make sure|ensure|instead|rather than)\b",
+    r"\b(?:do {1,3}not|don'?t|dont|never|without|avoid|must|always|only|make sure|ensure|instead|rather than)\b"
 )
 """Binding even in a question: 'can you make sure that ...?'"""
 FIRM = lazy_pattern(
@@ -55,7 +55,7 @@ CORRECTION = lazy_pattern(
     r"|(?:undo|revert) (?:that|this|it|your|the)|not what i|try again|doesn'?t work|does not work|not working"
     r"|still (?:fails?|failing|broken|wrong|not|see|getting|get|have|the same)"
     r"|is(?:n'?t| not) (?:right|correct|working|true)|should (?:be|have been)|instead of)\b"
-    r"|\bnot? [\w./`'\"-]{1,60},? (?:but|use|rather|instead)\b|不對|不对|錯了|错了|不是這|不是这|違う|아니",
+    r"|\bnot? [\w./`'\"-]{1,60},? (?:but|use|rather|instead)\b|不對|不对|錯了|错了|不是這|不是这|違う|아니"
 )
 STATES = lazy_pattern(
     r"\bnever ?mind\b|\bi (?:do not|don'?t|didn'?t|dont) (?:know|remember|understand|mind)\b"
@@ -138,7 +138,7 @@ OF_PROGRAM = lazy_pattern(
 """Commands for the agent's program, which request nothing of the agent."""
 ASIDE = lazy_pattern(
     r"^(?:ok(?:ay)?|yes|yep|yeah|sure|thanks?|thank you|great|nice|cool|perfect|good|hi|hello|hey|continue|go on"
-    r"|go ahead|proceed|push|do it)[.! ]*$",
+    r"|go ahead|proceed|push|do it)[.! ]*$"
 )
 LONGEST_SENTENCE = 600
 MOST_BINDING = 40

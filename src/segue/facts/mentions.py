@@ -102,13 +102,9 @@ def names(text: str) -> list[str]:
     """Identifiers in a text, each once, in order: snake_case, camelCase, PascalCase, CONSTANT_CASE, dotted."""
     if text.isascii() and text.isidentifier():
         return [text] if _is_name(text) else []
-    found = dict.fromkeys(NAME.findall(text))
-    return [word for word in dict.fromkeys(map(_without_letter, found)) if _is_name(word)]
-
-
-def _without_letter(word: str) -> str:
-    """Drop a one-letter variable: `t.TempDir` is about the member."""
-    return word[2:] if word[1:2] == "." else word
+    # Without a one-letter owner: `t.TempDir` is about the member.
+    found = (word[2:] if word[1:2] == "." else word for word in dict.fromkeys(NAME.findall(text)))
+    return [word for word in dict.fromkeys(found) if _is_name(word)]
 
 
 def _is_name(word: str) -> bool:

@@ -41,6 +41,7 @@ CODE = lazy_pattern(
 PLAINLY_CODE = lazy_pattern(r" {2}|\t|\s?(?://|/\*|\*/|[)}\]])|.{0,500}(?:[{}(;]|\):)\s*+$")
 """Code that is not a sentence: indented, a comment, or with brackets that other lines close."""
 QUOTED = lazy_pattern(r"\"[^\"\n]{0,300}+\"")
+"""Strings in code, which are the program's words."""
 LONGEST_HEAD, LONGEST_TAIL = 400, 100
 """Characters read at both ends of a line, where code is recognised."""
 FEWEST = 3
@@ -63,7 +64,7 @@ def lines_pasted(lines: list[str], is_firm: Callable[[str], bool]) -> list[bool]
         if is_code:
             together = [*group]
             sure = [found[number] or bool(PLAINLY_CODE.match(lines[number])) for number in together]
-            own = {number for number in _alone(together, sure) if is_firm(_unquoted(lines[number]))}
+            own = {number for number in _alone(together, sure) if is_firm(QUOTED.sub(" ", lines[number]))}
             left = [number for number in together if number not in own]
             for number in left:
                 found[number] = found[number] or raised[number] or len(left) >= FEWEST
@@ -81,11 +82,6 @@ def _alone(numbers: list[int], sure: list[bool]) -> list[int]:
     if not any(sure):
         return numbers
     return [*numbers[: sure.index(True)], *numbers[len(sure) - sure[::-1].index(True) :]]
-
-
-def _unquoted(line: str) -> str:
-    """A line of code without its strings, which are the program's words."""
-    return QUOTED.sub(" ", line)
 
 
 def _ends(line: str) -> str:

@@ -132,13 +132,9 @@ def is_answer(text: str, asked: str) -> bool:
     if ASKS.search(low) or WANTS_TO_KNOW.match(low):
         return False
     # 'Which …?' accepts any answer; 'Shall I …?' a short one, or one that shares a word.
-    return (
-        len(low.split()) <= FEW_WORDS or OPEN.search(plain(asked)) is not None or _shares(low, plain(asked))
-    )
-
-
-def _shares(answer: str, asked: str) -> bool:
-    said, sought = ({word[:STEM] for word in WORD.findall(text)} for text in (answer, asked))
+    if len(low.split()) <= FEW_WORDS or OPEN.search(plain(asked)):
+        return True
+    said, sought = ({word[:STEM] for word in WORD.findall(one)} for one in (low, plain(asked)))
     return bool((said & sought) - COMMON)
 
 
@@ -215,14 +211,10 @@ def _labels(answer: str) -> list[str]:
     """Letters or numbers that an answer chooses."""
     low = plain(answer)
     found = PICKED.match(low)
-    if found and not _is_list(low, found[1]):
-        return list(dict.fromkeys(LABELS.findall(found[1])))[:MOST_CHOSEN]
-    return list(dict.fromkeys(NAMES.findall(low)))[:MOST_CHOSEN]
-
-
-def _is_list(answer: str, label: str) -> bool:
-    """Whether the number starts a list of the user's own."""
-    return label.isdecimal() and re.search(rf"\b{int(label) + 1}[.)]", answer) is not None
+    if found and found[1].isdecimal() and re.search(rf"\b{int(found[1]) + 1}[.)]", low):
+        found = None  # the number starts a list of the user's own
+    labels = LABELS.findall(found[1]) if found else NAMES.findall(low)
+    return list(dict.fromkeys(labels))[:MOST_CHOSEN]
 
 
 def _offered(words: str, labels: list[str]) -> list[Option]:

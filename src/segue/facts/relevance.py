@@ -56,15 +56,7 @@ BACKSLASHED = re.compile(r"\.{0,2}+\\{0,2}+(?:[\w.@+-]++\\{1,2}+)++[\w@+-][\w.@+
 """A Windows path of a file, escaped once or twice."""
 FOLDER = re.compile(r"\.?[A-Za-z_][\w.-]*+")
 
-USED = {
-    "edit": 1.0,
-    "read": 1.0,
-    "run": 2.0,
-    "search": 1.0,
-    "other": 1.0,
-    "reply": 0.5,
-    "said": 0.5,
-}
+USED = {"edit": 1.0, "read": 1.0, "run": 2.0, "search": 1.0, "other": 1.0, "reply": 0.5, "said": 0.5}
 SAW = {
     "read": 0.75,
     "look": 0.5,

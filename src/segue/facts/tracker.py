@@ -23,7 +23,7 @@ from segue.facts.open_errors import Blame
 from segue.facts.relevance import Heat, Spot
 from segue.facts.todos import Todos
 from segue.model import INTERRUPT, Entry, EntryKind, Fact, Origin
-from segue.model.tool_action import ON_FILES, Act, Answer, Change, Deed, Going, Verdict
+from segue.model.tool_action import ON_FILES, Act, Answer, Deed, Going, Verdict
 from segue.shell import commands
 
 LONGEST_WORDS = 20_000
@@ -339,7 +339,8 @@ class Tracker(Struct):
             heat.used(text, how)
             return
         changes = "\n".join(f"{change.old}\n{change.new}" for change in act.changes)
-        beside = {line for change in act.changes for line in _unchanged(change)}
+        context = ({*change.old.split("\n")} & {*change.new.split("\n")} for change in act.changes)
+        beside = set[str]().union(*context)
         home = file_states.relative(act.subject, self.folder)
         heat.used(f"{text}\n{changes or act.content or ''}", how, home, beside)
 
@@ -504,11 +505,6 @@ def _how_shown(act: Act) -> str:
     """How a call showed its result. Looking through a shell is almost reading."""
     is_look = act.deed is Deed.RUN and commands.purpose(act.subject) == "look"
     return "look" if is_look else USES.get(act.deed, "other")
-
-
-def _unchanged(change: Change) -> set[str]:
-    """Lines of a change that are only context."""
-    return {*change.old.split("\n")} & {*change.new.split("\n")}
 
 
 def _is_data(text: str) -> bool:

@@ -354,16 +354,13 @@ def _reason(attempt: Attempt, held: Held) -> str:
     what, simpler = "This edit is in it", ""
     if attempt.command:
         what, simpler = "This command may change files there", " (if this only reads, say it more simply)"
+    root = held.root.encode(errors="replace").decode()
     return (
-        f"{held.holder} holds the worktree {_shown(held.root)} since {_local(held.since)}: the work was handed to it "
+        f"{held.holder} holds the worktree {root} since {_local(held.since)}: the work was handed to it "
         f"({held.handoff}), and two agents must not change the same files. {what}, so it was refused; reading is "
         f"allowed{simpler}. Do not look for a way around this: stop here and tell the person that `{held.back}` "
         f"brings the work back to you. The hold ends by itself at {_local(held.expires)}."
     )
-
-
-def _shown(path: str) -> str:
-    return path.encode(errors="replace").decode()
 
 
 def _local(moment: Moment) -> str:

@@ -32,12 +32,7 @@ class Report(Value, frozen=True):
 
 def read_status(data: Path) -> list[Report]:
     """All reports, newest last. Invalid lines are skipped."""
-    reports = []
-    for name in STATUS_FILES:
-        for line in _content(data / FOLDER / name).splitlines():
-            report = _report(line)
-            if report is not None:
-                reports.append(report)
+    reports = [report for line in _lines(data, STATUS_FILES) if (report := _report(line))]
     return sorted(reports, key=lambda report: report.at)
 
 
@@ -78,13 +73,8 @@ class Noted(Value, frozen=True):
 
 def read_moments(data: Path, session: str = "") -> list[Noted]:
     """All recorded events, or those of one conversation, newest last. Invalid lines are skipped."""
-    found = []
-    for name in MOMENT_FILES:
-        for line in _content(data / FOLDER / name).splitlines():
-            noted = _noted(line)
-            if noted is not None and session in ("", noted.session):
-                found.append(noted)
-    return sorted(found, key=lambda noted: noted.at)
+    found = [noted for line in _lines(data, MOMENT_FILES) if (noted := _noted(line))]
+    return sorted((one for one in found if session in ("", one.session)), key=lambda one: one.at)
 
 
 def set_moments_aside(data: Path) -> None:
@@ -108,6 +98,10 @@ def _noted(line: bytes) -> Noted | None:
         return Noted(at=moment, event=event, agent=agent, why=why if isinstance(why, str) else "", **texts)
     except (ValueError, TypeError, AttributeError, OverflowError, RecursionError):
         return None
+
+
+def _lines(data: Path, names: tuple[str, ...]) -> list[bytes]:
+    return [line for name in names for line in _content(data / FOLDER / name).splitlines()]
 
 
 def _content(path: Path) -> bytes:

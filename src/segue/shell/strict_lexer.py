@@ -285,7 +285,10 @@ class _Reader:
         is_usual = name == _name(name, 0) and name.islower() and not name.endswith("path")
         if not is_usual or self.words[2:3] != ["in"] or not each or self.has_redirect or joint not in ";\n":
             raise NotPlain
-        is_known = all(word and word[0] != "-" and not any(map(_splits, word)) for word in each)
+        is_known = all(
+            word and word[0] != "-" and not any(char.isspace() or char in SIGNS for char in word)
+            for word in each
+        )
         self._open("done", name, NAME if is_known else UNKNOWN)
 
     def _end_command(self, joint: str) -> None:
@@ -305,10 +308,6 @@ def _name(text: str, at: int) -> str:
     while end < len(text) and text[end].isascii() and (text[end].isalnum() or text[end] == "_"):
         end += 1
     return "" if text[at:end][:1].isdigit() else text[at:end]
-
-
-def _splits(char: str) -> bool:
-    return char.isspace() or char in SIGNS
 
 
 def _may_expand(line: str) -> bool:

@@ -102,7 +102,8 @@ def git_of(command: str, output: str) -> Git:
             undone += "--amend" in rest and not has_made
             is_anew = is_anew or "--amend" in rest or sub in ("rebase", "cherry-pick")
             has_made = True
-            is_silent = is_silent or (sub == "commit" and _is_silent(rest))
+            is_quiet = any(QUIET.fullmatch(word) for word in rest) and "--dry-run" not in rest
+            is_silent = is_silent or (sub == "commit" and is_quiet)
         elif sub == "worktree" and rest[:1] == ["add"]:
             worktrees += _worktree(rest[1:])
         elif sub == "reset":
@@ -122,10 +123,6 @@ def git_of(command: str, output: str) -> Git:
         tuple(merged),
         is_silent,
     )
-
-
-def _is_silent(words: list[str]) -> bool:
-    return any(QUIET.fullmatch(word) for word in words) and "--dry-run" not in words
 
 
 def left_of(parts: list[str], output: str) -> list[str]:

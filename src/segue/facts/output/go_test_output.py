@@ -42,7 +42,11 @@ TICKED = lazy_pattern(r"\W{0,9}[✓✔✅☑]")
 def logged(lines: Sequence[str], *, has_failed: bool = True) -> dict[int, str | None]:
     """Logged lines by number, each with the test that failed with it (empty if unknown); None if the test did not
     fail, or not with this line. If a failed run ends before a test's verdict, that test counts as failed."""
-    found = {at: match["said"] for at, line in enumerate(lines) if (match := _logged(line))}
+    found = {
+        at: match["said"]
+        for at, line in enumerate(lines)
+        if "_test.go:" in line and (match := LOGGED.match(line))
+    }
     if not found:
         return {}
     owners, is_failed, unsaid = _owners(lines, found)
@@ -58,10 +62,6 @@ def logged(lines: Sequence[str], *, has_failed: bool = True) -> dict[int, str | 
         wrong = wrong or [at for at in block if not WELL.match(found[at])][-1:]
         told |= dict.fromkeys(wrong, owner)
     return told
-
-
-def _logged(line: str) -> re.Match[str] | None:
-    return LOGGED.match(line) if "_test.go:" in line else None
 
 
 def folded(lines: list[str]) -> list[str]:
