@@ -21,9 +21,11 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:  # not from typing, which is slow to load
     from collections.abc import Iterable, Mapping
     from pathlib import Path
-    from typing import Any
+    from typing import Any, TypeVar
 
     from segue.base.clock import Moment
+
+    Note = TypeVar("Note", bound="Plain")
 
 FOLDER = "leases"
 MANNERS = "hooks"
@@ -178,7 +180,7 @@ def drop(data: Path, root: str, handoff: str) -> None:
     if not path.parent.is_dir():
         return
     with files.locked(path.parent / LOCK):
-        held = _read(str(path))
+        held = read_note(str(path), Held)
         if held is None or held.handoff == handoff:
             path.unlink(missing_ok=True)
 
@@ -193,14 +195,14 @@ def sweep(data: Path, now: Moment) -> None:
 
 def _sweep(data: str | Path, now: Moment) -> None:
     for path in note_files(f"{data}/{FOLDER}"):
-        held = _read(path)
+        held = read_note(path, Held)
         if held and held.expires <= now:
             forget(path)
 
 
 def notes(data: str | Path) -> list[Held]:
     """All lease notes, expired or not."""
-    return [held for path in note_files(f"{data}/{FOLDER}") if (held := _read(path))]
+    return [held for path in note_files(f"{data}/{FOLDER}") if (held := read_note(path, Held))]
 
 
 def unreadable(data: str | Path) -> list[str]:
@@ -208,7 +210,7 @@ def unreadable(data: str | Path) -> list[str]:
     return [
         path
         for path in note_files(f"{data}/{FOLDER}")
-        if os.path.exists(path) and _read(path) is None and os.path.exists(path)
+        if os.path.exists(path) and read_note(path, Held) is None and os.path.exists(path)
     ]
 
 
@@ -226,14 +228,14 @@ def forget(path: str) -> None:
         return  # another process removed it
 
 
-def _read(path: str) -> Held | None:
-    """Read a lease note; None if it is missing or unreadable, because an unreadable note blocks nobody."""
+def read_note(path: str, kind: type[Note]) -> Note | None:
+    """Read a note; None if it is missing or unreadable, because an unreadable note concerns nobody."""
     try:
         fields = fast_json.parse(read(path, LARGEST))
-        held = Held(**{name: fields[name] for name in Held.FIELDS})
+        note = kind(**{name: fields[name] for name in kind.FIELDS})
     except (OSError, ValueError, TypeError, KeyError, RecursionError):
         return None
-    return held if all(isinstance(value, str) for value in fields.values()) else None
+    return note if all(isinstance(value, str) for value in fields.values()) else None
 
 
 def read(path: str, largest: int) -> bytes:

@@ -121,10 +121,5 @@ def _forget(path: str) -> None:
 def _read(path: str) -> Waiting | None:
     """Read a note; None if it is missing or unreadable. Its file has the handoff's name, because any other name
     could lead anywhere."""
-    try:
-        fields = fast_json.parse(guard.read(path, LARGEST))
-        note = Waiting(**{name: fields[name] for name in Waiting.FIELDS})
-    except (OSError, ValueError, TypeError, KeyError, RecursionError):
-        return None
-    is_plain = all(isinstance(value, str) for value in fields.values())
-    return note if is_plain and path.endswith(f"/{note.handoff}.json") else None
+    note = guard.read_note(path, Waiting)
+    return note if note and path.endswith(f"/{note.handoff}.json") else None

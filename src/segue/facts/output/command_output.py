@@ -172,12 +172,11 @@ def _flat(lines: list[str]) -> Iterator[tuple[str, bool]]:
                 told = match.groupdict()
                 word = told["word"].lower()
                 is_passing = word in PASSING or (bool(word) and not word.strip(".sx"))
-                yield told.get("name") or _dotted(told["leaf"], told["place"]), is_passing
+                name = told.get("name") or told["place"]
+                if "leaf" in told and not name.endswith(f".{told['leaf']}"):
+                    name = f"{name}.{told['leaf']}"
+                yield name, is_passing
                 break
-
-
-def _dotted(leaf: str, place: str) -> str:
-    return place if place.endswith(f".{leaf}") else f"{place}.{leaf}"
 
 
 def _tree(lines: list[str]) -> Iterator[tuple[str, bool]]:
