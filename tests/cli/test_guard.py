@@ -1,4 +1,4 @@
-"""The guard: who is kept from changing what, what an agent is told, and that nothing whatever makes it stop the work."""
+"""Guard: who may change what, what a refused agent reads, and that no failure stops its work."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def run(command: str, folder: Path) -> Attempt:
     return Attempt(folder=str(folder), command=command)
 
 
-# Who may change what
+# Access to the worktree
 
 
 def test_an_edit_in_a_held_worktree_is_refused_with_who_since_when_and_what_to_do(root: Path) -> None:
@@ -145,7 +145,7 @@ def test_a_command_from_elsewhere_that_names_the_worktree_counts_too(root: Path,
     assert refusal(run(f"touch '{root}-two/a.py'", tmp_path), held(root)) == ""
 
 
-# Which commands only look
+# Read-only commands
 
 
 @pytest.mark.parametrize(
@@ -480,7 +480,7 @@ def test_looking_is_known_wherever_it_stands(parts: list[tuple[str, str]], joint
 
 @given(st.text(max_size=20).filter(lambda text: "\0" not in text), st.sampled_from(["find", "sort", "git"]))
 def test_a_word_is_what_the_shell_says_however_it_is_quoted(text: str, program: str) -> None:
-    """What quotes take apart is put together again before it is judged."""
+    """Quoted pieces are joined before they are judged."""
     harm = {"find": "-delete", "sort": "-o", "git": "--output=f"}[program]
     quoted = "".join(f"'{char}'" if at % 2 else f'"{char}"' for at, char in enumerate(harm))
     command = f"{program} diff " if program == "git" else f"{program} "
@@ -488,7 +488,7 @@ def test_a_word_is_what_the_shell_says_however_it_is_quoted(text: str, program: 
 
 
 def test_what_is_read_runs_in_a_real_shell_and_changes_nothing(tmp_path: Path) -> None:
-    """Every word and group is where the shell has it: what is allowed here leaves the folder as it was."""
+    """Every word and group is where the shell reads it: allowed commands leave the folder unchanged."""
     (tmp_path / "a").write_text("x\n")
     for command in (
         "(ls; pwd) 2>&1|wc -l",
@@ -506,7 +506,7 @@ def test_what_is_read_runs_in_a_real_shell_and_changes_nothing(tmp_path: Path) -
 
 
 def test_no_command_needs_patterns() -> None:
-    """They take as long to load as Python itself, and the agent waits."""
+    """These take as long to load as Python itself, while the agent waits."""
     code = (
         "import sys; sys.path.insert(0, sys.argv[1]); from segue.shell.read_only import only_looks;"
         "only_looks('(cd \"a\\\\|b\"; sed -n 1p x) | git log'); print('re' in sys.modules)"
@@ -551,7 +551,7 @@ def test_a_hostile_command_takes_no_long_time(piece: str) -> None:
     assert time.process_time() - start < 5
 
 
-# What the agent tells, and what it is told
+# Input and answers of the hook
 
 
 def asked(tool: str, **given: Any) -> Attempt | None:
@@ -587,7 +587,7 @@ def test_whatever_the_agent_tells_is_understood_or_passed_over(record: Any) -> N
     assert attempt is None or isinstance(attempt.folder, str)
 
 
-# The notes
+# Notes
 
 
 def test_notes_come_back_as_they_were_even_with_odd_paths(tmp_path: Path) -> None:
@@ -630,7 +630,7 @@ def data(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def ask(tmp_path: Path, data: Path, root: Path) -> Ask:
-    """Run the script as the agent does, through a shell."""
+    """Run the script through a shell, as the agent does."""
     env = {"SEGUE_HOME": str(data.parent), "HOME": str(tmp_path), "PATH": os.environ["PATH"]}
     desk = open_desk(env=env, cwd=tmp_path)
     hook_script.write(desk, "claude")
@@ -720,7 +720,7 @@ def test_what_cannot_be_understood_passes_and_is_kept_for_the_doctor(
     assert len(guard.failures(data)) == (0 if "Bash" in given else 1)
 
 
-# What went wrong
+# Failures
 
 
 def test_the_same_failure_is_kept_once_while_it_goes_on_and_the_log_stays_small(tmp_path: Path) -> None:

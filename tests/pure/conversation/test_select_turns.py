@@ -1,4 +1,4 @@
-"""What of a conversation is carried along: the person's words, each call with its result, and no secret."""
+"""Conversation for a target: the user's words, each call with its result, and no secret."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def clean(text: str) -> str:
 COUNTER = tokens.estimated()
 
 
-# What becomes a turn
+# Turns
 
 
 def test_words_and_calls_become_turns_in_their_order() -> None:
@@ -238,7 +238,7 @@ def test_what_no_format_can_hold_is_replaced() -> None:
     msgspec.json.encode(found)
 
 
-# Compactions, and what was taken back
+# Compactions and removed steps
 
 
 def test_a_summary_takes_the_place_of_what_came_before() -> None:
@@ -382,7 +382,7 @@ def test_the_summary_of_a_branch_that_was_left_takes_its_place_only() -> None:
     assert found == ["start", "ok", "[Summary of what was tried and left]\nA did not work.", "B"]
 
 
-# How large it may be
+# Size
 
 
 @pytest.fixture
@@ -459,7 +459,7 @@ def test_a_hostile_transcript_takes_no_longer_per_entry_than_a_tame_one() -> Non
         assert time.process_time() - started < 5, name
 
 
-# What fits
+# Selection
 
 
 def test_the_newest_turns_are_taken() -> None:
@@ -530,7 +530,7 @@ def test_a_large_conversation_fits_quickly() -> None:
     assert time.process_time() - started < 3  # on a machine that is busy; bench/handoff has the figure
 
 
-# Secrets, and what cannot be seen
+# Secrets and invisible characters
 
 
 def test_no_secret_is_left_in_words_arguments_or_results() -> None:
@@ -647,7 +647,7 @@ def test_no_secret_is_longer_than_what_keeps_texts_apart() -> None:
     assert len(conversation_clean.FAR) > redact.LONGEST
 
 
-# Kept warm
+# Resumed tails
 
 
 @pytest.fixture
@@ -748,7 +748,7 @@ def test_an_agent_may_say_what_a_compaction_leaves(
     assert tail_texts(talk) == ["fix it", "[Summary of what came before]\nAll is well."]
 
 
-# Whatever comes
+# Arbitrary input
 
 texts = st.one_of(
     st.text(max_size=30), st.sampled_from(['{"a":1}', "x y " * 800, "\0", "\ud800", "{", "", " "])
@@ -785,7 +785,7 @@ kept = st.one_of(
 
 
 def check(turns: tuple[Turn, ...]) -> None:
-    """What every agent's writer relies on."""
+    """Assumptions of every agent's writer."""
     uses = [use for turn in turns for use in turn.uses]
     assert not turns or turns[0].speaker is PERSON
     assert all(turn.text.strip() or turn.uses for turn in turns)
@@ -794,7 +794,7 @@ def check(turns: tuple[Turn, ...]) -> None:
     for use in uses:
         for name in (use.id, use.tool):
             assert 0 < len(name) <= 64 and name.isascii() and not set(name) & set("/. \0")
-    # A text may hold the six characters of this escape; then its backslash is doubled.
+    # A text may contain the six characters of this escape; then its backslash is doubled.
     assert b"\\u0000" not in msgspec.json.encode(turns).replace(b"\\\\", b"")
     msgspec.msgpack.encode(turns)
 

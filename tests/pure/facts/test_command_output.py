@@ -1,4 +1,4 @@
-"""What outputs tell: each sample is what the tool really prints, shortened."""
+"""Command output: each sample is a tool's real output, shortened."""
 
 from __future__ import annotations
 

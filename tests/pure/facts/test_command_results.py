@@ -1,4 +1,5 @@
-"""Commands: what a check says itself outweighs what a pipe ends with, and what passed is told as passed only if it did."""
+"""Command results: a check's own summary outweighs the exit status of a pipe, and only what passed is reported as
+passed."""
 
 from __future__ import annotations
 
@@ -153,7 +154,7 @@ def test_what_a_pipe_hides_of_a_failure_is_one(command: str, output: str) -> Non
     ],
 )
 def test_what_committed_nothing_is_no_commit(command: str, output: str) -> None:
-    # What was only changed since the last commit, and put back, was never changed.
+    # A change since the last commit that was reverted never happened.
     back = ran("git checkout -- a.py")
     edited = done(Act(deed=Deed.EDIT, subject="/work/app/a.py", changes=(Change(old="1", new="2"),)))
     assert values([*edited, *ran(command, output), *back], "file") == {}

@@ -1,4 +1,4 @@
-"""What people's words bind an agent to, and what an agent's words leave to do."""
+"""Constraints in the user's words, and open intents in the agent's."""
 
 from __future__ import annotations
 

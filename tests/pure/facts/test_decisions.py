@@ -1,4 +1,4 @@
-"""What the person decided: refusals, answers, plans, and how long each of them holds."""
+"""Decisions of the user: refusals, answers, plans, and how long each one counts."""
 
 from __future__ import annotations
 

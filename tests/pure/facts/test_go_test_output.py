@@ -1,4 +1,4 @@
-"""Go's tests: what they log is no error, and a package that passes takes its tests with it."""
+"""Go's tests: logs are not errors, and a passing package includes its tests."""
 
 from __future__ import annotations
 
@@ -195,6 +195,6 @@ def test_a_test_that_a_run_broke_off_in_is_what_it_failed_with() -> None:
     output += "=== RUN   TestA\n    a_test.go:3: got 1, want 2\n"
     assert told(output) == ["a_test.go:3: got 1, want 2"]
     assert values(ran("go test -v ./a", output, 1), "error") == {"a_test.go got #, want": "open"}
-    # What `head` cut off may have passed.
+    # `head` may have cut off the passing ones.
     begun = "=== RUN   TestA\n    a_test.go:3: got 1, want 2\n"
     assert values(ran("go test -v ./a | head -2", begun), "error") == {}

@@ -1,4 +1,4 @@
-"""Errors: what shows that one is over, and what does not."""
+"""Open errors: what closes one, and what does not."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an agent asks, what it offers to choose from, and what a person's answer to that means."""
+"""An agent's questions and options, and the meaning of the user's answer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What counts as one name, and which file its heat goes to."""
+"""Relevance: what counts as one name, and which file it belongs to."""
 
 import pytest
 from hypothesis import given
@@ -94,7 +94,7 @@ LISTED = [f"src/{name}.py" for name in ("audit", "export", "invoice", "ledger", 
 
 
 def going_through(*opened: str, listed: list[str] = LISTED) -> Heat:
-    """Files that were opened one by one, after a command had listed some."""
+    """Files opened one by one after a command had listed some."""
     heated = Heat()
     heated.tick()
     heated.saw("\n".join(listed), "run")
@@ -145,7 +145,7 @@ def test_a_listing_of_a_whole_tree_is_no_list_to_go_through() -> None:
 
 
 def reading(*, shows: int) -> Heat:
-    """An agent that opened a file, which shows so many names."""
+    """An agent that opened a file with this many names."""
     heated = Heat()
     heated.tick()
     heated.used("src/ledger.py", "read")
@@ -272,7 +272,7 @@ TELLING = (
     "-----BEGIN PRIVATE KEY-----\nMIIEvQIBADANBgkqhkiG9w0BAQEFAASC\n",
     "kind: Secret\ndata:\n  any: BlueHorizonSky\n",
 )
-"""Of each rule that goes by the place of a secret, an example."""
+"""One example for each rule that recognises a secret by its place."""
 
 
 @pytest.mark.parametrize("text", TELLING)

@@ -1,4 +1,4 @@
-"""What failed and is over: a chain that passes, a rebase that ends, commits that were taken back."""
+"""Resolved failures: a chain that passes, a rebase that ends, commits that are removed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Facts: what was said last holds, a person's words bind, and what is over is not told as open."""
+"""Tracker: the last statement counts, the user's words bind, and nothing resolved is reported as open."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from segue.model.tool_action import Act, Answer, Change, Deed, Going, Todo, Todo
 
 
 class Plain:
-    """Calls whose meaning is written down with them, as JSON: what a reader would have found out."""
+    """Calls with their meaning as JSON, in place of a reader."""
 
     def acts(self, call: Entry, result: Entry | None) -> tuple[Act, ...]:
         return msgspec.json.decode(call.text, type=tuple[Act, ...]) if call.kind is EntryKind.CALL else ()

@@ -1,4 +1,4 @@
-"""What commands tell: their short name, their purpose, what they do to files and to the repository."""
+"""Commands: normalized form, purpose, effects on files and on the repository."""
 
 from __future__ import annotations
 
@@ -148,7 +148,7 @@ def test_a_command_has_a_purpose(expected: str, commands: str) -> None:
 
 
 def _commands(text: str) -> list[str]:
-    """Those between bars, but not between bars with a blank before them."""
+    """Rows between bars, but not between bars with a blank before them."""
     found = [""]
     for piece in text.split("|"):
         if piece.startswith(" ") and found[-1].endswith(" "):
