@@ -76,7 +76,7 @@ def test_a_lease_whose_time_is_over_holds_nobody_up(root: Path) -> None:
     assert refusal(edit(root / "a.py"), held(root), now="2026-11-16T21:29:59.999999Z") != ""
 
 
-def test_the_file_decides_and_not_where_the_agent_stands(root: Path, tmp_path: Path) -> None:
+def test_the_file_decides_and_not_the_agents_folder(root: Path, tmp_path: Path) -> None:
     assert refusal(edit(tmp_path / "elsewhere.md", folder=root), held(root)) == ""
     assert refusal(edit(root / "a.py", folder=tmp_path), held(root)) != ""
     assert refusal(Attempt(folder=str(root / "src"), paths=("../a.py",)), held(root)) != ""
@@ -398,7 +398,7 @@ def test_a_command_that_could_change_something_is_not_taken_for_looking(command:
 
 
 @given(st.text(alphabet=" \n\"'`$\\(){}[];|&<>#=-als", max_size=60))
-def test_any_command_gets_a_verdict_and_none_with_a_change_after_it_is_looking(command: str) -> None:
+def test_any_command_gets_a_verdict_and_none_with_a_change_after_it_is_read_only(command: str) -> None:
     only_looks(command)
     assert not only_looks("rm x; " + command)
 
@@ -474,7 +474,7 @@ def test_a_change_anywhere_in_a_command_is_never_taken_for_looking(
 
 
 @given(st.lists(st.tuples(WAYS, LOOKS), min_size=1, max_size=3), JOINTS)
-def test_looking_is_known_wherever_it_stands(parts: list[tuple[str, str]], joint: str) -> None:
+def test_read_only_commands_are_recognised_anywhere(parts: list[tuple[str, str]], joint: str) -> None:
     assert only_looks(joint.join(look if "\n" in look else way.format(look) for way, look in parts))
 
 
@@ -516,7 +516,7 @@ def test_no_command_needs_patterns() -> None:
     assert done.stdout == b"False\n"
 
 
-def test_who_is_refused_a_command_is_told_that_a_simpler_one_may_pass(root: Path) -> None:
+def test_a_refusal_of_a_command_says_that_a_simpler_one_may_pass(root: Path) -> None:
     ran = refusal(Attempt(folder=str(root), command="cat $(ls)"), held(root))
     edited = refusal(Attempt(folder=str(root), paths=("a",)), held(root))
     assert "reading is allowed (if this only reads, say it more simply). Do not look for a way around" in ran
@@ -582,7 +582,7 @@ def test_every_tool_that_changes_a_file_is_understood() -> None:
         ),
     ).filter(lambda value: isinstance(value, dict))
 )
-def test_whatever_the_agent_tells_is_understood_or_passed_over(record: Any) -> None:
+def test_whatever_the_agent_sends_is_understood_or_passed_over(record: Any) -> None:
     attempt = guard.attempt_of(record, MANNER)
     assert attempt is None or isinstance(attempt.folder, str)
 
@@ -711,7 +711,7 @@ def test_an_uninstalled_segue_stops_nobody(ask: Ask, data: Path, root: Path) -> 
 @pytest.mark.parametrize(
     "given", ["", "no JSON", "[]", "[" * 100_000, '{"cwd": "\\u0000", "tool_name": "Bash"}']
 )
-def test_what_cannot_be_understood_passes_and_is_kept_for_the_doctor(
+def test_what_cannot_be_understood_passes_and_is_recorded_for_the_doctor(
     ask: Ask, data: Path, root: Path, given: str
 ) -> None:
     guard.put(data, held(root, expires="2999" + NOW[4:]), NOW)
@@ -723,7 +723,7 @@ def test_what_cannot_be_understood_passes_and_is_kept_for_the_doctor(
 # Failures
 
 
-def test_the_same_failure_is_kept_once_while_it_goes_on_and_the_log_stays_small(tmp_path: Path) -> None:
+def test_the_same_failure_is_recorded_once_while_it_repeats_and_the_log_stays_small(tmp_path: Path) -> None:
     for _ in range(3):
         guard.note_failure(tmp_path, ValueError("odd"), NOW)
     assert [failure.error for failure in guard.failures(tmp_path)] == ["ValueError: odd"]

@@ -149,14 +149,14 @@ def test_nothing_else_is_carried(left_out: Entry) -> None:
     assert texts_of(said("go"), left_out, replied("Done.")) == ["go", "Done."]
 
 
-def test_what_an_agent_was_given_to_do_is_not_told_as_the_persons_words() -> None:
+def test_what_an_agent_was_given_to_do_is_not_reported_as_the_persons_words() -> None:
     given = entry(EntryKind.PROMPT, Origin.ASSISTANT, "The plan: delete it all")
     found = turns_of(said("Implement the following plan:"), given, replied("I begin."))
     assert [turn.speaker for turn in found] == [PERSON, AGENT, AGENT]
     assert "the person did not type this" in found[1].text and "delete it all" in found[1].text
 
 
-def test_images_are_told_by_reference_where_they_were_shown() -> None:
+def test_images_are_reported_by_reference_where_they_were_shown() -> None:
     shown = entry(EntryKind.IMAGE, Origin.HUMAN, "shot.png")
     plot = entry(EntryKind.IMAGE, Origin.TOOL, "plot.png")
     found = turns_of(said("look"), shown, called("a"), plot, result("a", "drawn"), shown, said("and this"))
@@ -673,7 +673,7 @@ def kept_tail(talk: Conversation) -> Path:
     return path
 
 
-def test_a_kept_tail_is_gone_on_with(talk: Conversation, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_stored_tail_is_resumed(talk: Conversation, monkeypatch: pytest.MonkeyPatch) -> None:
     assert tail_texts(talk) == ["fix it", "I look."]
     talk.prompt("and that")
     read: list[str] = []
@@ -698,7 +698,7 @@ def test_facts_are_brought_up_to_date_without_the_tail(talk: Conversation) -> No
     assert len(known.tail.turns()) == 3
 
 
-def test_a_kept_tail_is_never_far_behind(talk: Conversation, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_stored_tail_is_never_far_behind(talk: Conversation, monkeypatch: pytest.MonkeyPatch) -> None:
     tail_texts(talk)
     before = kept_tail(talk).read_bytes()
     talk.prompt("and that")
@@ -712,13 +712,13 @@ def test_a_kept_tail_is_never_far_behind(talk: Conversation, monkeypatch: pytest
 
 
 @pytest.mark.parametrize("content", [b"", b"\0" * 100, blobs.pack(b"\x91\x01")])
-def test_a_kept_tail_that_is_damaged_is_made_anew(talk: Conversation, content: bytes) -> None:
+def test_a_stored_tail_that_is_damaged_is_rebuilt(talk: Conversation, content: bytes) -> None:
     tail_texts(talk)
     kept_tail(talk).write_bytes(content)
     assert tail_texts(talk) == ["fix it", "I look."]
 
 
-def test_a_transcript_that_was_written_anew_has_a_tail_anew(talk: Conversation) -> None:
+def test_a_transcript_that_was_rewritten_has_a_new_tail(talk: Conversation) -> None:
     source = known_of(talk).source
     talk.path.write_bytes(talk.path.read_bytes().replace(b"fix it", b"do not")[:-1] + b" \n")
     talk.prompt("go on")
@@ -800,7 +800,7 @@ def check(turns: tuple[Turn, ...]) -> None:
 
 
 @given(entries, st.lists(kept, max_size=40))
-def test_whatever_comes_is_carried_soundly(found: list[Entry], said_of: list[Kept | None]) -> None:
+def test_any_input_makes_a_valid_conversation(found: list[Entry], said_of: list[Kept | None]) -> None:
     tail = Tail()
     for one, kept in itertools.zip_longest(found, said_of[: len(found)]):
         tail.add(one, kept)
@@ -809,7 +809,7 @@ def test_whatever_comes_is_carried_soundly(found: list[Entry], said_of: list[Kep
 
 
 @given(entries, st.integers(0, 40))
-def test_a_tail_that_was_kept_goes_on_as_if_it_had_not_been(found: list[Entry], at: int) -> None:
+def test_a_tail_that_was_stored_continues_as_if_never_stored(found: list[Entry], at: int) -> None:
     tail = msgspec.msgpack.decode(msgspec.msgpack.encode(tail_of(*found[:at])), type=Tail)
     for one in found[at:]:
         tail.add(one)

@@ -203,7 +203,7 @@ def _commands(text: str) -> list[str]:
         ("mkdir -p a/b && echo rm x", [Effect("made", "a/b")]),
     ],
 )
-def test_what_a_command_does_to_files_is_told_where_it_is_spelt_out(
+def test_what_a_command_does_to_files_is_reported_where_it_is_spelt_out(
     command: str, expected: list[Effect]
 ) -> None:
     assert list(effects(command)) == expected
@@ -244,7 +244,7 @@ def test_what_a_command_does_to_files_is_told_where_it_is_spelt_out(
         ("echo git commit", "[main 1a2b3c4] not a commit", Git()),
     ],
 )  # fmt: skip
-def test_git_is_told_from_what_was_run_and_what_it_answered(command: str, output: str, expected: Git) -> None:
+def test_git_is_parsed_from_command_and_output(command: str, output: str, expected: Git) -> None:
     assert git_of(command, output) == expected
 
 
