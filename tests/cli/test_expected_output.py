@@ -52,11 +52,11 @@ def test_an_answer_is_read_in_its_format(format: str, text: str) -> None:
 @pytest.mark.parametrize(
     ("format", "text", "says"),
     [
-        ("json", "a: 1", "is no JSON"),
+        ("json", "a: 1", "is not valid JSON"),
         ("json", "", "is empty"),
-        ("yaml", "a: [", "is no YAML"),
-        ("yaml", "a: !!python/name:os.system", "tags are not read"),
-        ("json", b"\xff\xff", "is no text in UTF-8"),
+        ("yaml", "a: [", "is not valid YAML"),
+        ("yaml", "a: !!python/name:os.system", "reads no tags"),
+        ("json", b"\xff\xff", "is not UTF-8 text"),
         ("markdown", "# Only prose\n", "no block of YAML or JSON and no front matter"),
         ("markdown", "```yaml\na: 1\n```\n```json\n{}\n```\n", "2 blocks"),
         ("markdown", "```yaml\na: 1\n", "no block"),

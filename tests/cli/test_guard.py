@@ -1,4 +1,4 @@
-"""The guard: who is kept from changing what, what an agent is told, and that nothing whatever makes it stop the work."""
+"""Guard: who may change what, what a refused agent reads, and that no failure stops its work."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def run(command: str, folder: Path) -> Attempt:
     return Attempt(folder=str(folder), command=command)
 
 
-# Who may change what
+# Access to the worktree
 
 
 def test_an_edit_in_a_held_worktree_is_refused_with_who_since_when_and_what_to_do(root: Path) -> None:
@@ -76,7 +76,7 @@ def test_a_lease_whose_time_is_over_holds_nobody_up(root: Path) -> None:
     assert refusal(edit(root / "a.py"), held(root), now="2026-11-16T21:29:59.999999Z") != ""
 
 
-def test_the_file_decides_and_not_where_the_agent_stands(root: Path, tmp_path: Path) -> None:
+def test_the_file_decides_and_not_the_agents_folder(root: Path, tmp_path: Path) -> None:
     assert refusal(edit(tmp_path / "elsewhere.md", folder=root), held(root)) == ""
     assert refusal(edit(root / "a.py", folder=tmp_path), held(root)) != ""
     assert refusal(Attempt(folder=str(root / "src"), paths=("../a.py",)), held(root)) != ""
@@ -145,7 +145,7 @@ def test_a_command_from_elsewhere_that_names_the_worktree_counts_too(root: Path,
     assert refusal(run(f"touch '{root}-two/a.py'", tmp_path), held(root)) == ""
 
 
-# Which commands only look
+# Read-only commands
 
 
 @pytest.mark.parametrize(
@@ -398,7 +398,7 @@ def test_a_command_that_could_change_something_is_not_taken_for_looking(command:
 
 
 @given(st.text(alphabet=" \n\"'`$\\(){}[];|&<>#=-als", max_size=60))
-def test_any_command_gets_a_verdict_and_none_with_a_change_after_it_is_looking(command: str) -> None:
+def test_any_command_gets_a_verdict_and_none_with_a_change_after_it_is_read_only(command: str) -> None:
     only_looks(command)
     assert not only_looks("rm x; " + command)
 
@@ -474,13 +474,13 @@ def test_a_change_anywhere_in_a_command_is_never_taken_for_looking(
 
 
 @given(st.lists(st.tuples(WAYS, LOOKS), min_size=1, max_size=3), JOINTS)
-def test_looking_is_known_wherever_it_stands(parts: list[tuple[str, str]], joint: str) -> None:
+def test_read_only_commands_are_recognised_anywhere(parts: list[tuple[str, str]], joint: str) -> None:
     assert only_looks(joint.join(look if "\n" in look else way.format(look) for way, look in parts))
 
 
 @given(st.text(max_size=20).filter(lambda text: "\0" not in text), st.sampled_from(["find", "sort", "git"]))
 def test_a_word_is_what_the_shell_says_however_it_is_quoted(text: str, program: str) -> None:
-    """What quotes take apart is put together again before it is judged."""
+    """Quoted pieces are joined before they are judged."""
     harm = {"find": "-delete", "sort": "-o", "git": "--output=f"}[program]
     quoted = "".join(f"'{char}'" if at % 2 else f'"{char}"' for at, char in enumerate(harm))
     command = f"{program} diff " if program == "git" else f"{program} "
@@ -488,7 +488,7 @@ def test_a_word_is_what_the_shell_says_however_it_is_quoted(text: str, program: 
 
 
 def test_what_is_read_runs_in_a_real_shell_and_changes_nothing(tmp_path: Path) -> None:
-    """Every word and group is where the shell has it: what is allowed here leaves the folder as it was."""
+    """Every word and group is where the shell reads it: allowed commands leave the folder unchanged."""
     (tmp_path / "a").write_text("x\n")
     for command in (
         "(ls; pwd) 2>&1|wc -l",
@@ -506,7 +506,7 @@ def test_what_is_read_runs_in_a_real_shell_and_changes_nothing(tmp_path: Path) -
 
 
 def test_no_command_needs_patterns() -> None:
-    """They take as long to load as Python itself, and the agent waits."""
+    """These take as long to load as Python itself, while the agent waits."""
     code = (
         "import sys; sys.path.insert(0, sys.argv[1]); from segue.shell.read_only import only_looks;"
         "only_looks('(cd \"a\\\\|b\"; sed -n 1p x) | git log'); print('re' in sys.modules)"
@@ -516,7 +516,7 @@ def test_no_command_needs_patterns() -> None:
     assert done.stdout == b"False\n"
 
 
-def test_who_is_refused_a_command_is_told_that_a_simpler_one_may_pass(root: Path) -> None:
+def test_a_refusal_of_a_command_says_that_a_simpler_one_may_pass(root: Path) -> None:
     ran = refusal(Attempt(folder=str(root), command="cat $(ls)"), held(root))
     edited = refusal(Attempt(folder=str(root), paths=("a",)), held(root))
     assert "reading is allowed (if this only reads, say it more simply). Do not look for a way around" in ran
@@ -551,7 +551,7 @@ def test_a_hostile_command_takes_no_long_time(piece: str) -> None:
     assert time.process_time() - start < 5
 
 
-# What the agent tells, and what it is told
+# Input and answers of the hook
 
 
 def asked(tool: str, **given: Any) -> Attempt | None:
@@ -582,12 +582,12 @@ def test_every_tool_that_changes_a_file_is_understood() -> None:
         ),
     ).filter(lambda value: isinstance(value, dict))
 )
-def test_whatever_the_agent_tells_is_understood_or_passed_over(record: Any) -> None:
+def test_whatever_the_agent_sends_is_understood_or_passed_over(record: Any) -> None:
     attempt = guard.attempt_of(record, MANNER)
     assert attempt is None or isinstance(attempt.folder, str)
 
 
-# The notes
+# Notes
 
 
 def test_notes_come_back_as_they_were_even_with_odd_paths(tmp_path: Path) -> None:
@@ -630,7 +630,7 @@ def data(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def ask(tmp_path: Path, data: Path, root: Path) -> Ask:
-    """Run the script as the agent does, through a shell."""
+    """Run the script through a shell, as the agent does."""
     env = {"SEGUE_HOME": str(data.parent), "HOME": str(tmp_path), "PATH": os.environ["PATH"]}
     desk = open_desk(env=env, cwd=tmp_path)
     hook_script.write(desk, "claude")
@@ -711,7 +711,7 @@ def test_an_uninstalled_segue_stops_nobody(ask: Ask, data: Path, root: Path) -> 
 @pytest.mark.parametrize(
     "given", ["", "no JSON", "[]", "[" * 100_000, '{"cwd": "\\u0000", "tool_name": "Bash"}']
 )
-def test_what_cannot_be_understood_passes_and_is_kept_for_the_doctor(
+def test_what_cannot_be_understood_passes_and_is_recorded_for_the_doctor(
     ask: Ask, data: Path, root: Path, given: str
 ) -> None:
     guard.put(data, held(root, expires="2999" + NOW[4:]), NOW)
@@ -720,10 +720,10 @@ def test_what_cannot_be_understood_passes_and_is_kept_for_the_doctor(
     assert len(guard.failures(data)) == (0 if "Bash" in given else 1)
 
 
-# What went wrong
+# Failures
 
 
-def test_the_same_failure_is_kept_once_while_it_goes_on_and_the_log_stays_small(tmp_path: Path) -> None:
+def test_the_same_failure_is_recorded_once_while_it_repeats_and_the_log_stays_small(tmp_path: Path) -> None:
     for _ in range(3):
         guard.note_failure(tmp_path, ValueError("odd"), NOW)
     assert [failure.error for failure in guard.failures(tmp_path)] == ["ValueError: odd"]

@@ -233,7 +233,7 @@ def test_a_note_that_cannot_be_read_is_given_to_nobody_and_told_of(run: Run, dat
     (data / waiting_handoffs.FOLDER).mkdir()
     (data / waiting_handoffs.FOLDER / "h-1.json").write_text("no note")
     assert_silent(run("start"))
-    assert "h-1.json cannot be read, and is given to nobody" in guard.failures(data)[-1].error
+    assert "h-1.json is unreadable, so it is given to nobody" in guard.failures(data)[-1].error
 
 
 def test_a_note_that_leads_nowhere_hides_no_other(run: Run, data: Path, root: Path) -> None:

@@ -171,7 +171,7 @@ def test_what_was_received_can_be_named(cli: CommandLine, folder: Path) -> None:
         (["check", "."], 2, "not a regular file"),
         (["check", "a\0b"], 2, "cannot be read"),
         (["check", "empty.yaml"], 2, "is empty"),
-        (["check", "binary.yaml"], 2, "is no text"),
+        (["check", "binary.yaml"], 2, "is not UTF-8 text"),
         (["check", "/dev/zero"], 2, "not a regular file"),
         (["check", "full.yaml", "--schema", "X"], 2, "--output ANSWER"),
         (["reduce", "minimal.yaml", "--to", "FULL"], 5, "tier down, never up"),

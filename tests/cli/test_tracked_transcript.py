@@ -1,4 +1,4 @@
-"""What each agent leaves of a conversation when it compacts it or goes back."""
+"""The rest of a conversation after each agent compacts it or goes back."""
 
 from __future__ import annotations
 

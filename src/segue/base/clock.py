@@ -1,7 +1,7 @@
-"""Moments: UTC times as text of one fixed width, so that they sort, compare and hash as they stand.
+"""Moments: UTC times as fixed-width text, which sorts, compares and hashes correctly.
 
-Nothing below this file asks the system for the time: whoever needs it is given a clock, which is a
-function without arguments, and a test gives one that stands still.
+Code above this file never asks the system for the time. It is given a clock (a function without arguments), and
+tests pass one that stands still.
 """
 
 from collections.abc import Callable
@@ -16,7 +16,7 @@ def now() -> Moment:
 
 
 def moment(when: datetime) -> Moment:
-    # Not strftime: it writes a year before 1000 with fewer digits on some systems.
+    # Not strftime: some systems write years before 1000 with fewer digits.
     return when.astimezone(UTC).replace(tzinfo=None).isoformat(timespec="microseconds") + "Z"
 
 

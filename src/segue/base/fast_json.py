@@ -1,19 +1,19 @@
-"""JSON without `json`: that takes longer to load than Python itself, and an agent waits for its hooks.
+"""JSON without the `json` module, which takes longer to load than Python itself while an agent waits for its hooks.
 
-The parts of it that are not written in Python are used as they are; where they are missing, `json` does it.
+Uses the parts of `json` that are written in C; falls back to `json` where they are missing.
 """
 
 from __future__ import annotations
 
 TYPE_CHECKING = False
-if TYPE_CHECKING:  # not asked of typing: that takes long to load
+if TYPE_CHECKING:  # not from typing, which is slow to load
     from typing import Any
 
 BLANK = " \t\r\n"
 
 
 class _Usual:
-    """What `json.loads` asks for."""
+    """The attributes that `make_scanner` reads."""
 
     strict = True
     object_hook = object_pairs_hook = None
@@ -23,26 +23,26 @@ class _Usual:
 
 
 def parse(content: bytes) -> Any:
-    """What JSON says; a ValueError where it is none."""
+    """Parse a JSON document; raises ValueError if it is invalid."""
     text = content.decode()
     try:
         from _json import make_scanner  # lazy: it may be missing
     except ImportError:
-        import json  # lazy: see above
+        import json  # lazy: see the module's docstring
 
         return json.loads(text)
     bare = text.strip(BLANK)
     try:
         value, end = make_scanner(_Usual())(bare, 0)  # type: ignore[arg-type]
     except StopIteration:
-        raise ValueError("it is no JSON") from None
+        raise ValueError("this is not valid JSON") from None
     if end != len(bare):
-        raise ValueError("it is no JSON: something follows its end")
+        raise ValueError("this is not valid JSON: text follows its end")
     return value
 
 
 def write(value: Any) -> str:
-    """A plain value as JSON on one line: texts, numbers, and what is made of them."""
+    """Render a plain value as JSON on one line."""
     if isinstance(value, str):
         return _quoted(value)
     if value is None or isinstance(value, bool):
@@ -58,7 +58,7 @@ def _quoted(text: str) -> str:
     try:
         from _json import encode_basestring_ascii  # lazy: it may be missing
     except ImportError:
-        import json  # lazy: see above
+        import json  # lazy: see the module's docstring
 
         return json.dumps(text)
     return encode_basestring_ascii(text)

@@ -1,11 +1,11 @@
-"""Containment: what others wrote travels as data, and cannot pose as anything else. Pure.
+"""Fence around foreign text: it is passed on as data and cannot pose as anything else. Pure.
 
-A brief is read by a model that takes orders. So whatever no person typed stands between two marks that bear a
-nonce: a keyed hash of the ids of the entries that it tells of, the same for the same brief, and not to be guessed
-by whoever wrote a web page or a file name weeks before. Inside, what models and terminals take for control is
-broken up by a visible mark and otherwise left as it was, so that a reader still sees what was there.
+A model that reads a brief follows instructions. So everything that no person typed stands between two marks with a
+nonce: a keyed hash of the ids of the entries in it. The nonce is the same for the same brief, and nobody who wrote a
+web page or a file name weeks before can guess it. Inside, a visible mark breaks up everything that models and
+terminals treat as control text; the rest is unchanged.
 
-A person's own words are spared all but what no one can see and what imitates the brief's own structure.
+In a person's own words, only invisible characters and imitations of the brief's structure are changed.
 """
 
 from __future__ import annotations
@@ -19,35 +19,34 @@ from msgspec import Struct
 from segue.errors import BadInput
 
 MARK = "·"
-"""What breaks up control text. It is harmless where it stands, and it is seen."""
+"""Breaks up control text. It is harmless and visible."""
 OPEN, CLOSE = "<<<data ", " data>>>"
 NONCE_BYTES = 6
-"""A nonce is guessed once in 280,000,000,000,000 tries, and each try would need a brief of its own."""
+"""Guessing a nonce takes 280,000,000,000,000 tries, and each try needs its own brief."""
 
 
 class Part(Struct, frozen=True):
-    """A stretch of a brief: inside a fence, or outside of all."""
+    """A part of a brief, inside or outside a fence."""
 
     is_data: bool
     lines: tuple[str, ...]
 
 
 def nonce(key: bytes, content: str) -> str:
-    """The same for the same content; whoever does not hold the key cannot foretell it."""
+    """Nonce of a content: always the same for it, and not predictable without the key."""
     hashed = blake2b(key=key, digest_size=NONCE_BYTES, person=b"fence")
     hashed.update(content.encode("utf-8", "surrogatepass"))
     return hashed.hexdigest()
 
 
 def fenced(lines: Iterable[str], nonce: str) -> str:
-    """Lines of data between the two marks."""
     inner = [line.replace(nonce, MARK * len(nonce)) for line in "\n".join(lines).split("\n")]
     return "\n".join([OPEN + nonce, *inner, nonce + CLOSE])
 
 
 def unfenced(text: str, nonce: str) -> tuple[Part, ...]:
-    """The parts of a text with fences, in their order. Raises BadInput where the fences do not match, or the
-    nonce stands anywhere else: then someone tampered with it."""
+    """Split a text at its fences. Raises BadInput if the fences do not match or the nonce appears anywhere else:
+    then someone tampered with the text."""
     parts: list[Part] = []
     lines: list[str] = []
     is_data = False
@@ -68,11 +67,11 @@ def unfenced(text: str, nonce: str) -> tuple[Part, ...]:
 def _broken() -> BadInput:
     return BadInput(
         what="The fences of this brief do not match: it was changed after it was packed.",
-        next="pack it anew: segue pack",
+        next="Pack it again: segue pack",
     )
 
 
-# What is neutralised
+# Neutralised text
 
 ROLES = "human|assistant|system|user|developer|model|tool|ai"
 TAGS = (
@@ -85,7 +84,7 @@ TAGS = (
     r"|(?:teammate|cross-session)-message|channel|user-memory-input|ide_(?:selection|opened_file|diagnostics)"
     r"|environment[_-](?:context|details)|permissions|turn_aborted"
 )
-"""What agents and models wrap their own words in."""
+"""Tags in which agents and models wrap their own text."""
 WITHIN_DATA = (
     # <system-reminder>, </tool_use>, <ns:invoke name="x">: also without their end, and with spaces inside.
     rf"<(?=\s{{0,3}}/?\s{{0,3}}(?:antml:|(?:[a-z]{{1,12}}:)?(?:{TAGS})(?![\w-])))",
@@ -104,9 +103,9 @@ STRUCTURE = re.compile(
     r"|(?<=<<<)(?=[ \t]*data\b)|(?<=\bdata)(?=[ \t]*>{3})",
     re.IGNORECASE | re.MULTILINE,
 )
-"""What a brief itself is made of: headings, code fences, the marks of its data."""
+"""The structure of a brief: headings, code fences, the marks of its data."""
 SIGNS = ("#", "```", "~~~", "<<<", ">>>")
-"""One of these stands in all of that, and in few texts."""
+"""Every such structure contains one of these, and few other texts do."""
 
 COLOUR = re.compile(r"\x1b\[[0-9;:]{0,40}m")
 SINGLE = r"\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufff9-\ufffb"
@@ -116,14 +115,14 @@ HIDDEN = (
 )
 UNSEEN = re.compile(rf"\r\n|(?:(?!\r\n)[{SINGLE}])+|[{HIDDEN}]+")
 ANY_UNSEEN = re.compile(f"[{SINGLE}{HIDDEN}]")
-"""The same, only to see whether there is any: most texts have none."""
+"""The same as UNSEEN, as a quick check: most texts have no such character."""
 JOINERS = "\u200c\u200d"
-"""They belong between letters of many scripts and inside emoji; beside plain letters they only hide."""
+"""Needed between letters of many scripts and inside emoji; next to ASCII letters they only hide something."""
 FEW = 8
 
 
 def neutral(text: str, *, is_human: bool = False) -> str:
-    """Text that a model reads and no program obeys. What was already neutral stays as it is."""
+    """Text that a model reads and no program obeys. Neutral text is returned unchanged."""
     if ANY_UNSEEN.search(text):
         text = UNSEEN.sub(_seen, COLOUR.sub("", text))
     if not is_human:
@@ -135,12 +134,12 @@ def neutral(text: str, *, is_human: bool = False) -> str:
 
 
 def restored(text: str) -> str:
-    """Neutral text as it was, as far as marks go: what could not be seen stays shown."""
+    """Remove the marks from a neutral text. Characters that were made visible stay visible."""
     return re.sub(rf"(?<=[<\[]){MARK}|{MARK}(?=[:：#`~])|(?<=data){MARK}", "", text, flags=re.IGNORECASE)
 
 
 def one_line(text: str, limit: int) -> str:
-    """A name, a title, a command: on one line, at most `limit` characters, and neutral."""
+    """A name, title or command on one line, neutral, with at most `limit` characters."""
     text = neutral(" ".join(text[: 8 * limit + 100].split()))
     return text if len(text) <= limit else text[: max(0, limit - 1)].rstrip() + "…"
 
@@ -149,21 +148,17 @@ def _seen(found: re.Match[str]) -> str:
     hidden = found.group()
     if hidden == "\r\n":
         return "\n"
-    if len(hidden) == 1 and hidden in JOINERS and _joins(found):
-        return hidden
+    if len(hidden) == 1 and hidden in JOINERS:
+        around = found.string[found.start() - 1 : found.start()], found.string[found.end() : found.end() + 1]
+        if not any(char.isascii() for char in around):
+            return hidden
     if len(hidden) > FEW:
         return f"⟨{len(hidden)} hidden characters⟩"
     return "".join(_picture(char) for char in hidden)
 
 
-def _joins(found: re.Match[str]) -> bool:
-    before = found.string[found.start() - 1 : found.start()]
-    after = found.string[found.end() : found.end() + 1]
-    return not before.isascii() and not after.isascii()
-
-
 def _picture(char: str) -> str:
-    """'␛' for an escape: there is a picture for each of the old control characters."""
+    """Visible form of a control character, such as '␛' for escape."""
     code = ord(char)
     if code < 0x20:
         return chr(0x2400 + code)

@@ -1,7 +1,7 @@
-"""Writing files so that a reader sees the old content or the new, whatever happens in between.
+"""Files written so that a reader sees either the old or the new content.
 
-The rules: write under a temporary name in the same folder, in a loop until all bytes are out; fsync;
-rename; fsync the folder. A failed fsync aborts. Folders are 0700 and files 0600, whatever the umask.
+Content is written to a temporary file in the same folder and synced; then the file is renamed and the folder
+synced. A failed fsync aborts. Folders are 0700 and files 0600, whatever the umask.
 """
 
 from __future__ import annotations
@@ -13,16 +13,16 @@ import stat
 from collections.abc import Iterator
 
 TYPE_CHECKING = False
-if TYPE_CHECKING:  # not asked of typing: that takes long to load
+if TYPE_CHECKING:  # not from typing, which is slow to load
     from pathlib import Path
     from typing import BinaryIO
 
 TEMPORARY = ".tmp-"
-"""How the name of a half-written file starts: left behind by a killed process, safe to remove."""
+"""Prefix of half-written files. A killed process leaves them behind; they are safe to remove."""
 
 
 def make_private_folder(path: Path) -> None:
-    """Create a folder, and those above it, for this user only; one that exists is left as it is."""
+    """Create a folder and its parents for this user only. An existing folder is unchanged."""
     missing = []
     while not path.exists():
         missing.append(path)
@@ -35,7 +35,7 @@ def make_private_folder(path: Path) -> None:
 
 
 def open_private(path: str | Path, flags: int) -> int:
-    """Open a file that only this user can read, creating it so whatever the umask says."""
+    """Open a file that only this user can read; a new one ignores the umask."""
     fd = os.open(path, flags | os.O_CLOEXEC, 0o600)
     if flags & os.O_CREAT:
         os.fchmod(fd, 0o600)
@@ -58,7 +58,7 @@ def sync_folder(folder: Path) -> None:
 
 @contextlib.contextmanager
 def replacing(path: Path, *, is_lasting: bool = True) -> Iterator[Path]:
-    """Give a temporary path to write; afterwards it takes the place of `path`, or leaves no trace."""
+    """Yield a temporary path to write. On success it replaces `path`; on failure it is removed."""
     make_private_folder(path.parent)
     temporary = path.parent / f"{TEMPORARY}{os.urandom(8).hex()}"
     try:
@@ -73,8 +73,8 @@ def replacing(path: Path, *, is_lasting: bool = True) -> Iterator[Path]:
 
 
 def write_file(path: Path, data: bytes, *, mode: int = 0o600, is_lasting: bool = True) -> None:
-    """Put content in place, whole and on disk when this returns. What need not last a power cut costs no waiting for
-    the disk; then it may be gone, or empty."""
+    """Replace a file's content; it is whole and on disk when this returns. With `is_lasting=False` nothing waits
+    for the disk, and a power cut can leave the file missing or empty."""
     with replacing(path, is_lasting=is_lasting) as temporary:
         fd = open_private(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
         try:
@@ -87,27 +87,27 @@ def write_file(path: Path, data: bytes, *, mode: int = 0o600, is_lasting: bool =
 
 
 def open_file(path: Path) -> BinaryIO:
-    """Open an ordinary file to read it: a pipe, a device or a folder is refused, as it may never end."""
+    """Open a regular file for reading. Pipes, devices and folders are refused because reading them may never end."""
     fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     if not stat.S_ISREG(os.fstat(fd).st_mode):
         os.close(fd)
-        raise OSError(errno.EINVAL, "it is not a regular file", str(path))
+        raise OSError(errno.EINVAL, "not a regular file", str(path))
     return os.fdopen(fd, "rb")
 
 
 def read_file(path: Path, largest: int) -> bytes:
-    """The content of an ordinary file that is not larger than it may be."""
+    """Content of a regular file; raises OSError if it is larger than `largest`."""
     with open_file(path) as file:
         content = file.read(largest + 1)
     if len(content) > largest:
-        raise OSError(errno.EFBIG, "it is too large", str(path))
+        raise OSError(errno.EFBIG, "the file is too large", str(path))
     return content
 
 
 @contextlib.contextmanager
 def locked(path: Path) -> Iterator[None]:
-    """Hold a lock that one process at a time can hold; the system frees it when the holder dies."""
-    import fcntl  # lazy: totals are told without it
+    """Hold an exclusive lock. The system frees it when the holder dies."""
+    import fcntl  # lazy: totals do not need it
 
     make_private_folder(path.parent)
     fd = open_private(path, os.O_RDWR | os.O_CREAT)
@@ -119,7 +119,7 @@ def locked(path: Path) -> Iterator[None]:
 
 
 def is_no_file(path: Path) -> bool:
-    """Whether something other than a file stands there. One look: a journal comes and goes."""
+    """Whether the path exists and is not a regular file. It calls stat once because journals come and go."""
     try:
         return not stat.S_ISREG(path.stat().st_mode)
     except FileNotFoundError:
@@ -135,6 +135,6 @@ def is_writable_by_others(path: Path) -> bool:
 
 
 def exposure(path: Path) -> str | None:
-    """How others could get at a file or folder; None where they cannot."""
+    """How other users can access a file or folder; None if they cannot."""
     mode = stat.S_IMODE(path.stat().st_mode)
     return f"mode {mode:04o}" if mode & 0o077 else None

@@ -1,4 +1,4 @@
-"""Where Segue keeps its things: the platform's own folders, or all of them under SEGUE_HOME."""
+"""Where Segue keeps its files: the platform's folders, or all of them under SEGUE_HOME."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ LONGEST_POINTER = 4096
 
 class Places(Struct, frozen=True):
     config: Path
-    """The person's settings file."""
+    """The user's settings file."""
     policy: Path
-    """The organisation's policy file. No environment variable moves it: it is not the user's to move."""
+    """The organisation's policy file. No environment variable moves it, so users cannot."""
     data: Path
-    """The stores, the blobs and the backups."""
+    """Stores, blobs and backups."""
     log: Path
-    """The log file: what went wrong, with tracebacks."""
+    """Log file with errors and tracebacks."""
 
 
 def find(env: Mapping[str, str]) -> Places:
@@ -31,7 +31,7 @@ def find(env: Mapping[str, str]) -> Places:
     if home:
         base = _expanded(Path(home)).absolute()
         return Places(base / "settings.toml", policy_file(), base / "data", base / "segue.log")
-    import platformdirs  # lazy: a SEGUE_HOME does without it
+    import platformdirs  # lazy: not needed with SEGUE_HOME
 
     dirs = platformdirs.PlatformDirs("segue", appauthor=False)
     return Places(
@@ -49,8 +49,8 @@ def policy_file() -> Path:
 
 
 def find_project_file(start: Path, home: Path) -> Path | None:
-    """The settings file of the project that a folder is in: the nearest one upwards, up to the
-    repository's root; never the home folder's own or anything above it."""
+    """Settings file of a folder's project: the nearest one upwards, up to the repository's root. The home folder
+    and everything above it are skipped."""
     return next(filter(is_there, project_files(start, home)), None)
 
 
@@ -65,12 +65,12 @@ def project_files(start: Path, home: Path) -> Iterator[Path]:
 
 
 def as_text(path: Path) -> str:
-    """A path as text that can be kept and printed: bytes that are no UTF-8 become �."""
+    """A path as text for storage and output: bytes that are not UTF-8 become �."""
     return os.fsencode(path).decode(errors="replace")
 
 
 def find_project(start: Path) -> Path:
-    """The folder that work is counted under: the repository's root, or the folder itself."""
+    """The project of a folder: its repository's root, or the folder itself."""
     for folder in (start, *start.parents):
         if is_there(folder / ".git"):
             return folder
@@ -78,8 +78,8 @@ def find_project(start: Path) -> Path:
 
 
 def find_work(folder: Path) -> Path:
-    """The folder that all worktrees of a repository count as: the one with the repository itself. A folder that
-    is gone counts as what is left of the repository around it, if it was inside one."""
+    """The folder that represents all worktrees of a repository: the one that contains the repository. For a
+    deleted folder, what is left of the repository around it counts."""
     project = find_project(folder)
     pointer = project / ".git"
     kept = Path(_line(pointer).removeprefix("gitdir:").strip())
@@ -92,13 +92,13 @@ def find_work(folder: Path) -> Path:
 
 
 def _leads_back(kept: Path, pointer: Path) -> bool:
-    """Whether the repository knows a worktree itself: anyone can write a file that points at another's repository."""
+    """Whether the repository lists the worktree: anyone can write a `.git` file that points at another repository."""
     told = _line(kept / "gitdir")
     return bool(told) and os.path.realpath(kept / told) == os.path.realpath(pointer)
 
 
 def _line(path: Path) -> str:
-    """What a small file of git's says; nothing where there is none."""
+    """Content of a small git file; empty if it cannot be read."""
     try:
         text = files.read_file(path, LONGEST_POINTER).decode(errors="surrogateescape").strip()
     except (OSError, ValueError):
@@ -110,7 +110,7 @@ def is_there(path: Path) -> bool:
     try:
         return path.exists()
     except OSError:
-        # A folder above that may not be searched tells nothing.
+        # A parent folder without search permission.
         return False
 
 
@@ -118,5 +118,5 @@ def _expanded(path: Path) -> Path:
     try:
         return path.expanduser()
     except RuntimeError:
-        # There is no such user: then it is a name like any other.
+        # There is no such user, so '~' is an ordinary name.
         return path

@@ -1,4 +1,4 @@
-"""Text from outside, made harmless before anyone sees it."""
+"""Text cut to a length, or made safe to print."""
 
 
 def printable(text: object) -> str:
@@ -7,7 +7,7 @@ def printable(text: object) -> str:
 
 
 def ended(text: str, limit: int) -> str:
-    """The end of a long text, from where a word begins."""
+    """End of a long text, starting at a word."""
     if len(text) <= limit or text[-limit - 1].isspace():
         return text[-limit:]
     end = text[-limit:].split(None, 1)
@@ -15,7 +15,7 @@ def ended(text: str, limit: int) -> str:
 
 
 def begun(text: str, limit: int) -> str:
-    """The beginning of a long text. No word is cut in two: half of a secret would not be recognised as one."""
+    """Beginning of a long text. No word is cut in two: half a secret would not be recognised as one."""
     if len(text) <= limit:
         return text
     words = text[:limit].split()

@@ -1,8 +1,8 @@
 """Documents in YAML and JSON as plain values, and back. Pure.
 
-They come from strangers, so nothing in them does anything: no tags, no directives, no key twice, and bounds on
-size, depth and number. What is read is what JSON can hold. A number is what JSON calls a number; everything else
-that is not null, true or false is text as it was written, so that an id such as 007, on or 12:30 stays one.
+Documents come from strangers, so they are limited to what JSON can hold: no tags, no directives, no duplicate
+keys, and bounds on size, depth and count. Only JSON's numbers, null, true and false are read as such. Everything
+else is text as written, so an id such as 007, on or 12:30 is unchanged.
 """
 
 from __future__ import annotations
@@ -13,16 +13,18 @@ from collections.abc import Iterator
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
+from msgspec import Struct
+
 from segue.errors import BadInput
 
 if TYPE_CHECKING:
     import yaml
 
 LARGEST = 10_000_000
-"""Bytes of one document: as much as a session's state may have."""
+"""Bytes of one document, the same limit as for a session's state."""
 DEEPEST = 64
 MOST = 200_000
-"""Values in one document, each counted as often as it is referred to: a small text can stand for billions."""
+"""Values in one document, counted at each reference: a small text can expand to billions."""
 
 NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?")
 WORDS: dict[str, bool | None] = {"": None, "~": None, "null": None, "Null": None, "NULL": None}
@@ -31,7 +33,7 @@ WORDS |= {
 }
 DIRECTIVE = re.compile(r"(?:[ \t]*+(?:#[^\n]*+)?\r?\n)*+%")
 LONGEST_NUMBER = 25
-"""A number with more digits is an id: no program counts with it exactly."""
+"""A number with more digits is an id: no program calculates exactly with it."""
 
 
 class Notation(StrEnum):
@@ -40,23 +42,23 @@ class Notation(StrEnum):
 
 
 class _Broken(Exception):
-    """What is wrong with a document, in words."""
+    """What is wrong with a document, as the rest of a sentence."""
 
 
 def read(
     data: bytes | str, name: str, *, next: str, notation: Notation | None = None
 ) -> tuple[Any, Notation]:
-    """A document's value, and what it was written in. `name` is what it is called in an error, `next` what to do."""
+    """Value and notation of a document. Errors call it `name` and suggest `next`."""
     try:
         text = _text(data)
         if notation is Notation.JSON or (notation is None and text.lstrip()[:1] in ("{", "[")):
             try:
                 return _read_json(text), Notation.JSON
             except json.JSONDecodeError as error:
-                # YAML may begin like JSON too.
+                # YAML can start like JSON.
                 if notation is Notation.JSON or name.endswith(".json"):
                     raise _Broken(
-                        f"is no JSON: {error.msg} (line {error.lineno}, column {error.colno})"
+                        f"is not valid JSON: {error.msg} (line {error.lineno}, column {error.colno})"
                     ) from None
         return _read_yaml(text), Notation.YAML
     except _Broken as error:
@@ -64,7 +66,7 @@ def read(
 
 
 def write(value: Any, notation: Notation) -> str:
-    """A value as a document that any reader of YAML or JSON reads as the same value."""
+    """Render a value as a document that every YAML or JSON parser reads as the same value."""
     if notation is Notation.JSON:
         return json.dumps(value, ensure_ascii=False, indent=2) + "\n"
     return _write_yaml(value)
@@ -72,13 +74,13 @@ def write(value: Any, notation: Notation) -> str:
 
 def _text(data: bytes | str) -> str:
     if len(data) > LARGEST:
-        raise _Broken(f"is larger than {LARGEST // 1_000_000} MB, which is the most that is read")
+        raise _Broken(f"is larger than {LARGEST // 1_000_000} MB, the most that Segue reads")
     try:
         text = data.decode("utf-8-sig") if isinstance(data, bytes) else data.removeprefix("\ufeff")
     except UnicodeDecodeError as error:
-        raise _Broken(f"is no text in UTF-8 (byte {error.start:,} is not)") from None
+        raise _Broken(f"is not UTF-8 text (invalid byte at {error.start:,})") from None
     if "\0" in text:
-        raise _Broken("is no text: it holds a NUL character")
+        raise _Broken("is not text: it contains a NUL character")
     if not text.strip():
         raise _Broken("is empty")
     return text
@@ -121,11 +123,11 @@ def _fraction(text: str) -> float | str:
 
 
 def _no_number(text: str) -> Any:
-    raise _Broken(f"holds {text}, which is no number of JSON")
+    raise _Broken(f"contains {text}, which is not a JSON number")
 
 
 def _measure(value: Any) -> None:
-    """Refuse what is too deep, too much, or text that could not be written again."""
+    """Refuse values that are too deep or too many, and text that cannot be encoded."""
     count, depth, level = 0, 0, [value]
     while level:
         inner: list[Any] = []
@@ -150,7 +152,7 @@ def _refuse_no_text(*texts: str) -> None:
         try:
             text.encode()
         except UnicodeEncodeError:
-            raise _Broken(f"holds text that is no Unicode: {_short(text)!a}") from None
+            raise _Broken(f"contains text that is not valid Unicode: {_short(text)!a}") from None
 
 
 def _too_deep() -> _Broken:
@@ -158,7 +160,7 @@ def _too_deep() -> _Broken:
 
 
 def _too_many() -> _Broken:
-    return _Broken(f"holds more than {MOST:,} values")
+    return _Broken(f"contains more than {MOST:,} values")
 
 
 def _short(text: str) -> str:
@@ -169,23 +171,23 @@ def _short(text: str) -> str:
 
 
 def _read_yaml(text: str) -> Any:
-    import yaml  # lazy: only documents need it, and loading it takes as long as two starts of Python
+    import yaml  # lazy: only documents need it, and loading it takes as long as starting Python twice
 
     if DIRECTIVE.match(text):
-        raise _Broken("begins with a YAML directive (%), and those are not read")
+        raise _Broken("begins with a YAML directive (%), which Segue does not read")
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     try:
         return _Builder().build(yaml.parse(text, Loader=loader))
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         where = f" (line {mark.line + 1}, column {mark.column + 1})" if mark else ""
-        raise _Broken(f"is no YAML: {error.problem or error.context}{where}") from None
+        raise _Broken(f"is not valid YAML: {error.problem or error.context}{where}") from None
     except yaml.YAMLError as error:
-        raise _Broken(f"is no YAML: {' '.join(str(error).split())}") from None
+        raise _Broken(f"is not valid YAML: {' '.join(str(error).split())}") from None
 
 
 class _Builder:
-    """Makes a value of YAML's events, one by one, and stops at the first that goes too far."""
+    """Builds a value from YAML events and stops at the first violation."""
 
     def __init__(self) -> None:
         self.count = 0
@@ -193,10 +195,10 @@ class _Builder:
         self.result: Any = None
         self.open: list[_Open] = []
         self.anchors: dict[str, tuple[Any, int, int]] = {}
-        """What a name stands for, how many values that is, and how deep."""
+        """Value of each anchor, the number of values in it, and its depth."""
 
     def build(self, events: Iterator[yaml.Event]) -> Any:
-        import yaml  # lazy: as above
+        import yaml  # lazy: see _read_yaml
 
         for event in events:
             if isinstance(event, yaml.ScalarEvent):
@@ -212,17 +214,17 @@ class _Builder:
             elif isinstance(event, yaml.DocumentStartEvent):
                 self.documents += 1
                 if self.documents > 1:
-                    raise _Broken(f"holds more than one YAML document ({_at(event)})")
+                    raise _Broken(f"contains more than one YAML document ({_at(event)})")
         return self.result
 
     def _refuse_tag(self, event: yaml.Event, tag: str | None) -> None:
         if tag is not None:
-            raise _Broken(f"holds the YAML tag {_short(tag)} ({_at(event)}), and tags are not read")
+            raise _Broken(f"contains the YAML tag {_short(tag)} ({_at(event)}), and Segue reads no tags")
 
     def _scalar(self, event: yaml.ScalarEvent) -> None:
         is_key = bool(self.open) and self.open[-1].awaits_key
         if is_key and event.value == "<<" and event.implicit[0]:
-            raise _Broken(f"holds a merge key << ({_at(event)}), and those are not read")
+            raise _Broken(f"contains a merge key << ({_at(event)}), and Segue reads none")
         value = event.value if is_key or not event.implicit[0] else resolve(event.value)
         self._count(0 if is_key else 1)
         if event.anchor and not is_key:
@@ -231,9 +233,7 @@ class _Builder:
 
     def _alias(self, event: yaml.AliasEvent) -> None:
         if event.anchor not in self.anchors:
-            raise _Broken(
-                f"refers to *{_short(str(event.anchor))} ({_at(event)}), which stands for nothing yet"
-            )
+            raise _Broken(f"refers to *{_short(str(event.anchor))} ({_at(event)}), which is not defined yet")
         value, count, depth = self.anchors[event.anchor]
         self._count(count)
         if len(self.open) + depth > DEEPEST:
@@ -244,7 +244,7 @@ class _Builder:
 
     def _begin(self, event: yaml.CollectionStartEvent, value: Any) -> None:
         if self.open and self.open[-1].awaits_key:
-            raise _Broken(f"has a key that is no text ({_at(event)})")
+            raise _Broken(f"has a key that is not text ({_at(event)})")
         if len(self.open) >= DEEPEST:
             raise _too_deep()
         self.open.append(_Open(value, event.anchor, self.count, event))
@@ -268,7 +268,7 @@ class _Builder:
             top.value.append(value)
         elif top.key is None:
             if not isinstance(value, str):
-                raise _Broken(f"has a key that is no text ({_at(event)})")
+                raise _Broken(f"has a key that is not text ({_at(event)})")
             if value in top.value:
                 raise _Broken(f"has the key '{_short(value)}' twice in one object ({_at(event)})")
             top.key = value
@@ -282,18 +282,15 @@ class _Builder:
             raise _too_many()
 
 
-class _Open:
-    """A list or object whose end has not been read yet."""
+class _Open(Struct):
+    """A list or object that is not complete yet."""
 
-    __slots__ = ("anchor", "before", "depth", "event", "key", "value")
-
-    def __init__(self, value: Any, anchor: str | None, before: int, event: yaml.Event) -> None:
-        self.value = value
-        self.anchor = anchor
-        self.before = before
-        self.event = event
-        self.key: str | None = None
-        self.depth = 0
+    value: Any
+    anchor: str | None
+    before: int
+    event: yaml.Event
+    key: str | None = None
+    depth: int = 0
 
     @property
     def awaits_key(self) -> bool:
@@ -306,7 +303,7 @@ def _at(event: yaml.Event) -> str:
 
 
 def resolve(text: str) -> Any:
-    """What a plain word of YAML stands for."""
+    """Value of a plain YAML scalar."""
     if text in WORDS:
         return WORDS[text]
     number = NUMBER.fullmatch(text) if len(text) < LONGEST_NUMBER else None
@@ -316,7 +313,7 @@ def resolve(text: str) -> Any:
 
 
 def _write_yaml(value: Any) -> str:
-    import yaml  # lazy: as above
+    import yaml  # lazy: see _read_yaml
 
     class Dumper(getattr(yaml, "CSafeDumper", yaml.SafeDumper)):  # type: ignore[misc]
         def ignore_aliases(self, data: Any) -> bool:

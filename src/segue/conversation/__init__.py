@@ -1,10 +1,10 @@
-"""What of a conversation is carried along to another agent: the one place where it is mended for all of them. Pure.
+"""Conversation in a form that every target accepts; the only place where it is repaired. Pure.
 
-entries -> `Tail` (since the last compaction, bounded) -> turns -> `fit` (the newest, within a room) -> `cleaned`
+entries -> `Tail` (since the last compaction, bounded) -> turns -> `fit_turns` (within a budget) -> `clean_turns`
 
-A tail is fed entry by entry and kept with the tracker, so that a long transcript is gone through once. What it makes
-of them holds for every vendor: the first turn is the person's, each call has its result, ids and names are plain and
-no id is there twice, nothing is empty, everything is UTF-8. Thoughts stay behind: no other vendor reads them.
+A tail is fed entry by entry and stored with the tracker, so a long transcript is read only once. Its output is
+valid for every vendor: the user's turn comes first, each call has its result, ids and names are plain, ids are
+unique, nothing is empty, everything is UTF-8. Reasoning is left out because no other vendor reads it.
 """
 
 from segue.conversation.clean import cleaned, text_of

@@ -1,7 +1,7 @@
-"""Secrets out of a conversation, and what cannot be seen.
+"""Removal of secrets and invisible characters from a conversation.
 
-All texts are looked through as one: a secret that is recognised in one place is replaced in all, and one look is
-quicker than thousands. What a tool was given is looked at as JSON, because names stand before values there.
+All texts are scanned as one: a secret found in one place is replaced everywhere, and one scan is faster than
+thousands. Arguments of tools are scanned as JSON because names stand before values there.
 """
 
 from __future__ import annotations
@@ -18,25 +18,25 @@ from segue.conversation.turns import arguments_of, changed
 from segue.model.conversation import Conversation, Turn
 
 ESCAPED = re.compile(r"\\u00[01]|\\[bfr]")
-"""The same in JSON."""
+"""Escaped control characters in JSON."""
 APART = "\0\0"
-"""What stands between two texts. No text holds it, as it cannot be seen."""
+"""Separator between two texts. No text contains it because it is invisible."""
 BORDER = re.compile(f"{APART}\0*")
 KEY = "-----BEGIN "
 FAR = APART + "\0" * 20_000
-"""What stands behind a text that may hold the beginning of a key: its end is not looked for as far away as this."""
+"""Separator after a text that may contain the beginning of a key: the scan for a key's end does not reach across
+it."""
 
 
 def cleaned(turns: Sequence[Turn], clean: Callable[[str], str]) -> tuple[Turn, ...]:
-    """The same turns, each text as `clean` makes it, with nothing in it that cannot be seen. Line breaks and tabs are
-    as they were."""
+    """Clean the texts of all turns and make every character visible. Line breaks and tabs stay."""
     texts = [text for turn in turns for text in _texts(turn)]
     found = iter(_clean_all([visible(text) for text in texts], clean))
     return tuple(_with_texts(turn, found) for turn in turns)
 
 
 def text_of(conversation: Conversation) -> str:
-    """All that a conversation says, for a last look: each text apart from the next."""
+    """All text of a conversation, for a last scan."""
     texts = (
         conversation.title,
         conversation.branch,
@@ -82,16 +82,16 @@ def _clean_all(texts: list[str], clean: Callable[[str], str]) -> list[str]:
     found = BORDER.split(clean("".join(pieces)))
     if len(found) == len(texts):
         last = len(found) - 1
-        # A key that was cut off reaches as far as it can, to the line break before the border.
+        # A truncated key extends to the line break before the separator.
         without = [text.removesuffix("\n") if n < last else text for n, text in enumerate(found)]
         return [text.removeprefix("\n") if n else text for n, text in enumerate(without)]
-    # A secret went on from one text into the next: then they are looked at in halves.
+    # A secret reached from one text into the next, so scan both halves separately.
     half = len(texts) // 2
     return _clean_all(texts[:half], clean) + _clean_all(texts[half:], clean)
 
 
 def visible(text: str) -> str:
-    """Text in which everything can be seen, and which is otherwise as it was: headings and fences too."""
+    """Make every character visible; headings and fences stay."""
     if not fence.ANY_UNSEEN.search(text):
         return text
     return fence.UNSEEN.sub(_shown, fence.COLOUR.sub("", text))

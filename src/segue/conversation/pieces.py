@@ -1,4 +1,4 @@
-"""What a tail is made of, and text made sound: what any vendor's format can hold."""
+"""Pieces of a conversation tail, and text that every vendor's format accepts."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from segue.base.clock import Moment
 from segue.base.text import begun
 
 LONGEST_NAME = 64
-"""No vendor takes longer names and ids."""
+"""Maximum length of names and ids that every vendor accepts."""
 LONGEST_TEXT = 1 << 20
-"""Of what is longer only the beginning is kept."""
+"""Longer texts are truncated."""
 OVERHEAD = 128
-"""What a piece takes up beside its texts."""
+"""Size of a piece beside its texts."""
 
 UNFIT = re.compile(r"[^A-Za-z0-9_-]+")
 SURROGATE = re.compile("[\ud800-\udfff]")
@@ -23,38 +23,38 @@ SURROGATE = re.compile("[\ud800-\udfff]")
 
 class Sort(IntEnum):
     PERSON = 0
-    """What the person said."""
+    """The user's words."""
     AGENT = 1
-    """What the agent said."""
+    """The agent's words."""
     ALONE = 2
-    """The agent's too, and a turn by itself: a summary, or what it was given to do."""
+    """A separate turn of the agent: a summary, or its task."""
     USE = 3
 
 
 class Piece(Struct, array_like=True, gc=False):
-    """One thing that was said, or one call with its result."""
+    """One message, or one call with its result."""
 
     sort: Sort
     id: str
-    """The entry it was made of."""
+    """Id of the entry."""
     text: str
-    """What was said; of a use, its arguments as they were written."""
+    """The message, or the arguments of a call as written."""
     at: Moment | None = None
     model: str = ""
     tool: str = ""
     call: str = ""
-    """Of a use: its id, fit for every vendor."""
+    """Id of a call, valid for every vendor."""
     result: str | None = None
-    """Of a use: None while there is none."""
+    """Result of a call; None while there is none."""
     is_error: bool = False
     is_later: bool = False
-    """Of a use: whether it was called for after the one before it had its result."""
+    """Whether a call was made after the result of the previous one."""
     images: str = ""
-    """Of a use: what it showed, by reference. Of what the person said: the same, while that is all there is."""
+    """References to the images of a call, or of a user message that has only images so far."""
 
     @property
     def size(self) -> int:
-        """In bytes, more or less."""
+        """Approximate size in bytes."""
         return OVERHEAD + _bytes(self.text) + _bytes(self.result or "") + _bytes(self.images)
 
 
@@ -63,7 +63,7 @@ def _bytes(text: str) -> int:
 
 
 def sound(text: str) -> str:
-    """Text that is UTF-8 and holds no NUL."""
+    """Make text valid: UTF-8 without NUL."""
     if len(text) > LONGEST_TEXT:
         text = beginning(text, LONGEST_TEXT)
     if "\0" in text:
@@ -74,11 +74,11 @@ def sound(text: str) -> str:
 
 
 def beginning(text: str, limit: int) -> str:
-    """The beginning of a long text, with a mark that says how much is missing."""
+    """Truncate a long text and note how much is missing."""
     begin = begun(text, limit)
     return f"{begin}\n[{len(text) - len(begin):,} more characters were left out.]"
 
 
 def fit_name(text: str, otherwise: str) -> str:
-    """A name or an id as every vendor takes it."""
+    """Make a name or id valid for every vendor."""
     return UNFIT.sub("_", text[: 4 * LONGEST_NAME])[:LONGEST_NAME] or otherwise

@@ -1,10 +1,10 @@
-"""The newest turns that fit a room.
+"""Selection of the newest turns that fit a token budget.
 
-A turn is taken whole or not at all; only what tools gave back is shortened, from its middle, and of the last uses
-nothing. Where the agent would speak first, the person's message that it was answering stands before it.
+A turn is taken whole or not at all. Only results of tools are shortened, in the middle, except those of the last
+uses. If the agent would speak first, the user message that it answers is placed before it.
 
-Half of a secret is not recognised as one, nor one without its name. So an end is first looked through together with
-what comes before it: whoever cleans passes `clean` here, and not what came out to `cleaned`.
+Half a secret, or one without its name, is not recognised. So each end is first scanned together with the text
+before it: pass `clean` here, and don't pass the result to `clean_turns`.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ from segue.model.conversation import Speaker, ToolUse, Turn
 LONGEST_RESULT = 2000
 HEAD, TAIL = 1300, 600
 SPARED = 10
-"""Of how many of the last uses the results stay whole."""
+"""Number of last uses whose results stay whole."""
 MARGIN = 4000
-"""How much is looked at before an end: no secret is longer, but for some keys, and of these one sees the end."""
+"""Characters scanned before an end. No secret is longer except some keys, and those have a visible end."""
 END_OF_KEY = "-----END "
 PER_TURN, PER_USE = 8, 16
-"""Tokens for what every vendor's format puts around them."""
+"""Tokens that vendors' formats add."""
 SHARE = 4
-"""The message that an agent was answering takes at most this part of the room."""
+"""The user message before the first turn may use one part in this many of the budget."""
 TRIES = 4
-"""How often such a message is tried: each may be longer than the room that was made for it."""
+"""Attempts to find such a message: each may be longer than the space made for it."""
 
 GAP = Turn(speaker=Speaker.AGENT, text="[The next steps of this conversation are left out.]")
 OPENING = Turn(speaker=Speaker.PERSON, text=LEFT_OUT)
@@ -40,17 +40,17 @@ Clean = Callable[[str], str]
 
 
 class Pick(Struct):
-    """A turn that is carried: whole, and as it will stand."""
+    """A selected turn, whole and as it will be passed."""
 
     whole: Turn
     turn: Turn
     spared: int
-    """How many of its uses keep their results whole, the last ones; -1 for all."""
+    """Number of last uses with whole results; -1 for all."""
     weight: int
 
 
 def weight(turn: Turn, counter: Counter) -> int:
-    """How many tokens a turn is, with what is put around it."""
+    """Number of tokens of a turn in a vendor's format."""
     texts = [turn.text]
     for use in turn.uses:
         texts += (use.tool, msgspec.json.encode(use.arguments).decode(), use.result)
@@ -58,18 +58,14 @@ def weight(turn: Turn, counter: Counter) -> int:
 
 
 def fit(
-    turns: Sequence[Turn],
-    room: int,
-    counter: Counter,
-    *,
-    whole_results: bool,
-    clean: Clean | None = None,
+    turns: Sequence[Turn], room: int, counter: Counter, *, whole_results: bool, clean: Clean | None = None
 ) -> tuple[tuple[Turn, ...], int]:
-    """The newest turns within a room of tokens, and how many older ones there were. With `clean`, without secrets."""
+    """Select the newest turns within a token budget. Returns them and the number of older ones. With `clean`,
+    secrets are removed."""
     picks = _newest(turns, room, counter, whole_results)
     opening = _make_room(turns, picks, room, counter, None)
     if clean is not None:
-        # What stands in the place of a secret may be longer.
+        # A placeholder may be longer than its secret.
         opening = _make_room(turns, picks, room, counter, clean)
     before = turns.dropped if isinstance(turns, Turns) else 0
     if not picks:
@@ -82,7 +78,7 @@ def fit(
 def _make_room(
     turns: Sequence[Turn], picks: list[Pick], room: int, counter: Counter, clean: Clean | None
 ) -> list[Pick]:
-    """What stands before the turns that are carried. The oldest of these go until there is room for it."""
+    """Choose the turns before the selected ones, and drop the oldest selected ones until all fit."""
     tries = 0
     while True:
         opening = _opening(turns, len(turns) - len(picks), room, counter, may_be_long=tries < TRIES)
@@ -123,7 +119,7 @@ def _pick(turn: Turn, spared: int, counter: Counter) -> Pick:
 def _opening(
     turns: Sequence[Turn], first: int, room: int, counter: Counter, *, may_be_long: bool
 ) -> list[Pick]:
-    """What stands before the first of the turns that are carried, if that is the agent's."""
+    """Turns before the first selected one, if that is the agent's."""
     if first >= len(turns) or _is_person(turns, first):
         return []
     for n in range(first - 1, -1, -1) if may_be_long else ():
@@ -151,7 +147,7 @@ def _clean(picks: list[Pick], counter: Counter, clean: Clean) -> None:
 
 
 def _with_short_results(turn: Turn, whole: Turn, spared: int, margin: int = 0) -> Turn:
-    """The turn with all but the last results shortened; `whole` is what it was made of."""
+    """Shorten all but the last results; `whole` is the original turn."""
     count = 0 if spared < 0 else max(0, len(turn.uses) - spared)
     if not any(len(use.result) > LONGEST_RESULT for use in turn.uses[:count]):
         return turn
@@ -163,8 +159,8 @@ def _with_short_results(turn: Turn, whole: Turn, spared: int, margin: int = 0) -
 
 
 def shortened(text: str, length: int = 0, margin: int = 0) -> str:
-    """The beginning and the end of a long text, with a mark that says how much is missing of the `length` that it
-    had. No word is cut in two. With a margin, the end is so much longer."""
+    """Beginning and end of a long text with the number of missing characters, of the `length` that it had. Words
+    stay whole. `margin` lengthens the end."""
     length = max(length, len(text))
     if length <= LONGEST_RESULT or len(text) <= LONGEST_RESULT + margin:
         return text

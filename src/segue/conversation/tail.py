@@ -1,11 +1,11 @@
-"""The conversation since its last compaction, as its entries arrive.
+"""Tail of a conversation: its pieces since the last compaction, added entry by entry.
 
-What was taken back is not carried. A person who goes on from an earlier place takes back what the agent did after it:
-that is told by what their message hangs on. Entries of the agent tell no such thing, as what it does at once hangs on
-one and the same.
+Steps that were taken back are dropped. If a user continues from an earlier place (the parent of the message shows
+it), everything that the agent did after that place is taken back. Parents of the agent's entries show nothing:
+parallel calls have the same one.
 
-A tail is bounded. When it is too large, the results of calls are shortened to their beginnings, the oldest first; only
-when that is not enough do the oldest turns go, whole, and they are counted.
+A tail is bounded. When it is too large, the oldest results are shortened first; if that is not enough, the oldest
+turns are dropped and counted.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ from segue.facts import received_brief
 from segue.model import Entry, EntryKind, Origin
 
 MOST = 2 << 20
-"""How many bytes a tail takes up at most, more or less: half of a window of a million tokens is no more."""
+"""Approximate maximum size in bytes: no more than half a window of a million tokens."""
 LESS = MOST - MOST // 8
-"""How far it is brought down when it is too large: not for every entry anew."""
+"""Size after shrinking, so that not every entry shrinks the tail again."""
 LONGEST_RESULT = 2000
 LOOKED_AT = 200
-"""How many pieces are looked at for whether the agent answered."""
+"""Number of pieces checked for an answer of the agent."""
 MOST_KEPT = 500
-"""How many pieces stay at a compaction at most, of either sort."""
+"""Maximum number of pieces of either sort that survive a compaction."""
 LONGEST_JOINED = 100_000
-"""A text to which more and more is added does not grow beyond this."""
+"""Texts that grow stop at this size."""
 COMMANDS = ("!", "/")
-"""What begins so is said to the program, which writes it down in any place: it takes nothing back."""
+"""Prefixes of input for the program. It may be recorded anywhere and takes nothing back."""
 
 SUMMARY = "[Summary of what came before]"
 LEFT = "[Summary of what was tried and left]"
@@ -39,55 +39,55 @@ GIVEN = "[What the agent was given to do; the person did not type this]"
 
 
 class Kept(Struct, frozen=True, kw_only=True):
-    """What an entry says of the conversation before it: what stays when the rest is compacted, or what is taken back.
-    Only the agent's own file can tell."""
+    """Effect of an entry on the conversation before it: which pieces survive a compaction, or which are taken
+    back. Only the agent's own file shows it."""
 
     ids: tuple[str, ...] = ()
-    """Entries that stay."""
+    """Entries that survive."""
     since: str = ""
-    """This entry stays, and all after it."""
+    """This entry and everything after it survive."""
     is_said: bool = False
-    """Whether all that the person said stays."""
+    """Whether all user messages survive."""
     until: str = ""
-    """This entry is taken back, and all after it."""
+    """This entry and everything after it are taken back."""
     back: int = 0
-    """How many of the person's messages are taken back, the last ones, with all that followed."""
+    """Number of last user messages that are taken back, with everything after them."""
 
 
 class Tail(Struct):
-    """The pieces that still stand. They are numbered, and keep their numbers when others go."""
+    """Pieces that still count. They are numbered, and keep their numbers when others are removed."""
 
     pieces: list[Piece] = []
     first: int = 0
-    """The number of the first one."""
+    """Number of the first piece."""
     size: int = 0
     dropped: int = 0
-    """How many turns there was no space for."""
+    """Number of turns dropped for lack of space."""
     cut: int = 0
-    """Up to which number results have been shortened."""
+    """Number up to which results are shortened."""
     words: int = 0
-    """Up to which number there are only words: what was done there was compacted."""
+    """Number up to which only words are left: the calls were compacted."""
     waiting: dict[str, int] = {}
-    """Calls without a result: the number of each, by the agent's own id."""
+    """Numbers of calls without a result, by the agent's id."""
     unnamed: dict[str, int] = {}
-    """The same for those that have no id."""
+    """The same for calls without an id."""
     ids: set[str] = set()
-    """The ids of calls that are taken."""
+    """Ids of calls in use."""
     after: dict[str, int] = {}
-    """How many there were, by number, right after an entry: what hangs on it stands behind these."""
+    """End of the pieces right after each entry: children of the entry come behind it."""
     kept: Kept | None = None
-    """What stays at the compaction that was announced."""
+    """Survivors of the announced compaction."""
 
     @property
     def end(self) -> int:
         return self.first + len(self.pieces)
 
     def turns(self) -> Turns:
-        """What is carried, as turns that are made when they are asked for."""
+        """The tail as turns, which are built on access."""
         return Turns(self.pieces, self.dropped)
 
     def add(self, entry: Entry, kept: Kept | None = None) -> None:
-        """One more entry, with what it says of those before it."""
+        """Add an entry, with its effect on the entries before it."""
         if entry.subagent:
             return
         if kept is not None:
@@ -118,11 +118,11 @@ class Tail(Struct):
 
     def _came(self, entry: Entry) -> None:
         id = sound(entry.id)
-        # Anew, so that the newest is always the last of them.
+        # Insert again, so that the newest is always last.
         self.after.pop(id, None)
         self.after[id] = self.end
 
-    # What was said
+    # Messages
 
     def _add_prompt(self, entry: Entry) -> None:
         if entry.origin is Origin.ASSISTANT:
@@ -133,11 +133,11 @@ class Tail(Struct):
             self._go_back_to(entry.parent)
         last = self.pieces[-1] if self.pieces else None
         if last and last.sort is Sort.PERSON and last.images:
-            # An image that was shown with these words.
+            # An image that was sent with this text.
             self._change(last, text=f"{last.text}\n{sound(entry.text)}", images="")
             self._came(entry)
         else:
-            # What a handoff said is said anew by the next one.
+            # The next handoff repeats a brief's content.
             self._push(entry, Sort.PERSON, HANDED if received_brief.id_in(entry.text) else entry.text)
 
     def _add_image(self, entry: Entry) -> None:
@@ -155,7 +155,7 @@ class Tail(Struct):
         elif entry.origin is Origin.TOOL and last and last.sort is Sort.USE:
             self._change(last, images=f"{last.images}\n{line}")
 
-    # What was done
+    # Calls
 
     def _add_call(self, entry: Entry) -> None:
         last = self.pieces[-1] if self.pieces else None
@@ -165,12 +165,12 @@ class Tail(Struct):
         piece.call = self._free(fit_name(entry.call or "", "call"))
         piece.is_later = is_later
         known, key = (self.waiting, sound(entry.call)) if entry.call else (self.unnamed, piece.id)
-        # As above.
+        # Insert again, as above.
         known.pop(key, None)
         known[key] = self.end - 1
 
     def _free(self, id: str) -> str:
-        """The id, or another where it is taken."""
+        """The id, or a similar one if it is in use."""
         if id in self.ids:
             ending = f"-{self.end}"
             while (id := id[: LONGEST_NAME - len(ending)] + ending) in self.ids:
@@ -200,11 +200,11 @@ class Tail(Struct):
             setattr(piece, name, value)
         self.size += piece.size
 
-    # What no longer stands
+    # Removed pieces
 
     def _go_back_to(self, parent: str | None) -> None:
-        """Where the person goes on from: what the agent did after it is taken back. What is only the person's is not:
-        they may say several things while the agent is at work."""
+        """Take back what the agent did after the place from which the user continues. The user's own messages
+        stay: they may send several while the agent works."""
         number = self.after.setdefault(sound(parent), self.end) if parent else self.end
         if self._is_answered(number):
             self._truncate(number)
@@ -216,7 +216,7 @@ class Tail(Struct):
         return any(piece.sort is not Sort.PERSON for piece in behind)
 
     def _heed(self, kept: Kept) -> None:
-        """What an entry says of those before it; what stays, once the summary comes."""
+        """Apply an entry's effect; survivors are stored until the summary arrives."""
         if kept.until:
             self._truncate(self.after.get(sound(kept.until), self.end + 1) - 1)
         elif kept.back:
@@ -234,7 +234,7 @@ class Tail(Struct):
         self._truncate(first)
 
     def _truncate(self, number: int) -> None:
-        """Only what comes before a number stands."""
+        """Remove everything from a number on."""
         if not self.first <= number < self.end:
             return
         for piece in self.pieces[number - self.first :]:
@@ -242,14 +242,13 @@ class Tail(Struct):
             self.ids.discard(piece.call)
         del self.pieces[number - self.first :]
         self.cut, self.words = min(self.cut, number), min(self.words, number)
-        # What was added last is the last of each, so nothing is looked at in vain.
+        # The values are in ascending order, so only the last ones are checked.
         for known, most in ((self.after, number), (self.waiting, number - 1), (self.unnamed, number - 1)):
             while known and next(reversed(known.values())) > most:
                 known.popitem()
 
     def _compact(self, entry: Entry) -> None:
-        """A summary takes the place of what came before. What the agent still has before it stays, and so does what
-        the person said last and nobody answered."""
+        """Replace everything so far by a summary, except the survivors and the user's last unanswered messages."""
         text, kept = entry.text.strip(), self.kept or Kept()
         self.kept = None
         last = self.pieces[-1] if self.pieces else None
@@ -258,7 +257,7 @@ class Tail(Struct):
         if not text:
             self._keep_words(entry)
         elif self._is_answered(fork):
-            # It hangs on an earlier place: the person went back there, and what it sums up was left.
+            # The user went back to an earlier place; the summary covers what was abandoned.
             self._truncate(fork)
             self._push(entry, Sort.ALONE, f"{LEFT}\n{text}")
         elif last and is_summary and len(last.text) < LONGEST_JOINED:
@@ -272,11 +271,11 @@ class Tail(Struct):
             self._adopt([piece for piece in own[-MOST_KEPT:] if id(piece) not in seen])
             self._push(entry, Sort.ALONE, f"{SUMMARY}\n{text}")
             self._adopt(pieces)
-            # Whatever hangs on the summary stands behind these.
+            # Children of the summary come behind these pieces.
             self._came(entry)
 
     def _keep_words(self, entry: Entry) -> None:
-        """Where no summary can be read, what was said stays, and only what was done goes."""
+        """Without a readable summary, keep the words and remove the calls."""
         start = max(self.words, self.first)
         if start < self.end:
             said = [piece for piece in self.pieces[start - self.first :] if piece.sort is not Sort.USE]
@@ -286,7 +285,7 @@ class Tail(Struct):
             self.words = self.end
 
     def _still_seen(self, kept: Kept) -> set[int]:
-        """What stands behind the summary, just as it was."""
+        """Ids of the pieces that survive a compaction unchanged."""
         ids, found, is_unanswered = set(kept.ids), set(), True
         newest = self.pieces[-MOST_KEPT:]
         since = next((n for n, piece in enumerate(newest) if _record(piece) == kept.since), len(newest))
@@ -297,14 +296,14 @@ class Tail(Struct):
         return found
 
     def _clear(self) -> None:
-        """Nothing stands; numbers go on."""
+        """Remove everything; numbers continue."""
         self.first = self.end
         self.size = self.dropped = 0
         for known in (self.pieces, self.waiting, self.unnamed, self.ids, self.after):
             known.clear()
 
     def _adopt(self, pieces: list[Piece]) -> None:
-        """Pieces that stood before, at the end."""
+        """Append surviving pieces."""
         for piece in pieces:
             self.pieces.append(piece)
             self.size += piece.size
@@ -313,7 +312,7 @@ class Tail(Struct):
             else:
                 self.after[piece.id] = self.end
 
-    # What there is no space for
+    # Bounded size
 
     def _shrink(self) -> None:
         number = max(self.cut, self.first)
@@ -346,5 +345,5 @@ class Tail(Struct):
 
 
 def _record(piece: Piece) -> str:
-    """The record that an entry was made of, by its id: a record with several entries numbers them."""
+    """Id of the record that an entry comes from: a record with several entries numbers them."""
     return piece.id.partition("#")[0].partition("~")[0]

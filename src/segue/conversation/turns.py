@@ -1,4 +1,4 @@
-"""From the pieces of a tail to turns."""
+"""Turns built from the pieces of a tail."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ INTERRUPTED = "[Interrupted: no result was recorded.]"
 SUMMARISED = "(The conversation before this point was summarised by the agent.)"
 LEFT_OUT = "(What came before this point of the conversation is left out.)"
 DEEPEST = 50
-"""How many values may stand inside each other in what a tool is given."""
+"""Maximum depth of nested values in a tool's arguments."""
 LARGEST = 1 << 53
-"""Larger numbers are not the same in every language."""
+"""Larger integers are not exact in every language."""
 
 _DECODER = msgspec.json.Decoder(dict[str, Any])
 
 
 def spans(pieces: Sequence[Piece]) -> Iterator[tuple[int, int]]:
-    """Where each turn starts and stops: the agent's words, and the calls that it made after them at once."""
+    """Start and end of each turn: the agent's words, and the calls right after them."""
     start, has_uses = 0, False
     for n, piece in enumerate(pieces):
         goes_on = n > start and _goes_on(pieces[n - 1], piece, has_uses)
@@ -43,17 +43,17 @@ def _goes_on(before: Piece, piece: Piece, has_uses: bool) -> bool:
 
 
 class Turns(Sequence[Turn]):
-    """The turns of a tail. Each is made when it is asked for: mostly only the newest are."""
+    """Turns of a tail, built on access because mostly the newest ones are needed."""
 
     def __init__(self, pieces: Sequence[Piece], dropped: int = 0) -> None:
         self._pieces = pieces
         self._spans = list(spans(pieces))
         self.dropped = dropped
-        """How many came before the first."""
+        """Number of turns before the first."""
         self._opening = [opening(pieces[0])] if pieces and pieces[0].sort is not Sort.PERSON else []
 
     def is_person(self, n: int) -> bool:
-        """Whether a turn is the person's, without making it."""
+        """Whether a turn is the user's, without building it."""
         at = n - len(self._opening)
         return at < 0 or self._pieces[self._spans[at][0]].sort is Sort.PERSON
 
@@ -75,7 +75,7 @@ class Turns(Sequence[Turn]):
 
 
 def opening(first: Piece) -> Turn:
-    """What stands for the person where the agent would speak first. Nobody can mistake it for their words."""
+    """Placeholder for a user turn where the agent would speak first. Nobody can mistake it for the user's words."""
     is_summary = first.sort is Sort.ALONE
     return Turn(speaker=Speaker.PERSON, text=SUMMARISED if is_summary else LEFT_OUT, at=first.at)
 
@@ -103,7 +103,7 @@ def use_of(piece: Piece) -> ToolUse:
 
 
 def arguments_of(text: str) -> dict[str, Any]:
-    """What a tool was given. What is no JSON object becomes one."""
+    """Arguments of a tool; anything but a JSON object is wrapped in one."""
     if not text.strip():
         return {}
     try:
@@ -116,7 +116,7 @@ def arguments_of(text: str) -> dict[str, Any]:
 
 
 def changed(value: Any, change: Callable[[str], str]) -> Any:
-    """The same with every text in it changed."""
+    """The same value with every text changed."""
     if isinstance(value, str):
         return change(value)
     if isinstance(value, dict):
@@ -125,7 +125,7 @@ def changed(value: Any, change: Callable[[str], str]) -> Any:
 
 
 def _is_plain(given: dict[str, Any]) -> bool:
-    """Whether it can be written down again in any language, just as it is."""
+    """Whether every language can write the arguments unchanged."""
     level: list[Any] = [given]
     for _ in range(DEEPEST):
         below = []

@@ -1,5 +1,4 @@
-"""What outlives the call that started it, commands and the work of other agents: what came of it so far, and how it
-ends."""
+"""Background commands and delegations: their output so far, and how they end."""
 
 from __future__ import annotations
 
@@ -18,22 +17,22 @@ if TYPE_CHECKING:
 
 MOST_RUNNING = 50
 FORGOTTEN = 2
-"""After how many messages of the person a command is no longer told to run, if nobody looked at it."""
+"""Number of user messages after which an unchecked command no longer counts as running."""
 LONGEST_PRINTED = 20_000
-"""How much is kept of what a command printed so far that goes on."""
+"""Characters of a command's output that are kept."""
 
 
 class Running(Struct):
-    """A command, or the work of another agent, that goes on."""
+    """A background command, or the work of another agent."""
 
     act: Act
     call: Entry
     printed: str = ""
-    """What it printed so far, the end of it."""
+    """The end of the output so far."""
     said: int = 0
-    """How much the person had said when it was last looked at."""
+    """Number of user messages at the last check."""
     is_over: bool = False
-    """Whether it was noted that it ended, and nobody has looked yet at what it printed."""
+    """Whether it is reported as ended, but its output has not been read yet."""
 
 
 def start(tracker: Tracker, handle: str, act: Act, call: Entry, result: Entry) -> None:
@@ -43,12 +42,12 @@ def start(tracker: Tracker, handle: str, act: Act, call: Entry, result: Entry) -
         del tracker.running[oldest]
     if act.deed is Deed.DELEGATE:
         return
-    # How it ended before says nothing of this time.
+    # An earlier result says nothing about this run.
     tracker.facts.get("command", {}).pop(_command(tracker, act), None)
 
 
 def end(tracker: Tracker, act: Act, call: Entry, result: Entry, is_done: bool) -> None:
-    """A command has ended: of the same one, if it passed, nothing runs any more that was started before."""
+    """Record a finished command. If it passed, earlier runs of the same command no longer count as running."""
     command_results.add(tracker, act, call, result, is_done)
     if tracker.running and is_done:
         command = _command(tracker, act)
@@ -58,7 +57,7 @@ def end(tracker: Tracker, act: Act, call: Entry, result: Entry, is_done: bool) -
 
 
 def follow(tracker: Tracker, going: Going | None, result: Entry, is_done: bool = False) -> None:
-    """A command that goes on was looked at. One that is over is judged by all that it printed."""
+    """Record a status check of a background command. A finished one is judged by its whole output."""
     running = tracker.running.get(going.handle) if going else None
     if going is None or running is None:
         return
@@ -79,8 +78,8 @@ def follow(tracker: Tracker, going: Going | None, result: Entry, is_done: bool =
 
 
 def notice(tracker: Tracker, going: Going | None, note: Entry) -> None:
-    """Some agents say by themselves that a command has ended. These words are not what it printed: that may be looked
-    at later."""
+    """Record an agent's own notice that a command has ended. The notice is not its output, which may be read
+    later."""
     running = tracker.running.get(going.handle) if going else None
     if going is None or running is None or running.is_over:
         return
@@ -91,7 +90,7 @@ def notice(tracker: Tracker, going: Going | None, note: Entry) -> None:
 
 
 def still(tracker: Tracker) -> list[Running]:
-    """Those that run as far as anybody knows."""
+    """Commands that run as far as is known."""
     said = _said(tracker)
     return [one for one in tracker.running.values() if not one.is_over and said - one.said < FORGOTTEN]
 
@@ -101,5 +100,5 @@ def _command(tracker: Tracker, act: Act) -> str:
 
 
 def _said(tracker: Tracker) -> int:
-    """How many messages the person has sent."""
+    """Number of user messages."""
     return len(tracker.facts.get("instruction", {}))

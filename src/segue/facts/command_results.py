@@ -1,4 +1,4 @@
-"""What a command that was run changes in a tracker: its own status, tests, errors, files, commits."""
+"""Effects of a command on the tracker: status, tests, errors, files, commits."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ ABOUT_GIT = lazy_pattern(r"\b(?:git|gh|glab|hub|jj|hg|svn)\b")
 MOVES_ALL = lazy_pattern(
     r"\bgit\b[^|;&]{0,80}\b(?:checkout|restore|reset|stash|pull|merge|rebase|switch|revert|apply)\b"
 )
-"""What changes files that it does not name."""
+"""Commands that change files without naming them."""
 ELSEWHERE = lazy_pattern(
     r"(?:^|[;&|(\n] *)(?:cd|pushd|git -C) +('[^'\n]{1,300}'|\"[^\"\n]{1,300}\"|[^\s;&|]{1,300})"
 )
-"""Where a command goes, or git is sent, first."""
+"""The first change of folder in a command."""
 PIPED = lazy_pattern(r"\|(?!\|)|\|\|[ ]?(?:true|echo)")
 PIPE = lazy_pattern(r"(?<!\|)\|(?!\|)")
 TASK_FAILED = lazy_pattern(
@@ -40,19 +40,19 @@ TASK_FAILED = lazy_pattern(
     r"|error: (?:script |Recipe |Command failed)|[✖×] [1-9]\d* problems?\b(?! \(0 errors)|Found [1-9]\d* errors?\b"
     r"|[1-9]\d* issues(?::$| found\b)|.{0,20}\bERR_PNPM_)"
 )
-"""What those that run checks, and checks at their end, say of failures."""
+"""Failures reported by task runners, and by checks in their last lines."""
 LAST_LINES = 40
 REFUSAL = lazy_pattern(
     r"(?i)\W{0,4}+(?:(?:error|fatal): |unknown |unrecogni[sz]ed )|(?:/[\w/-]{1,40})?(?:ba|z|da)?sh: "
 )
-"""How a program, or the shell that does not find it, begins to complain, where it does not with its name."""
+"""Beginnings of a complaint of a shell or of a program that does not name itself."""
 FEW = 1000
-"""What a program says that does not know its words is short."""
+"""Maximum length of a program's complaint about its arguments."""
 STOPPED = (130, 137, 143)
-"""How a command ends that somebody ended."""
+"""Exit statuses of commands that were stopped."""
 LONGEST_WITHIN = 160
 LITTLE = 0.1
-"""What a command is worth that is told as a commit, or that only looked and failed, beside one that does something."""
+"""Weight of a command that is reported as a commit, or that only read and failed; an ordinary command has 1."""
 STEP_IN = lazy_pattern(r"^(?:cd (?:'[^']*'|\"[^\"]*\"|[^\s;&|]+) ?(?:&&|;) ?)+")
 CUT = lazy_pattern(r" ?(?:2>&1|\| ?(?:tail|head|cat)(?: -{1,2}[\w=]{1,12})?(?: \d{1,6})?)\Z")
 INPUT = lazy_pattern(r"(<<-?\s*['\"]?\w+['\"]?)\n.*", re.DOTALL)
@@ -61,13 +61,13 @@ JOINS = lazy_pattern(r"\bgit\b[^|;&]{0,80}\b(?:rebase|merge|cherry-pick|pull|rev
 OVER = lazy_pattern(r"^(?:Successfully rebased|Merge made by|Fast-forward)", re.MULTILINE)
 GOES_ON = lazy_pattern(r"\bgit\b[^|;&]{0,80}--continue\b")
 GIVEN_UP = lazy_pattern(r"\bgit\b[^|;&]{0,80}--(?:abort|quit)\b")
-"""How what stopped at a conflict ends: by itself, or one way or the other."""
+"""How a conflict ends: by itself, continued, or given up."""
 TELLING = lazy_pattern(r"://|localhost|127\.0\.0\.1|port|==|@", re.IGNORECASE)
-"""What a command must hold to name an address, a port or a version."""
+"""Required in a command that names an address, a port or a version."""
 MOST_OPEN = 300
-"""How many failing tests are looked at when something passes."""
+"""Number of failing tests checked when something passes."""
 SEEN = 40_000
-"""How much of an output is looked at: its beginning and its end."""
+"""Characters of an output that are read, from its beginning and its end."""
 EFFECTS = {
     "deleted": Deed.DELETE,
     "renamed": Deed.MOVE,
@@ -79,11 +79,11 @@ EFFECTS = {
 
 
 class Failing(Struct, frozen=True):
-    """Who told that a test fails."""
+    """The command that reported a failing test."""
 
     command: str
     package: str = ""
-    """The one that it is part of, where that is told."""
+    """The test's package, if known."""
     variants: list[str] = []
 
 
@@ -96,7 +96,7 @@ def add(tracker: Tracker, act: Act, call: Entry, result: Entry, is_done: bool) -
     run = open_errors.Run(act.subject, command, purpose, output)
     open_errors.forget(tracker)
     is_done = is_done and not _failed_unseen(act.subject, purpose, output)
-    # What looks for something and finds nothing ends with 1, as it should.
+    # A search without results exits with 1.
     is_done = is_done or (
         purpose == "look" and result.status == 1 and not open_errors.COMPLAINT.search(output)
     )
@@ -126,7 +126,7 @@ def add(tracker: Tracker, act: Act, call: Entry, result: Entry, is_done: bool) -
 
 
 def _failed_unseen(command: str, purpose: str, output: str) -> bool:
-    """Whether a command failed although its status says otherwise: what a pipe ends with hides what it began with."""
+    """Whether a command failed despite its exit status: the end of a pipe hides the status of its beginning."""
     if purpose not in commands.CHECKS:
         return purpose != "look" and _is_refused(command, output)
     tally, is_piped = command_output.tally_in(output), PIPED.search(command) is not None
@@ -142,7 +142,7 @@ def _failed_unseen(command: str, purpose: str, output: str) -> bool:
 
 
 def _is_refused(command: str, output: str) -> bool:
-    """Whether all that a piped command got is that its words are not known."""
+    """Whether a piped command printed nothing but a complaint about its arguments."""
     said = output.strip()
     first = said.partition("\n")[0]
     if len(said) > FEW or PIPE.search(command) is None or not open_errors.SLIP.search(first):
@@ -150,14 +150,14 @@ def _is_refused(command: str, output: str) -> bool:
     if len(commands.chained(command)) > 1:
         return False
     program, *behind = [words[0] for words, _ in commands.programs(command)] or [""]
-    # What a filter picked out may be about anything; and usage may be what was asked for.
+    # The output of a filter may be about anything, and usage may have been requested.
     is_clipped = bool(behind) and all(commands.program_name(name) in commands.CLIPPERS for name in behind)
     names = (commands.program_name(program), program)
     return is_clipped and (REFUSAL.match(first) is not None or first.startswith(names))
 
 
 def _add_effects(tracker: Tracker, act: Act, call: Entry, result: Entry) -> None:
-    """What a command did to files, as far as it says so itself."""
+    """Apply the effects on files that the command line shows."""
     if MOVES_ALL.search(act.subject):
         tracker.files.forget()
     where = act.folder or call.cwd or tracker.folder
@@ -174,7 +174,7 @@ def _add_effects(tracker: Tracker, act: Act, call: Entry, result: Entry) -> None
 
 
 def as_run(command: str) -> str:
-    """A command in its own words, on one line, without the step into a folder and the cutting of output around it."""
+    """A command on one line, without leading `cd` and trailing truncation of its output."""
     command = commands.unwrapped(begun(command, 4000))
     line = STEP_IN.sub("", " ".join(INPUT.sub(r"\1 …", command, count=1).split()))
     while (cut := CUT.search(line, max(0, len(line) - 40))) and cut.start():
@@ -185,7 +185,7 @@ def as_run(command: str) -> str:
 def _seen(output: str) -> str:
     if len(output) <= SEEN:
         return output
-    # From the start of a line to the end of one: half a line could hide what it holds.
+    # Whole lines only: half a line could hide its content.
     head, _, _ = output[: SEEN // 4].rpartition("\n")
     _, _, tail = output[-SEEN * 3 // 4 :].partition("\n")
     return f"{head}\n{tail}"
@@ -211,7 +211,7 @@ def _add_status(
         tracker.checks.add(command)
     fact = tracker.facts["command"][command]
     if purpose == "look":
-        # What it saw is not told either.
+        # What it read is not reported either.
         weight = 0.0 if is_done else LITTLE
     else:
         weight = LITTLE if is_done and git_output.COMMITS.search(act.subject) else 1.0
@@ -247,7 +247,7 @@ def _add_tests(tracker: Tracker, run: open_errors.Run, result: Entry, is_done: b
 def _takes_in(
     run: open_errors.Run, by: Failing, name: str, packages: dict[str, bool], *, is_whole: bool
 ) -> bool:
-    """Whether a run passed that took in a test that failed before: as a whole, or the package of the test."""
+    """Whether a passed run included a test that failed before: by its command or by its package."""
     if is_whole and (by.command == run.command or _covers(run.command, by.command, name)):
         return True
     if not packages or not go_test_output.runs(run.subject, name):
@@ -258,7 +258,7 @@ def _takes_in(
 
 
 def _forget_other_name(tracker: Tracker, test: str, told: Container[str]) -> None:
-    """A test may have been told from another folder before: then its name was a part of this one, or the reverse."""
+    """Forget the name that a test had when it was run in another folder: one name ends with the other."""
     file, mark, rest = test.partition("::")
     key = file.rpartition("/")[2] + mark + rest
     other = tracker.tests.get(key, test)
@@ -269,8 +269,8 @@ def _forget_other_name(tracker: Tracker, test: str, told: Container[str]) -> Non
 
 
 def _covers(command: str, other: str, test: str) -> bool:
-    """Whether a run of tests takes in a test that another one ran: it names the test or its file, or is a run of the
-    same program that selects none."""
+    """Whether a run includes a test of another run: it names the test or its file, or runs the same program
+    without a selection."""
     if go_test_output.LEFT_OUT.search(command) or open_errors.only_shows(command):
         return False
     words = set(WORD.findall(command))
@@ -285,7 +285,7 @@ def _covers(command: str, other: str, test: str) -> bool:
 
 
 def _elsewhere(folder: str, act: Act, call: Entry) -> str:
-    """The other repository or worktree that a command speaks of; empty where that is the folder of the work."""
+    """The other repository or worktree where a command runs; empty for the folder of the work."""
     where, folder = act.folder or call.cwd or folder, folder.rstrip("/")
     gone = ELSEWHERE.search(act.subject)
     to = posixpath.normpath(posixpath.join(where, gone[1].strip("'\""))) if gone else where
@@ -321,7 +321,7 @@ def _add_git(tracker: Tracker, act: Act, output: str, result: Entry, *, is_done:
 
 
 def _add_commits(tracker: Tracker, git: git_output.Git, result: Entry, *, is_undone: bool) -> None:
-    """Each commit once, though it may be told by its whole hash and by a part of it."""
+    """Record each commit once, whether it is named by its full or its short hash."""
     known = tracker.facts.get("commit", {})
     made = [sha for sha, fact in known.items() if fact.value not in ("seen", "mentioned")]
     for sha in made[-git.undone :] if git.undone and is_undone else ():
@@ -337,16 +337,16 @@ def _add_commits(tracker: Tracker, git: git_output.Git, result: Entry, *, is_und
 
 
 def _settle(tracker: Tracker, how: str) -> None:
-    """A rebase or a merge came to its end: what it stopped at is settled."""
+    """Settle the conflicts of a finished rebase or merge."""
     open_errors.settle(tracker)
     _overcome(tracker, tracker.stopped, lambda _: how)
     tracker.stopped = []
 
 
 def _pass(tracker: Tracker, run: open_errors.Run) -> None:
-    """What failed or complained before and is over with this command, or with a part of it."""
+    """Close the earlier failures and errors that this command, or a part of it, shows to be over."""
     parts = _parts(run.subject, run.command, tracker.folder) if tracker.failed or tracker.blamed else []
-    # Whatever was set for it, it passed.
+    # Settings do not matter here: the command passed.
     passed = list(dict.fromkeys([*parts, *(open_errors.SETTINGS.sub("", part) for part in parts)]))
     for part in dict.fromkeys((run.command, *passed)) if tracker.blamed else ():
         purpose = run.purpose if part == run.command else commands.purpose(part)
@@ -355,7 +355,7 @@ def _pass(tracker: Tracker, run: open_errors.Run) -> None:
 
 
 def _how_passed(command: str, parts: Sequence[str], needed: Sequence[str]) -> str:
-    """How a command passed that failed before. One that passed behind something else may still fail without it."""
+    """How a failed command passed later. One that passed after another may still fail alone."""
     bare = (open_errors.SETTINGS.sub("", part) for part in parts)
     before = itertools.takewhile(lambda part: part not in needed, bare)
     is_behind = any(commands.purpose(part) != "look" for part in before)
@@ -363,12 +363,11 @@ def _how_passed(command: str, parts: Sequence[str], needed: Sequence[str]) -> st
 
 
 def _parts(command: str, said: str, folder: str) -> list[str]:
-    """What passes if a command does."""
     return commands.passed_with(command, folder) if "&&" in command else [said]
 
 
 def _overcome(tracker: Tracker, passed: Sequence[str], how: Callable[[Sequence[str]], str]) -> None:
-    """What failed before and has passed since, as a part of another command or part by part, is tried no more."""
+    """Mark failed commands as passed once they, or all of their parts, have passed."""
     for command, needed in list(tracker.failed.items()) if passed else ():
         tracker.failed[command] = [part for part in needed if part not in passed]
         if command in passed or (needed and not tracker.failed[command]):

@@ -1,8 +1,8 @@
-"""What people's words bind an agent to, and what an agent's words leave open. Pure.
+"""Constraints and corrections in the user's words, and open intents in the agent's. Pure.
 
-Rules of language, not of projects: a sentence that forbids, requires or prefers is a constraint, one that
-tells the agent that it went wrong is a correction. It is better to carry a sentence too many than to lose
-one, so doubt counts as a constraint.
+The rules describe language, not projects: a sentence that forbids, requires or prefers is a constraint; one that
+says the agent went wrong is a correction. One sentence too many is better than a lost one, so in doubt it is a
+constraint.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from segue.base.lazy_regex import lazy_pattern
 from segue.base.text import begun, ended
 from segue.facts.pasted_text import lines_fenced, lines_pasted
 
-# All of these are searched in lower-case text: that is much quicker than to ignore case.
+# Searched in lower-case text, which is much faster than ignoring case.
 FORBIDS = lazy_pattern(
     r"\b(?:do {1,3}not|don'?t|dont|never|must ?n[o']t|should ?n[o']t|shouldnt|may not|can ?not|cannot|can'?t|won'?t"
     r"|wont|under no circumstances|no need|not? (?:to|allowed)|avoid|without|refrain"
@@ -25,7 +25,7 @@ FORBIDS = lazy_pattern(
     r"|not in (?:main|master|production)|keep .{1,40}(?:as is|unchanged|untouched|intact))\b"
     r"|\b(?:nicht|niemals|kein(?:e[nmrs]?)?|ohne|ne \w+ pas|jamais|nunca|jamás|não|senza"
     r"|non \w{3,}|niet|geen|nie \w{3,}|nigdy|не)\b|n'\w+ pas\b|lass \w+.{0,40} in ruhe\b"
-    r"|不要|別|别|不能|不可|禁止|不得|勿|しない|ないで|하지 ?마|마세요|не надо|нельзя|никогда",
+    r"|不要|別|别|不能|不可|禁止|不得|勿|しない|ないで|하지 ?마|마세요|не надо|нельзя|никогда"
 )
 REQUIRES = lazy_pattern(
     r"\b(?:must|always|only|make sure|ensure|be sure|needs? to|has to|have to|required?|shall|should|exactly"
@@ -33,12 +33,12 @@ REQUIRES = lazy_pattern(
     r"|rather than|instead(?: of)?|before you|until|unless|mandatory|strictly|just use"
     r"|use .{1,60} (?:not|instead)|as long as|limit|requirements?|better not)\b"
     r"|\b(?:immer|nur|muss|müssen|sollte|stattdessen|toujours|seulement|doit|siempre|sólo|debe|sempre|apenas|deve)\b"
-    r"|必須|必须|務必|务必|一定|只能|只用|請確保|请确保|確保|确保|總是|总是|应该|應該|必ず|のみ|べき|반드시|항상|всегда|только|должн|обязательно",
+    r"|必須|必须|務必|务必|一定|只能|只用|請確保|请确保|確保|确保|總是|总是|应该|應該|必ず|のみ|べき|반드시|항상|всегда|только|должн|обязательно"
 )
 INSISTS = lazy_pattern(
-    r"\b(?:do {1,3}not|don'?t|dont|never|without|avoid|must|always|only|make sure|ensure|instead|rather than)\b",
+    r"\b(?:do {1,3}not|don'?t|dont|never|without|avoid|must|always|only|make sure|ensure|instead|rather than)\b"
 )
-"""What makes even a question binding: 'can you make sure that ...?'"""
+"""Binding even in a question: 'can you make sure that ...?'"""
 FIRM = lazy_pattern(
     r"\b(?:under no circumstances"
     r"|do {1,3}not|don'?t|dont|never|must ?n[o']t|must|always|only|avoid|refrain|forbidden|not allowed|off[- ]limits"
@@ -47,7 +47,7 @@ FIRM = lazy_pattern(
     r"|nicht|niemals|jamais|nunca|jamás|não|niet|nooit|nigdy|не|immer|nur|toujours|siempre|sólo|sempre)\b"
     r"|不要|別|别|不能|不可|禁止|不得|勿|必須|必须|しない|ないで|必ず|하지 ?마|마세요|반드시|нельзя|никогда|только"
 )
-"""What may not be lost at any price; 'can't' and 'without' also stand in plain reports."""
+"""Firm words, which must never be lost; 'can't' and 'without' also occur in reports."""
 CORRECTION = lazy_pattern(
     r"^\s*(?:no\b|nope|wrong|stop\b|wait\b|hmm+,? no|actually\b|not (?:that|what|like|quite|the))"
     r"|\b(?:that'?s (?:wrong|not (?:right|what|it|true|correct|how))|that is (?:wrong|not)"
@@ -55,7 +55,7 @@ CORRECTION = lazy_pattern(
     r"|(?:undo|revert) (?:that|this|it|your|the)|not what i|try again|doesn'?t work|does not work|not working"
     r"|still (?:fails?|failing|broken|wrong|not|see|getting|get|have|the same)"
     r"|is(?:n'?t| not) (?:right|correct|working|true)|should (?:be|have been)|instead of)\b"
-    r"|\bnot? [\w./`'\"-]{1,60},? (?:but|use|rather|instead)\b|不對|不对|錯了|错了|不是這|不是这|違う|아니",
+    r"|\bnot? [\w./`'\"-]{1,60},? (?:but|use|rather|instead)\b|不對|不对|錯了|错了|不是這|不是这|違う|아니"
 )
 STATES = lazy_pattern(
     r"\bnever ?mind\b|\bi (?:do not|don'?t|didn'?t|dont) (?:know|remember|understand|mind)\b"
@@ -66,7 +66,7 @@ STATES = lazy_pattern(
     r" (?:fine|good|ok(?:ay)?|great|right|correct)\b"
     r"|^no (?:problem|worries|rush|idea|thanks?|thank you)\b"
 )
-"""What sounds like a prohibition or a correction, and tells how things are."""
+"""Statements that sound like a prohibition or a correction."""
 ASKS_ONLY = lazy_pattern(
     r"(?:(?:so|and|also|but|now|ok(?:ay)?|hm+|wait|q|question)\b[,:]? ){0,2}(?:"
     r"(?!is there an?y? way|what if|how about|why (?:not|do))"
@@ -74,35 +74,35 @@ ASKS_ONLY = lazy_pattern(
     r"|isn'?t|aren'?t|doesn'?t)\b.*[?？]$"
     r"|(?:can|could) you (?:please )?(?:explain|clarify|tell|describe|remind)\b)"
 )
-"""How a question begins that only wants to know something."""
+"""Beginning of a question that only asks for information."""
 ASKS_BACK = lazy_pattern(r"\b(?:right|correct)\b[^.?!]{0,60}\?$")
-"""How one ends that wants to be told that it is so."""
+"""End of a question that asks for confirmation."""
 BIDS = lazy_pattern(
     r"(?:^|[,;:(–—-] {0,2}|\b(?:and|but|please|so|then|just|also|or|you|to|let'?s) )"
     r"(?:do {1,3}not|don'?t|dont|never|avoid|make sure|ensure|only|always|keep|leave|use|must)\b"
     r"|\b(?:must|without|make sure|ensure)\b"
 )
-"""What tells somebody what to do, also inside of such a question."""
+"""Instructions, also inside of such a question."""
 REPORTS = lazy_pattern(
     r"(?:this|that|it) (?:currently |now |still |also )?"
     r"(?!(?:is|was|has|does|means|needs|requires|stays|goes|belongs|remains|runs)\b)\w{2,40}s\b"
     r"|while (?:this|that|it) |instead of [^,]{1,60}:$"
 )
-"""How a sentence begins that tells what something does, as reviews do."""
+"""Beginning of a description of behaviour, as in reviews."""
 LOOSE = lazy_pattern(
     r"\b(?:always|only(?![^.!?\n]{0,200}\bmay\b)|avoid|instead(?: of)?|rather than|without|until|unless|exactly"
     r"|won'?t|limit|at least|no (?:more|other)|not (?:to|allowed))\b"
 )
-"""What binds where somebody is told what to do, and in a report only tells how something is."""
+"""Binding in an instruction, but only descriptive in a report."""
 MOMENT = lazy_pattern(r"(?:stop|wait|no|nope|hold on|cancel|abort|hmm+)(?: (?:stop|wait|no|please))?[.! ]*$")
-"""What is over as soon as it is heard."""
+"""Messages that are obsolete once they are read."""
 TITLE = lazy_pattern(r"#{1,6}\s")
 HEADED = lazy_pattern(r"\s{0,3}#{1,6} +(\S.{0,100})$|\s{0,3}\*\*([^*\n]{1,100})\*\*:?\s*$")
 NOT_WANTED = lazy_pattern(r"^(?:non[- ]?goals?|out[- ]of[- ]scope|not in scope|nicht[- ]?ziele|won'?t do)\b")
-"""Below such a heading stands what is not to be done, in words that do not say so."""
+"""Headings above items that are not to be done, though the items do not say so."""
 SENTENCE = lazy_pattern(r"(?<=[.!?;])\s+(?=\S)|(?<=[。！？；])|\n+")
 PLAIN_SENTENCE = lazy_pattern(r"\s(?<=[.!?;]\s)\s*(?=\S)")
-"""The same in a line without letters of other alphabets, and sooner found: what is looked for begins with a space."""
+"""The same for ASCII lines, but faster: the pattern begins with a space."""
 TODO = lazy_pattern(r"^\s{0,12}(?:[-*+]|\d{1,3}[.)])\s+\[( |x|X|-|~)\]\s+(\S.{0,300})$", re.MULTILINE)
 INTENT = lazy_pattern(
     r"\b(?:let me(?! (?:know|summari|recap|explain|(?:create|provide|give)\b.{0,20}\bsummary))|let's"
@@ -110,7 +110,7 @@ INTENT = lazy_pattern(
     r"|i (?:still )?need to|now i (?:need|want|can|have)|now let|i'?m now \w+ing)\b"
     r"|\bi'?m \w+ing\b.{0,80}\b(?:now|next|before|then)\b|^\w+ing\b.{1,100}\bnow[.:]?$"
 )
-"""How an agent says what it is about to do."""
+"""Announcements of the next step."""
 REMAINS = lazy_pattern(
     r"\bnext steps?\b|^[\W\d]{0,8}next(?: up)?(?=[:,]| (?:i|we|you|is|would|will)\b)|\bnext:"
     r"|\b(?:suggest|recommend|propose|tackle) next\b"
@@ -119,14 +119,14 @@ REMAINS = lazy_pattern(
     r"|\btodo:|nächste[rn]? schritte?|als nächstes|prochaines? étapes?|(?:próximo|siguiente)s? pasos?|próximos? passos?"
     r"|следующ\w+ шаг|下一步|接下[来來]|次のステップ|次は|다음 단계"
 )
-"""How it says what is left to do, whoever does it."""
+"""Announcements of remaining work."""
 NONE_LEFT = lazy_pattern(r"\b(?:no|nothing|none|keine?)\b")
 CODE = lazy_pattern(r"`[^`\n]{0,300}`|\]\([^)\n]{0,300}\)")
-"""What is no speech: code in a sentence, and where a link leads."""
+"""Code and link targets, which are not speech."""
 ITEM = lazy_pattern(r"\s*(?:[-*+•]|\d{1,2}[.)])\s+\S")
 MOST_ITEMS, LONGEST_HEADING, FEW_WORDS = 8, 60, 6
 MOST_TODOS = 200
-"""How many items of one text are a list of what is to do: one with more of them is pasted from somewhere."""
+"""Maximum number of to-do items in one text: a longer list is pasted."""
 FRAMED = lazy_pattern(r"\s{0,20}#{1,3} User Input\s{1,20}```\w{0,20}\n([^`]{0,20000})```")
 COMMAND = lazy_pattern(r"^/[\w:-]+\s*$")
 OF_PROGRAM = lazy_pattern(
@@ -135,20 +135,20 @@ OF_PROGRAM = lazy_pattern(
     r"|context|ide|editor|terminal-setup|keybindings|release-notes|bug|feedback|export|copy|rewind|output-style"
     r"|privacy-settings|upgrade|about|tools|tasks|bashes|memory)\s*$"
 )
-"""What is said to the program that an agent runs in, and asks nothing of the agent."""
+"""Commands for the agent's program, which request nothing of the agent."""
 ASIDE = lazy_pattern(
     r"^(?:ok(?:ay)?|yes|yep|yeah|sure|thanks?|thank you|great|nice|cool|perfect|good|hi|hello|hey|continue|go on"
-    r"|go ahead|proceed|push|do it)[.! ]*$",
+    r"|go ahead|proceed|push|do it)[.! ]*$"
 )
 LONGEST_SENTENCE = 600
 MOST_BINDING = 40
-"""How many sentences of one message can bind, or rules of one plan: one with more of them is pasted from somewhere."""
+"""Maximum number of binding sentences in a message, or rules in a plan: a text with more is pasted."""
 MOST_PIECES = 12
 LONGEST_DOUBTFUL, MOST_DOUBTFUL = 300, 8
 
 
 def plain(text: str) -> str:
-    """A text as the rules see it: in lower case, with straight apostrophes, each letter where it was."""
+    """A text in lower case with straight apostrophes; every letter keeps its position."""
     low = text.lower()
     if len(low) != len(text):
         low = "".join(small if len(small := letter.lower()) == 1 else letter for letter in text)
@@ -156,12 +156,12 @@ def plain(text: str) -> str:
 
 
 def sentences(text: str) -> Iterator[str]:
-    """The sentences of a person's words, code and quoted output left aside."""
+    """Sentences of a user's words, without code and quoted output."""
     return (sentence for _, sentence in _placed(text))
 
 
 def _placed(text: str) -> Iterator[tuple[str, str]]:
-    """The same, each with the heading that it stands below."""
+    """The same, each with its heading."""
     heading, is_open = "", False
     lines = text.split("\n")
     for above, line, is_pasted in zip(["", *lines], lines, lines_pasted(lines, is_firm), strict=False):
@@ -170,29 +170,29 @@ def _placed(text: str) -> Iterator[tuple[str, str]]:
         if found := HEADED.match(line):
             heading, is_open = (found[1] or found[2]).strip(" *:#"), False
         elif heading and is_open and not above.strip() and line.strip() and not ITEM.match(line):
-            heading = ""  # a paragraph behind the first, or behind a list, is about something else
+            heading = ""  # a paragraph after the first one, or after a list, is about something else
         elif line.strip():
             is_open = True
         yield from ((heading, sentence) for sentence in _split(line))
 
 
 def _split(line: str) -> Iterator[str]:
-    """The sentences of a line, without the marks of lists and quotes."""
+    """Sentences of a line, without marks of lists and quotes."""
     for sentence in (PLAIN_SENTENCE if line.isascii() else SENTENCE).split(line):
         if sentence and (sentence := sentence.strip(" \t-*>•")):
             yield sentence
 
 
 def own_words(text: str) -> str:
-    """What the person typed, of a message that is a prepared prompt with their words in a frame of its own. The rest
-    binds as they sent it, but is no list of theirs."""
+    """The words that the user typed into the frame of a prepared prompt. The rest is binding too, but its lists
+    are not the user's."""
     framed = FRAMED.match(text)
     return framed[1] if framed else text
 
 
 def binding(text: str, among: re.Pattern[str] | None = None) -> Iterator[tuple[str, str]]:
-    """The sentences that bind, each with what it is: 'constraint' or 'correction'; of those alone that a pattern is
-    found in, or in their heading, if one is given."""
+    """Binding sentences, each as 'constraint' or 'correction'. With `among`, only those that match it, or whose
+    heading does."""
     opening = text.lstrip()[:LONGEST_SENTENCE]
     for heading, sentence in _placed(text):
         low = plain(sentence)
@@ -218,7 +218,7 @@ def binding(text: str, among: re.Pattern[str] | None = None) -> Iterator[tuple[s
 
 
 def rules(text: str) -> Iterator[str]:
-    """The sentences of a plan that bind whoever follows it: those that it is firm about."""
+    """Firm sentences of a plan."""
     for kind, sentence in binding(text, FIRM):
         if kind == "constraint" and is_firm(sentence):
             yield sentence
@@ -226,8 +226,8 @@ def rules(text: str) -> Iterator[str]:
 
 @functools.lru_cache(maxsize=2048)
 def doubtful(text: str) -> tuple[str, ...]:
-    """What sounds as if it would bind and was not taken so: reports, questions, and pasted lines. It stays in its
-    message, however that is shortened, so that nothing is lost where the rules are wrong. Every packing asks again."""
+    """Sentences that sound binding but were not counted: reports, questions, pasted lines. They survive the
+    shortening of their message, in case the rules are wrong. Cached because every packing asks again."""
     bound = {sentence for _, sentence in binding(text)}
     lines = text.split("\n")
     found: dict[str, None] = {}
@@ -248,7 +248,7 @@ def _sounds(sentence: str, is_pasted: bool) -> bool:
 
 
 def _bare(low: str) -> str:
-    """A sentence without what only sounds as if it would bind: empty, where all of it only asks, tells or calls."""
+    """A sentence without words that only sound binding; empty if it only asks, describes or interrupts."""
     is_asking = ASKS_ONLY.match(low) or ASKS_BACK.search(low)
     if MOMENT.match(low) or (is_asking and not BIDS.search(low)):
         return ""
@@ -256,7 +256,7 @@ def _bare(low: str) -> str:
 
 
 def _around(text: str) -> Iterator[str]:
-    """Of a text without sentences, as some people dictate: what stands around its first few prohibitions."""
+    """Text around the first firm words of a text without sentences, such as dictation."""
     end = 0
     for found in itertools.islice(FIRM.finditer(plain(text)), MOST_PIECES):
         if found.start() >= end:
@@ -267,25 +267,25 @@ def _around(text: str) -> Iterator[str]:
 
 
 def is_firm(sentence: str) -> bool:
-    """Whether it forbids something, or says 'must': what may not be lost at any price."""
+    """Whether a sentence forbids something or says 'must', so that it may never be lost."""
     return FIRM.search(STATES.sub(" ", plain(sentence))) is not None
 
 
 def is_work(text: str) -> bool:
-    """Whether a message asks for something, and is not just a command of the program, or a nod."""
+    """Whether a message requests something, and is not just a command of the program or an acknowledgement."""
     return not COMMAND.match(text.strip()) and not ASIDE.match(text.strip().lower())
 
 
 def todos_in(text: str) -> list[tuple[str, str]]:
-    """The items of Markdown task lists: (text, state)."""
+    """Items of Markdown task lists: (text, state)."""
     states = {" ": "open", "-": "active", "~": "active"}
     found = itertools.islice(TODO.finditer(text), MOST_TODOS)
     return [(each[2].strip(), states.get(each[1], "done")) for each in found]
 
 
 def intent_in(text: str) -> str:
-    """What an agent says that it will do next, or that is left to do: the last sentence that does, with what it
-    introduces. What it asks is a question, and no intent."""
+    """The last sentence in which an agent announces its next step or the remaining work, with the list below it.
+    Questions do not count."""
     end = ended(text, 2000)
     for sentence in reversed(list(sentences(end))):
         low = CODE.sub(" ", plain(sentence))
@@ -293,14 +293,14 @@ def intent_in(text: str) -> str:
             continue
         if (left := REMAINS.search(low)) and not NONE_LEFT.search(low, 0, left.start()):
             return sentence.strip("#* ") + _introduced(end, sentence)
-        # "Let me do this:" says nothing without what it was to introduce.
+        # "Let me do this:" means nothing without what follows.
         if INTENT.search(low) and not (low.rstrip("* ").endswith(":") and len(low.split()) < FEW_WORDS):
             return sentence
     return ""
 
 
 def _introduced(text: str, heading: str) -> str:
-    """What stands below a heading, as it stands: a line that leads over, a list; nothing where it is no heading."""
+    """The introduction and list below a heading; empty if it is not a heading."""
     if len(heading) > LONGEST_HEADING or heading.endswith((".", "!")):
         return ""
     below = text[text.rfind(heading) + len(heading) :].split("\n")[1:]

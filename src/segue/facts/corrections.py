@@ -1,4 +1,4 @@
-"""Whether a person's words tell an agent that it went wrong. Apart from `speech`, because every index needs it."""
+"""Corrections in a user's words. Separate from `constraints` because every index needs it."""
 
 from __future__ import annotations
 
@@ -13,5 +13,4 @@ WENT_WRONG = re.compile(
 
 
 def is_correction(text: str) -> bool:
-    """Whether a person's words tell an agent that it went wrong."""
     return WENT_WRONG.search(text[:400]) is not None

@@ -1,4 +1,4 @@
-"""What was decided: what the person refused or agreed to, and the plans that hold since, theirs and other agents'."""
+"""Decisions: what the user refused or approved, and the current plans of the user and of other agents."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ CHANGES = (Deed.WRITE, Deed.EDIT)
 
 
 def decide(tracker: Tracker, call: Entry, result: Entry, answer: Answer, acts: Sequence[Act]) -> None:
-    """The person answered a call: each of its questions, or the call as a whole."""
+    """Record the user's answer to a call: to each of its questions, or to the call as a whole."""
     said = answer.text.split("\n")
     if answer.verdict is Verdict.ANSWERED and len(said) == len(acts):
         for act, words in zip(acts, said, strict=True):
@@ -42,8 +42,8 @@ def decide(tracker: Tracker, call: Entry, result: Entry, answer: Answer, acts: S
 
 
 def allow(tracker: Tracker, act: Act) -> None:
-    """What was refused, and is done now, is refused no more; of files, only what was refused without a reason: the next
-    change of a file may be another one. To write a file and to edit it is the same to the person who looks at it."""
+    """Drop a refusal when the refused action is done now. A refusal to change a file with a reason stays, because
+    the next change may differ. Writing and editing a file count as the same."""
     decided = tracker.facts.get("decision", {})
     alike = CHANGES if act.deed in CHANGES else (act.deed,)
     for deed in alike if decided else ():
@@ -54,7 +54,7 @@ def allow(tracker: Tracker, act: Act) -> None:
 
 
 def title_of(act: Act, folder: str) -> str:
-    """What a call is told by: of one on a file, what it would do to it."""
+    """Title of a call; of one on a file, with its action."""
     subject = act.subject.strip()
     if subject and act.deed in ON_FILES:
         return f"{act.deed} {file_states.relative(subject, folder) or subject}"
@@ -65,9 +65,8 @@ def title_of(act: Act, folder: str) -> str:
 
 
 def add_plan(tracker: Tracker, text: str, entry: Entry, *, is_order: bool = False) -> None:
-    """What the agent is to do, as other agents order it one after the other, or as it put it itself and the person
-    agreed, which takes the place of all before. Its rules are told apart, as they are lost first when it is
-    shortened."""
+    """Record a plan: an order of another agent, or the agent's own plan that the user approved, which replaces all
+    earlier ones. Its rules are separate facts because shortening would lose them first."""
     if not is_order:
         tracker.facts.pop("plan", None)
         tracker.facts.pop("rule", None)
@@ -80,7 +79,7 @@ def add_plan(tracker: Tracker, text: str, entry: Entry, *, is_order: bool = Fals
 
 
 def _end_plan(tracker: Tracker) -> None:
-    """Another one was proposed: the one before was worked off, if something was committed since. Its rules stay."""
+    """Drop a plan when another is proposed and something was committed since. Its rules stay."""
     plan = tracker.facts.get("plan", {}).get("")
     if plan and tracker.committed > plan.n:
         del tracker.facts["plan"][""]

@@ -1,4 +1,4 @@
-"""Files as a transcript leaves them: what was done to each, and its content where that can be replayed."""
+"""State of files at the end of a transcript: what was done to each, and its content if it can be replayed."""
 
 from __future__ import annotations
 
@@ -17,26 +17,26 @@ from segue.model.tool_action import Act, Deed
 DRIVE = lazy_pattern(r"[A-Za-z]:[\\/]")
 MOUNTED = lazy_pattern(r"/([A-Za-z])/")
 LONGEST = 4 << 20
-"""A content beyond this is not followed."""
+"""Maximum length of a content that is tracked."""
 LONGEST_TOLD = 40_000
-"""A content beyond this is no part of a brief: the file itself is there to be read."""
+"""Maximum length of a content in a brief: longer files can be read on disk."""
 
 
 class File(Struct):
-    """One file: how it stands, who says so, and what is in it as far as that is known."""
+    """State of a file, its source, and its content as far as known."""
 
     state: str
     entry: str
     origin: Origin
     n: int
     first: int = 0
-    """When it was first changed."""
+    """Number of the entry that changed it first."""
     is_new: bool = False
-    """Whether it was created here."""
+    """Whether it was created in this transcript."""
     was: str = ""
-    """Its older name."""
+    """Its previous name."""
     moved_to: str = ""
-    """Of one that is gone: its new name."""
+    """New name of a file that was moved."""
     content: str | None = None
 
 
@@ -44,7 +44,7 @@ class Files(Struct):
     known: dict[str, File] = {}
 
     def add(self, act: Act, path: str, entry: Entry, n: int, folder: str) -> None:
-        """Do to a file, or to all that are known below a folder, what was done."""
+        """Apply an action to a file, or to all known files below a folder."""
         if not path:
             return
         if act.deed is Deed.MOVE:
@@ -61,11 +61,11 @@ class Files(Struct):
             self._uncover(path)
 
     def make(self, folder: str) -> None:
-        """A folder is there now. What was in it before is not."""
+        """Record that a folder exists; its contents are unknown."""
         self._uncover(f"{folder}/")
 
     def _uncover(self, path: str) -> None:
-        """Where something is, the folders above it are."""
+        """The folders above an existing path exist."""
         for at in [at for at, char in enumerate(path) if char == "/"]:
             above = self.known.get(path[:at])
             if above is not None and above.state == "deleted":
@@ -77,7 +77,7 @@ class Files(Struct):
     def _move(self, path: str, target: str, entry: Entry, n: int) -> None:
         before = self.known.pop(path, None)
         if before is None and self._below(path):
-            return  # a folder: what is in it is moved
+            return  # a folder: its files are moved
         self.known[path] = File("deleted", entry.id, entry.origin, n, moved_to=target)
         if not target:
             return
@@ -94,7 +94,7 @@ class Files(Struct):
         self._uncover(target)
 
     def restore(self, path: str, committed: int) -> None:
-        """Put a file back to how it was committed: what was only changed since then was never changed."""
+        """Reset a file to its committed state: changes since the commit are gone."""
         file = self.known.get(path)
         if file is None:
             return
@@ -107,7 +107,7 @@ class Files(Struct):
             file.state = "created" if file.is_new else "edited"
 
     def forget(self) -> None:
-        """Something changed files without saying which: what is in them is known no more."""
+        """Forget all contents: a command changed files without naming them."""
         for file in self.known.values():
             file.content = None
 
@@ -124,17 +124,17 @@ class Files(Struct):
                 hash=_hash(file.content),
             )
             for path, file in self.known.items()
-            # What goes by another name now is told by that.
+            # A renamed file is reported by its new name.
             if not (file.moved_to and file.moved_to in self.known)
         ]
 
     def lacks(self, path: str, name: str) -> bool:
-        """Whether a file is known to hold a name no more."""
+        """Whether a file with known content no longer contains a name."""
         file = self.known.get(path)
         return file is not None and file.content is not None and name.rpartition("/")[2] not in file.content
 
     def contents(self, folder: str, spots: dict[str, Spot]) -> list[Fact]:
-        """What is in the files whose content is known, as it now stands."""
+        """Current contents of the files, as far as known."""
         return [
             Fact(
                 kind="content",
@@ -191,7 +191,7 @@ def _hash(content: str | None) -> str | None:
 
 @functools.lru_cache(maxsize=1 << 12)
 def relative(path: str, folder: str) -> str:
-    """A path as seen from the folder of the work, where it is inside."""
+    """A path relative to the folder of the work, if it is inside."""
     path = path.strip()
     if not path or "\n" in path or len(path) > 1000:
         return ""
@@ -201,8 +201,8 @@ def relative(path: str, folder: str) -> str:
 
 
 def _slashed(path: str, folder: str) -> str:
-    """A path of Windows in one way of the three in which it is written: by its own programs (`D:\\app\\a.py`), with
-    slashes, and by the shell of git (`/d/app/a.py`)."""
+    """One form of a Windows path, which has three: native (`D:\\app\\a.py`), with slashes, and git's
+    (`/d/app/a.py`)."""
     if not (DRIVE.match(folder) or DRIVE.match(path)):
         return path
     path = path.replace("\\", "/")

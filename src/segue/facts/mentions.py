@@ -1,7 +1,7 @@
-"""What a text names: addresses, commits, tickets, ports, versions, paths and identifiers.
+"""Mentions in a text: addresses, commits, tickets, ports, versions, paths and identifiers.
 
-It runs over whole transcripts, so every pattern here is linear: what repeats is possessive or bounded, and what
-can be decided word by word is decided once for each distinct word.
+It reads whole transcripts, so every pattern is linear (repetitions are possessive or bounded), and checks of
+single words run once per distinct word.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ def _words(text: str) -> frozenset[str]:
 # Paths and identifiers
 
 SIGNS = "@~./\\+$#-"
-"""What a path may be made of beside letters and digits, or a ticket, or a version."""
+"""Characters of paths, tickets and versions besides letters and digits."""
 TOKEN = lazy_pattern(rf"[\w{re.escape(SIGNS)}]{{2,}}+")
 APART = bytes(code if chr(code).isalnum() or chr(code) in f"_{SIGNS}" else 32 for code in range(256))
-"""For each character of ASCII itself, or a space where it stands in no token."""
+"""Table for ASCII: characters of tokens stay, all others become spaces."""
 DRAWN = "→—–…’“”•·│─├└✓✔✗✅❌"
-"""Other signs that many texts have: programs number lines with them, and draw lists and boxes."""
+"""Other common signs: line numbers, lists and boxes."""
 ENDING = lazy_pattern(r"[A-Za-z][A-Za-z0-9]{0,9}")
 BARE_FILES = _words(
     "Makefile Dockerfile Gemfile Rakefile Procfile Justfile Vagrantfile Jenkinsfile LICENSE CODEOWNERS .gitignore .env"
@@ -49,22 +49,22 @@ ENDINGS = _words(
     " mdx rst txt csv tsv log lock tf tfvars hcl nix cmake mk png jpg jpeg gif svg webp ico pdf db sqlite wasm patch"
     " diff snap tmpl j2 plist properties sum mod service parquet zip gz tar tgz zst whl jar exe dll so dylib feature"
 )
-"""What makes a bare word with a dot in it a file and not an attribute."""
+"""A plain word with one of these after a dot is a file, not an attribute."""
 NO_ATTRIBUTES = ENDINGS | _words("com org net io dev ai app co edu gov de fr uk")
-"""What ends no dotted name: those, and the ends of domains."""
+"""Endings of words that are not dotted names: those, and domains."""
 NAME = lazy_pattern(r"[A-Za-z_$][\w$]*+(?:\.[A-Za-z_$][\w$]*+)*+")
 HUMP = lazy_pattern(r"[a-z0-9][A-Z]|[a-zA-Z0-9]_[a-zA-Z0-9]|^_++[a-z]|[A-Z]{2}[a-z]{2}")
 TICKED = lazy_pattern(r"`([^`\s]{2,80}+)`")
 
 
 def paths(text: str) -> list[str]:
-    """The file paths in a text, each once, in order: with a folder and an ending, or with the ending of a file."""
+    """File paths in a text, each once, in order: with a folder and an extension, or with the extension of a file."""
     return paths_among(tokens(text))
 
 
 def tokens(text: str) -> list[str]:
-    """What may be a path, a ticket or a version, each once, in order. Of plain ASCII they are soon found, by its bytes;
-    letters of other alphabets are told from their signs one by one."""
+    """Candidates for paths, tickets and versions, each once, in order. ASCII text is split by its bytes, which is
+    fast; for other text, letters and signs must be told apart."""
     for sign in DRAWN:
         if text.isascii():
             break
@@ -82,7 +82,6 @@ def paths_among(words: Iterable[str]) -> list[str]:
 
 
 def may_be_path(word: str) -> bool:
-    """Whether it is worth a closer look."""
     return "." in word or "/" in word or word in BARE_FILES
 
 
@@ -95,21 +94,17 @@ def _is_path(word: str) -> bool:
     stem, _, ending = name.rpartition(".")
     if stem and ENDING.fullmatch(ending):
         return "/" in word or ending.lower() in ENDINGS
-    # Without an ending: only what starts somewhere known and goes deeper than 'and/or' would.
+    # Without an extension, it needs a known start and more depth than 'and/or'.
     return word.startswith(("/", "./", "../", "~/")) and word.count("/") > 1 and name[:1].isalnum()
 
 
 def names(text: str) -> list[str]:
-    """The identifiers in a text, each once, in order: snake_case, camelCase, PascalCase, CONSTANT_CASE, dotted."""
+    """Identifiers in a text, each once, in order: snake_case, camelCase, PascalCase, CONSTANT_CASE, dotted."""
     if text.isascii() and text.isidentifier():
         return [text] if _is_name(text) else []
-    found = dict.fromkeys(NAME.findall(text))
-    return [word for word in dict.fromkeys(map(_without_letter, found)) if _is_name(word)]
-
-
-def _without_letter(word: str) -> str:
-    """A member of a variable of one letter, alone: `t.TempDir` is about the member."""
-    return word[2:] if word[1:2] == "." else word
+    # Without a one-letter owner: `t.TempDir` is about the member.
+    found = (word[2:] if word[1:2] == "." else word for word in dict.fromkeys(NAME.findall(text)))
+    return [word for word in dict.fromkeys(found) if _is_name(word)]
 
 
 def _is_name(word: str) -> bool:
@@ -118,11 +113,11 @@ def _is_name(word: str) -> bool:
     if "." in word:
         heads = word.split(".")
         return heads[-1].lower() not in NO_ATTRIBUTES and min(map(len, heads)) > 1 and not word.isupper()
-    # What is a third of digits is a hash or encoded.
+    # Words with a third of digits are hashes or encoded data.
     return HUMP.search(word) is not None and 3 * sum(map(str.isdigit, word)) < len(word)
 
 
-# All of them
+# All mentions
 
 URL = lazy_pattern(
     r"\b(?:https?|ssh|git|wss?|postgres(?:ql)?|redis|mongodb|file)://[^\s<>\"'`|\\^{}]{2,500}+(?![^\s<>\"'`|\\^{}])"
@@ -148,14 +143,14 @@ NAMED_PORT = lazy_pattern(r"(?<![A-Za-z])[Pp](?:ort|ORT)s?(?: is| number)?[ =:]{
 
 
 def mentions(text: str) -> tuple[Mention, ...]:
-    """Everything that a text names, each once; addresses first, identifiers last."""
+    """All mentions in a text, each once; addresses first, identifiers last."""
     rest = _without_addresses(text)
     words = _words_of(rest)
     return tuple(dict.fromkeys((*_references(text, rest, words), *_paths_and_names(rest, words))))
 
 
 def references(text: str) -> tuple[Mention, ...]:
-    """What a text names by an address, a number or a hash, each once: all but paths and identifiers."""
+    """Mentions by address, number or hash, each once: all except paths and identifiers."""
     rest = _without_addresses(text)
     return tuple(dict.fromkeys(_references(text, rest, _words_of(rest))))
 
@@ -165,14 +160,14 @@ def _without_addresses(text: str) -> str:
 
 
 def _words_of(text: str) -> list[str]:
-    """Its tokens, without what ends a sentence."""
+    """Tokens without punctuation at the end."""
     return list(dict.fromkeys(token.rstrip(".-") for token in tokens(text)))
 
 
 def _references(whole: str, text: str, words: list[str]) -> Iterator[Mention]:
     yield from (Mention("port", port) for port in _ports(whole))
     if "://" in whole:
-        # A picture that is a link: the one ends where the other begins.
+        # A linked picture: one address ends where the other begins.
         addresses = (one.rstrip(".,;:!?)]*") for found in URL.findall(whole) for one in found.split(")]("))
         yield from (Mention("url", one) for one in addresses if not one.endswith("//"))
     yield from (Mention("id", token) for token in words if ID.fullmatch(token[:200]))

@@ -1,9 +1,8 @@
-"""Errors: who reported each one, and what shows that it is over.
+"""Open errors: the command that reported each one, and the evidence that closes it.
 
-An error is over when what reported it passes, or a run that takes that in; when the tests that failed with it pass;
-when the same check, run to its end once more, does not show it any more. In doubt it stays open. A slip of the
-agent's own, such as an option that a program does not know, ends with the next call that the program takes, and is
-soon not worth telling.
+An error is closed when its command, or a run that includes it, passes; when its failing tests pass; or when a
+complete run of the same check no longer shows it. In doubt it stays open. A slip, such as an unknown option, is
+closed by the next accepted call and is soon forgotten.
 """
 
 from __future__ import annotations
@@ -27,21 +26,21 @@ if TYPE_CHECKING:
     from segue.facts.tracker import Tracker
 
 MOST_OPEN = 300
-"""How many errors are looked at when something passes."""
+"""Number of errors checked when something passes."""
 FORGOTTEN = 50
-"""After how many further calls a slip is no longer told."""
+"""Number of further calls after which a slip is forgotten."""
 LAST = 4000
 ECHOED = 2000
-"""How far into an output a script tells what it runs."""
+"""Characters at the start of an output in which a script shows its commands."""
 SELECTION = lazy_pattern(
     r"::|/| -(?:k|t|run|m|-grep|-filter|-testNamePattern|-tests)[ =]|(?:\.|_)(?:test|spec)\.\w+|\btest_\w+\.\w+"
 )
-"""What shows that a run is of some tests only."""
+"""Signs that a run covers only some tests."""
 FILTERED = lazy_pattern(r" -(?:k|t|run|skip|short|m|-grep|-filter|-testNamePattern|-tests)(?:[ =]|$)")
 VARIANT = lazy_pattern(
     r"(?<![\w-])--?(?:tags|features|all-features|all-targets|tests)\b(?:[= ][\w,-]{1,99})?"
 )
-"""What makes a build of other files."""
+"""Options that build other files."""
 ENDS_EARLY = lazy_pattern(r" (?:-x|--exitfirst|--maxfail\S*|-?-failfast|--fail-fast|--bail\S*)(?: |$)")
 HIDES = lazy_pattern(
     r"(?i)syntax ?error|parse error|error TS1\d{3}\b|could not compile|\[(?:build|setup) failed\]|\(typecheck\)"
@@ -49,17 +48,17 @@ HIDES = lazy_pattern(
     r"|too many errors|parsing error|stopping after|interrupted:",
     re.MULTILINE,
 )
-"""With these a check stops before it has seen all."""
+"""Messages of checks that stopped early."""
 TEST_FILE = lazy_pattern(r"(?:^|/)(?:test_[^/]{1,200}|[^/]{1,200}[._](?:test|spec)\.\w{1,5})$")
 PER_UNIT = lazy_pattern(
     r"(?:^|[\s/])(?:go|cargo|rustc|swiftc?|gcc|g\+\+|clang(?:\+\+)?|cc|c\+\+|javac|kotlinc|scalac|dotnet|msbuild|xcodebuild"
     r"|mvnw?|gradlew?|bazel|cmake|ninja|meson|scons|zig|mix|stack|cabal)(?= |$)"
 )
-"""What compiles one unit after the other, and none whose dependency does not compile."""
+"""Compilers that build unit by unit, and none whose dependency fails."""
 TYPES = lazy_pattern(r"(?:^|[\s/])(?:vue-)?tsc(?= |$)")
 STEP_IN = lazy_pattern(r"(?:cd [^\s;&|]++ (?:&&|;) )++")
 CHECKS_ALL = lazy_pattern(r"\b(?:run |-)?(?:check|verify|validate|ci)(?:$|:all\b)")
-"""A script that takes in what others of a project look for one by one."""
+"""A script that includes a project's other checks."""
 SLIP = lazy_pattern(
     r"(?i)\b(?:unexpected|unrecogni[sz]ed|unknown|invalid|no such|illegal|unsupported) (?:\w+ )?"
     r"(?:arguments?|options?|flags?|(?:sub-?)?commands?|switch)\b|\b(?:option|argument)s? \S{1,60} (?:is )?not "
@@ -67,13 +66,13 @@ SLIP = lazy_pattern(
     r"|^usage:|: command not found$|does not (?:accept|take) |\bcd: .{1,200}: No such file|\bindex\.lock\b"
     r"|could not find `Cargo\.toml`|no configuration file provided|already exists and is not an empty"
 )
-"""What a program says to words that it does not know, or where it was started in the wrong place."""
+"""Complaints about arguments, or about the folder where a program was started."""
 NO_COMMAND = lazy_pattern(r"(?i)\b(?:sub-?)?commands?\b|missing script")
 INLINE = lazy_pattern(
     r"(?:^|[ /])(?:(?:python|pypy)[\d.]*|py|node|bun|deno|ruby|perl|php)"
     r"(?: -[\w=-]{1,40}){0,6}? (?:-[a-z]?[cep]\b|eval\b|-(?: |$)|<<)"
 )
-"""A script that is typed on the spot, to try something."""
+"""An inline script that tries something."""
 COMPLAINT = lazy_pattern(
     r"\b(?:error|fail(?:ed|ure)?|fatal|panic|exception|not found|no such|denied|cannot|can't|could not|unable|refused"
     r"|invalid|missing|conflict|timed? ?out)\b",
@@ -94,52 +93,52 @@ SETTINGS = lazy_pattern(r"^(?:[A-Za-z_]\w*=\S* )+")
 MANNER = lazy_pattern(
     r"(?<!\S)(?:-{1,2}(?:timeout|n|j|jobs|workers|parallel|count)[ =]\d++\w?|-[\w-]*+(?:=[\d.]++\w?)?)(?!\S)"
 )
-"""How a check is made: an option, with its number where that only tells how fast or how often."""
+"""Options that change only speed or number of runs of a check."""
 PATIENCE = lazy_pattern(
     r"(?<!\S)(?:--?(?:wait-)?timeout[ =]\d++\w?|-v{1,3}|-q|--verbose|--quiet|--debug)(?!\S)"
 )
-"""What changes nothing of what any command does: how long it waits, and how much it says."""
+"""Options that change only waiting time and verbosity of any command."""
 WORDS = lazy_pattern(r"'[^']*+'|\"[^\"]*+\"")
 ONLY_SHOWS = lazy_pattern(
     r"(?<!\S)(?:--?help|(?:-h|--version)(?= -|$| [|&;])|--dry-run(?:=\S++)?|--just-print|--recon|--collect-only|--co"
     r"|--?list|--list-?[tT]ests|--no-run|--exit-zero)(?!\S)"
     r"|\b(?:git (?:push|add|rm|mv|clean)|g?make|rsync)\b[^|;&]{0,200}? -n(?!\S)"
 )
-"""What makes a command tell what it would do, or could, and not do it; or pass whatever it finds."""
+"""Options with which a command only shows what it would do, or passes whatever it finds."""
 
 
 class Blame(Struct):
-    """Who reported an open error, and what is known of how it can end."""
+    """The command that reported an open error, and how the error can end."""
 
     command: str
     needs: list[str]
-    """The commands that have to pass; of a chain, those that can have said it."""
+    """Commands that must pass; of a chain, those that can have reported it."""
     tests: list[str] = []
-    """The tests that failed with it, if that is all there is to it."""
+    """Tests that failed with it, if they are all there is to it."""
     variants: list[str] = []
     has_run: bool = False
-    """Whether tests were run, and counted."""
+    """Whether tests were run and counted."""
     is_slip: bool = False
     calls: int = 0
 
 
 class Run(Struct, frozen=True):
-    """A command that was run, as far as errors are concerned."""
+    """A command that was run, with its output."""
 
     subject: str
-    """As it was given."""
+    """As given."""
     command: str
-    """As a person would say it."""
+    """Normalized."""
     purpose: str
     output: str
 
 
-# A command failed
+# Failed commands
 
 
 def add(tracker: Tracker, run: Run, result: Entry) -> None:
-    """What a command that failed complains of. What the same check complained of before and does not show any more,
-    though nothing was hidden, is over."""
+    """Record the errors of a failed command. Earlier errors of the same check that a complete output no longer
+    shows are closed."""
     told = command_output.tests_in(run.output)
     problems = command_output.errors_in(run.output, most=MOST_OPEN)
     failing = [name for name, is_passing in told.items() if not is_passing]
@@ -153,7 +152,7 @@ def add(tracker: Tracker, run: Run, result: Entry) -> None:
     tally = command_output.tally_in(run.output) if run.purpose == "test" else None
     _end_unseen(tracker, run, found, has_run=tally is not None)
     needs = git_output.left_of(commands.chained(run.subject, tracker.folder), run.output)
-    # Of a run whose failing tests are all named, nothing is left when those pass.
+    # If all failing tests are named, nothing remains when they pass.
     is_all = tally is not None and tally.failed <= len(failing) <= MOST_OPEN and len(needs) == 1
     all_failing = failing if is_all and not HIDES.search(run.output) else []
     checks = [part for part in needs if commands.purpose(part) in commands.CHECKS]
@@ -164,7 +163,7 @@ def add(tracker: Tracker, run: Run, result: Entry) -> None:
         tracker.blamed[subject] = Blame(
             run.command,
             checks if checks and _is_a_checks(problem) else needs,
-            # What a compiler or a linter says, no test made.
+            # Errors of compilers and linters come from no test.
             [problem.test] if problem.test else all_failing if problem.by != "tool" else [],
             variants(run),
             tally is not None,
@@ -176,7 +175,7 @@ def add(tracker: Tracker, run: Run, result: Entry) -> None:
 
 
 def _is_a_checks(problem: Problem) -> bool:
-    """Whether a check said it: not an exception or a frame, which any program may end with, but for one of a test."""
+    """Whether a check reported the problem. Exceptions and frames outside of tests can come from any program."""
     if problem.by == "tool":
         return bool(problem.path)
     return bool(problem.by or problem.test or TEST_FILE.search(problem.path))
@@ -193,8 +192,8 @@ def _end_unseen(tracker: Tracker, run: Run, found: dict[str, Problem], *, has_ru
 
 
 def _looks_at_all(run: Run, *, has_run: bool) -> bool:
-    """Whether a check goes on after what it finds: a chain, a script and most compilers stop there. Where tests were
-    run and counted, all was compiled."""
+    """Whether a check continues after a finding: chains, scripts and most compilers do not. If tests were counted,
+    everything was compiled."""
     command = STEP_IN.sub("", run.command, count=1)
     if run.purpose not in commands.CHECKS or only_shows(command) or "&&" in command:
         return False
@@ -206,7 +205,7 @@ def _looks_at_all(run: Run, *, has_run: bool) -> bool:
 
 
 def _is_whole(run: Run) -> bool:
-    """Whether all that a check printed is there. Agents cut long outputs, and mostly say so."""
+    """Whether the output is complete. Agents shorten long outputs, and usually say so."""
     if len(run.output) > LONGEST_WHOLE or SHORTENED.search(run.output):
         return False
     if (cut := CUTTER.search(run.subject, max(0, len(run.subject) - 40))) is not None:
@@ -216,13 +215,13 @@ def _is_whole(run: Run) -> bool:
 
 
 def variants(run: Run) -> list[str]:
-    """What a run was of, beyond the usual files."""
+    """Variants of a build in a run."""
     return sorted({item.lstrip("-") for item in VARIANT.findall(f"{run.command}\n{run.output[:ECHOED]}")})
 
 
 def _complaint(output: str, tests: dict[str, bool]) -> str:
-    """The line of a failed command's output that says why, where it has none of the usual forms. One that only
-    names a test is told with the tests."""
+    """The line that explains a failure in none of the known formats. Lines that only name a test are reported as
+    tests."""
     end = output if len(output) <= LAST else output[-LAST:].partition("\n")[2]
     lines = [begun(line.strip(), 200) for line in end.splitlines() if len(line.strip()) > 8]
     said = [line for line in lines if COMPLAINT.search(line) and not COUNT.match(line)]
@@ -231,13 +230,13 @@ def _complaint(output: str, tests: dict[str, bool]) -> str:
 
 
 def _is_named(text: str, tests: list[str]) -> bool:
-    """Whether a marked line is nothing but the name of a test."""
+    """Whether a marked line is only the name of a test."""
     match = MARKED.match(text) if tests else None
     return match is not None and any(test.endswith(match[1]) for test in tests)
 
 
 def _is_verdict(tests: dict[str, bool], line: str) -> bool:
-    """Whether a line names a test, or a package, and does not say why it failed."""
+    """Whether a line names a test or package without a reason for its failure."""
     named = command_output.tests_in(line) if tests else {}
     return bool(command_output.packages_in(line)) or any(
         " - " not in line.partition(name)[2] for name in named
@@ -248,11 +247,11 @@ def _program(command: str) -> str:
     return command.partition(" ")[0]
 
 
-# Something passed
+# Passed commands
 
 
 def passed(tracker: Tracker, run: Run) -> None:
-    """What a command complained of is over when it succeeds, or one of its kind that takes it in."""
+    """Close the errors of a command that passed, or that a passed run includes."""
     told: list[str] | None = None
     for subject, blame in list(tracker.blamed.items()):
         slip = subject if blame.is_slip else ""
@@ -277,7 +276,7 @@ def _takes_in(run: Run, needed: str, slip: str) -> bool:
     if needed.startswith(command + " ") and (is_check or run.purpose in ("install", "git")):
         return True
     if slip:
-        # What it was told to do is what it did not know, or how it was told.
+        # The unknown word was the sub-command, or one of its arguments.
         return bool(NO_COMMAND.search(slip)) or commands.runner(needed) == commands.runner(command)
     manner = MANNER if is_check else PATIENCE
     if _named(needed, manner) == _named(command, manner) and not FILTERED.search(command):
@@ -295,22 +294,21 @@ def _takes_in(run: Run, needed: str, slip: str) -> bool:
 
 
 def _named(command: str, manner: re.Pattern[str]) -> list[str]:
-    """What a command is told, but for how."""
     return manner.sub("", command).split()
 
 
 def only_shows(command: str) -> bool:
-    """Whether a command did nothing that could show an error to be over, though it passed."""
+    """Whether a command, though it passed, did nothing that shows an error to be over."""
     return ONLY_SHOWS.search(WORDS.sub("''", command)) is not None
 
 
 def tested(tracker: Tracker) -> None:
-    """What tests failed with is over when they pass."""
+    """Close errors whose tests pass."""
     told, known = tracker.facts.get("test", {}), dict[str, bool]()
     wanted = {test for blame in tracker.blamed.values() for test in blame.tests}
     for name, fact in told.items() if wanted - told.keys() else ():
         for joint in command_output.JOINT.finditer(name):
-            # A test passes whose parts all do.
+            # A test passes if all of its parts do.
             whole = name[: joint.start()]
             known[whole] = known.get(whole, True) and fact.value == "passing"
     known |= {name: told[name].value == "passing" for name in wanted if name in told}
@@ -320,14 +318,14 @@ def tested(tracker: Tracker) -> None:
 
 
 def settle(tracker: Tracker) -> None:
-    """A rebase or a merge came to its end: so did its conflicts."""
+    """Close the conflicts of a finished rebase or merge."""
     for subject, blame in list(tracker.blamed.items()):
         if CONFLICT.search(subject) and any(_program(part) == "git" for part in blame.needs):
             _close(tracker, subject)
 
 
 def forget(tracker: Tracker) -> None:
-    """Slips of long ago."""
+    """Forget old slips."""
     for subject, blame in list(tracker.blamed.items()):
         if blame.is_slip and tracker.calls - blame.calls > FORGOTTEN:
             del tracker.blamed[subject]

@@ -1,7 +1,7 @@
-"""What people paste between their own words: code, data, logs, traces. Pure.
+"""Pasted lines in a user's message: code, data, logs, traces. Pure.
 
-It binds nobody, whatever it says. A line counts as pasted where nobody types so; what only looks a little like
-code, where several such lines stand together. In doubt a line is the person's own.
+They bind nobody. A line counts as pasted if nobody types such lines; if it only resembles code, several such lines
+must stand together. In doubt a line is the user's own.
 """
 
 from __future__ import annotations
@@ -15,20 +15,20 @@ BEGINS = (
     r"[{}\[\]|>+│├└╭╰⏺⎿❯$%]|\d{1,5} {1,4}[-+] {2}|\d{2,4}[-:/]\d"
     r"|[A-Z][a-z]{2} {1,9}\d{1,2} \d|at \S{1,300}\(|File \""
 )
-"""How output, logs and data begin."""
+"""Beginnings of output, logs and data."""
 COPIED = lazy_pattern(rf" {{4}}|\t|\s*+(?:{BEGINS}|<|#{{2,9}}!)")
-"""How lines begin that are copied from somewhere: these, and code."""
+"""Beginnings of copied lines: these, and code."""
 LOGGED = lazy_pattern(
     rf"\s*+(?!\[(?:IMPORTANT|NOTE|RULE|CRITICAL|ATTENTION|WICHTIG)\])(?:{BEGINS}|E {{3}}\s*+\S"
     r"|\"[\w$@./ -]{1,80}\"\s?:\s?(?:[\[{]|(?:\".*\"|-?\d[\d.eE+-]*+|true|false|null)\s*+(?:,\s*+)?$))"
 )
-"""The same where nobody types so; what is only set in, or quoted, may be the person's own."""
+"""The same without indented and quoted lines, which the user may have typed."""
 RAISED = lazy_pattern(r"\s*+[A-Z]\w{1,60}(?:Error|Exception): ")
-"""How the last line of a trace begins, and sometimes a rule about that error."""
+"""Beginning of the last line of a trace, and sometimes of a rule about that error."""
 TIME = lazy_pattern(
     r"\s*+\[?(?:\d{4}-\d\d-\d\d[T ])?\d{1,2}:\d\d:\d\d(?:[.,]\d{1,9})?(?:Z|[+-]\d\d:?\d\d)?\]?\s*+$"
 )
-"""A line that is only a time: what was logged then stands below."""
+"""A line with only a time: a log line follows."""
 CODE = lazy_pattern(
     r" {2,}+(?:#|//) |\s*+(?:[\w.\[\]\"'-]{1,80} ?(?::=|[+*/|-]?=)=? ?[^\s=]|[)}\]]{1,8}[;,)]*+\s*+$"
     r"|</?[a-zA-Z][^<>]{0,300}>"
@@ -37,19 +37,20 @@ CODE = lazy_pattern(
     r"|(?:if|for|while|with|switch|try|else|except|catch)\b.{0,200}[:{]\s*+$|@\w[\w.]*+(?:\(.*)?$"
     r"|[\w.]{1,80}\(.{0,300}[);,:{(]\s*+$|//|/\*|\*/|[_=~-]{8}|\S{1,200}\.\w{1,8}:\d++\b)"
 )
-"""What a line of code looks like; a sentence may begin so, too."""
+"""Beginnings of code; some sentences begin this way too."""
 PLAINLY_CODE = lazy_pattern(r" {2}|\t|\s?(?://|/\*|\*/|[)}\]])|.{0,500}(?:[{}(;]|\):)\s*+$")
-"""Code that is no sentence: set in, a comment, or with brackets that other lines close."""
+"""Code that is not a sentence: indented, a comment, or with brackets that other lines close."""
 QUOTED = lazy_pattern(r"\"[^\"\n]{0,300}+\"")
+"""Strings in code, which are the program's words."""
 LONGEST_HEAD, LONGEST_TAIL = 400, 100
-"""How much of a line is looked at, from either end: what makes it code stands there."""
+"""Characters read at both ends of a line, where code is recognised."""
 FEWEST = 3
-"""How many lines together are a piece that was pasted."""
+"""Minimum number of lines that count as pasted together."""
 
 
 def lines_pasted(lines: list[str], is_firm: Callable[[str], bool]) -> list[bool]:
-    """Which lines are no words of the person's. One that is firm about something is theirs, though it begins with a
-    place or with a name in the code: 'src/a.py:12 never log this'."""
+    """Which lines are not the user's own. A line with firm words is, even if it begins with a place or a name in
+    the code: 'src/a.py:12 never log this'."""
     fenced = lines_fenced(lines)
     lines = [_ends(line) for line in lines]
     found = [
@@ -57,13 +58,13 @@ def lines_pasted(lines: list[str], is_firm: Callable[[str], bool]) -> list[bool]
         for is_fenced, above, line in zip(fenced, ["", *lines], lines, strict=False)
     ]
     raised = [bool(RAISED.match(line)) for line in lines]
-    # Empty lines end no piece of code.
+    # Empty lines do not end a piece of code.
     full = [number for number, line in enumerate(lines) if line.strip()]
     for is_code, group in groupby(full, lambda n: found[n] or raised[n] or bool(CODE.match(lines[n]))):
         if is_code:
             together = [*group]
             sure = [found[number] or bool(PLAINLY_CODE.match(lines[number])) for number in together]
-            own = {number for number in _alone(together, sure) if is_firm(_unquoted(lines[number]))}
+            own = {number for number in _alone(together, sure) if is_firm(QUOTED.sub(" ", lines[number]))}
             left = [number for number in together if number not in own]
             for number in left:
                 found[number] = found[number] or raised[number] or len(left) >= FEWEST
@@ -71,32 +72,27 @@ def lines_pasted(lines: list[str], is_firm: Callable[[str], bool]) -> list[bool]
 
 
 def _is_logged(line: str, above: str) -> bool:
-    """Whether nobody types a line like this one; an error that stands right below a trace ends it."""
+    """Whether nobody types such a line. An error right below a trace belongs to it."""
     is_ending = RAISED.match(line) and COPIED.match(above)
     return bool(LOGGED.match(line) or is_ending or (line.strip() and TIME.match(above)))
 
 
 def _alone(numbers: list[int], sure: list[bool]) -> list[int]:
-    """Which lines of what may be code have no code on both sides that is plainly such."""
+    """Possible code lines without definite code on both sides."""
     if not any(sure):
         return numbers
     return [*numbers[: sure.index(True)], *numbers[len(sure) - sure[::-1].index(True) :]]
 
 
-def _unquoted(line: str) -> str:
-    """A line of code without its texts: what they say is said by the program."""
-    return QUOTED.sub(" ", line)
-
-
 def _ends(line: str) -> str:
-    """How a line begins and ends: one without end would take as long to look through."""
+    """Both ends of a line: an endless line would take too long to read."""
     is_short = len(line) <= LONGEST_HEAD + LONGEST_TAIL
     return line if is_short else line[:LONGEST_HEAD] + line[-LONGEST_TAIL:]
 
 
 def lines_fenced(lines: list[str]) -> list[bool]:
-    """Which lines are code between fences, or fences. One that names a language opens, also inside of another one; if
-    that does not come out even, each opens or closes in turn. A fence that is never closed is no fence."""
+    """Which lines are fenced code, or fences. A fence with a language opens, also inside another one; if they do
+    not balance, fences open and close in turn. An unclosed fence does not count."""
     marks = [line.lstrip() for line in lines]
     marks = [mark if mark.startswith("```") else "" for mark in marks]
     return _nested(marks) or _in_turn(marks)
@@ -123,7 +119,7 @@ def _in_turn(marks: list[str]) -> list[bool]:
 
 
 def without_pasted(text: str) -> str:
-    """A person's words, with what they pasted between them cut down to how it begins."""
+    """A user's words with each pasted piece reduced to its first line."""
     kept: list[str] = []
     pasted: list[str] = []
     lines = [*text.split("\n"), ""]

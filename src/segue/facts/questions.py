@@ -1,7 +1,7 @@
-"""What an agent asks at the end of its words, what it offers to choose from, and what answers that. Pure.
+"""Questions and options in an agent's words, and whether a message answers them. Pure.
 
-People answer with a letter or a number. That says nothing without the list that it was chosen from, so an
-answer is told with what the option says.
+Users answer with a letter or a number, which means nothing without the list. So an answer is reported with the
+text of its option.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ AGREES = lazy_pattern(
     r"|that(?:'s| is) (?:right|correct|wrong|it|fine)|right|correct|exactly|agreed?|sounds|looks|perfect|great"
     r"|ja|nein|oui|non|sí|si|sim|да|нет|好|是|不|はい|いいえ|네|아니)\b"
 )
-"""How an answer begins that says yes or no."""
+"""Beginning of a yes or no."""
 CLAUSE = lazy_pattern(r"[^,.;:!?？\n–—]{0,200}+(?![?？])")
-"""The first clause of an answer, where it is no question."""
+"""First clause of an answer, unless it is a question."""
 DECIDES = lazy_pattern(
     r"(?<!is )(?<!are )(?<!was )(?<!has )(?<!have )(?<!had )(?<!'s )\b(?:no|nope|nein)\b"
     r"(?! (?:idea|clue|\w{1,20}ing)\b)"
@@ -34,13 +34,13 @@ DECIDES = lazy_pattern(
     r"|^\W{0,3}(?:(?:please|just|actually|well|hm+|then|so|and|but|oh|ah)\b,? ){0,2}"
     r"(?:leave|keep|skip|hold|wait|stop|forget|never|do not|don'?t)\b"
 )
-"""What agrees or refuses anywhere in that clause, and is seldom said in a report."""
+"""Words of agreement or refusal anywhere in that clause, rare in reports."""
 WANTS_TO_KNOW = lazy_pattern(
     r"(?:(?:so|and|also|but|now|hm+|wait|q)\b[,:]? ){0,2}(?:(?:can|could|would|will) you (?:please )?(?:explain|clarify"
     r"|tell|describe|remind|show)|(?:would|will) (?:it|this|that)|isn'?t|aren'?t|doesn'?t|why(?! not\b)"
     r"|how(?! about\b)|explain|clarify|(?:is|are|does|did) (?:this|that|it|we|you|the|there)|do (?:we|you|they))\b|q: "
 )
-"""How a question begins also where its mark was left out; 'can we …' then asks for something, as an answer may."""
+"""Beginning of a question without a question mark; 'can we …' is not one, because it may answer with a request."""
 OPEN = lazy_pattern(r"\b(?:which|any(?:thing)?|what|what's|where|when|who|how|or)\b|else\?$")
 WORD = lazy_pattern(r"[\w#]{4,}")
 STEM = 5
@@ -50,16 +50,16 @@ COMMON = {
     "looks", "right", "good", "from", "them", "they", "when", "into", "here", "some", "more", "other",
     "need", "needs", "help",
 }  # fmt: skip
-"""Words, by how they begin, that questions and answers share without being about the same."""
+"""Stems that unrelated questions and answers share."""
 LEAST_LATE = 240
-"""How near the end a question must stand to be what is asked."""
+"""Maximum distance of a question from the end."""
 ASKS = lazy_pattern(r"(?<![`/=&])\?(?![\w=&.:(\[#$%@^~+/\\-])|？")
-"""A mark that ends a question, and not one inside of an address or of code."""
+"""A question mark that ends a question, not part of an address or code."""
 BEGINS_TO_ASK = lazy_pattern(
     r"\b(?:would you like|do you want|(?:should|shall|can) i|(?:would|do) you (?:rather|prefer)"
     r"|(?:please )?(?:choose|pick|select) (?:one|between|from|an?)\b)"
 )
-"""How a line begins to ask what the list below it completes."""
+"""Beginning of a question that the list below it completes."""
 REQUESTS = lazy_pattern(
     r"(?:^|[,;:–—-] |\b(?:please|just|or|and|then|so) )(?:let me know|tell me)"
     r" (?:which|whether|(?:what|how|when|where) you)\b"
@@ -67,9 +67,9 @@ REQUESTS = lazy_pattern(
     r"|^(?:i'm |i am |now )?(?:holding|waiting|paused|awaiting|standing by)(?: \w+)?(?: for| on)? your"
     r" (?:answer|decision|choice|approval|confirmation|go|call|input|word|reply|ok)"
 )
-"""How one asks without a question mark, and will not go on without an answer."""
+"""Requests without a question mark that wait for an answer."""
 LONGEST_WORDS = 20_000
-"""How much of what was said last is looked through for options."""
+"""Characters at the end of the last message in which options are searched."""
 LONGEST_OPTION, MOST_CHOSEN = 90, 5
 LABEL = r"(?:[a-j]|\d{1,2})"
 NAMED = r"(?:option|approach|choice|variant|alternative)"
@@ -78,7 +78,7 @@ OPTION = lazy_pattern(
     r"([\s*_).:\]–—-]{1,10})(\S.{0,400})",
     re.IGNORECASE,
 )
-"""A line, or a cell of a table, that offers something: '**A)** this', '2. that', '### Option C: those'."""
+"""A line, or a table cell, with an option: '**A)** this', '2. that', '### Option C: those'."""
 CHOSEN = rf"{LABEL}(?:\s*(?:,|and|&|\+|or|/|,\s*and)\s*(?:{NAMED}\s)?{LABEL}){{0,6}}"
 PICKED = lazy_pattern(
     r"\W{0,3}(?:(?:ok(?:ay)?|yes|yeah|sure|hm+)[,.! ]{1,3})?"
@@ -88,7 +88,7 @@ PICKED = lazy_pattern(
     rf"|allow|pick|choose|take|do|use)\s)?(?:{NAMED}\s)?({CHOSEN})"
     r"(?=\s*$|\s*[.,;:)!](?:\s|$)|\s[–—-]\s|\n| (?:is|for|please|but|as|sounds|looks|seems|works)\b)"
 )
-"""An answer that begins with what it chooses, in lower case."""
+"""An answer that begins with its choice, in lower case."""
 NAMES = lazy_pattern(rf"\b{NAMED}\s({LABEL})\b")
 LABELS = lazy_pattern(rf"\b{LABEL}\b")
 NUMBER = lazy_pattern(r"(?<![\w.#])\d{1,9}(?![\w.])")
@@ -98,7 +98,7 @@ CHOOSES = lazy_pattern(
     r"\b(?:which|or|prefer\w{0,6}|choose|choice|pick|select|options?|approach|rather|these|those|them|first|next"
     r"|what (?:do|would|should|shall)|what's your|best)\b|[:：]"
 )
-"""What a question says that is answered by one of a list."""
+"""Questions that are answered with an item of a list."""
 COUNTS = lazy_pattern(
     r"\bhow (?:many|much|long|often|large|big|high|deep|far|old|few)\b"
     r"|\b(?:which|what) (?:\w{1,20} )?(?:ports?|numbers?|versions?|timeouts?|limits?|sizes?|counts?|values?|lines?"
@@ -106,12 +106,12 @@ COUNTS = lazy_pattern(
     r"|\b(?:seconds|minutes|hours|days|weeks|percent|retries|times|replicas|workers|threads)\b"
     r"|\b\d{1,9} (?!(?:or|and|first|then|instead|now)\b)[a-z]{3}"
 )
-"""What one says that is answered by a number that counts something."""
+"""Questions that are answered with a number."""
 TELLS = lazy_pattern(
     r"[\s*#>]{0,9}(?:i (?:did|made|found|added|changed|fixed|have)|i've|done|completed"
     r"|what (?:i|was|changed)|changes)\b"
 )
-"""What leads over to a list of what was done: it offers nothing."""
+"""Introduction of a list of finished work, which offers no options."""
 
 
 class Option(Struct, frozen=True):
@@ -121,8 +121,8 @@ class Option(Struct, frozen=True):
 
 
 def is_answer(text: str, asked: str) -> bool:
-    """Whether a message can be the answer to a question: not a command, not long, not a question itself, and not just
-    the next thing that the person wants."""
+    """Whether a message can answer a question: not a command, not long, not a question itself, and not simply the
+    next request."""
     low = plain(text)
     if len(text) > LONGEST_ANSWER or COMMAND.match(text) or low.endswith(("?", "？")):
         return False
@@ -131,23 +131,19 @@ def is_answer(text: str, asked: str) -> bool:
         return True
     if ASKS.search(low) or WANTS_TO_KNOW.match(low):
         return False
-    # 'Which …?' can be answered with anything; 'Shall I …?' with few words, or with words of its own.
-    return (
-        len(low.split()) <= FEW_WORDS or OPEN.search(plain(asked)) is not None or _shares(low, plain(asked))
-    )
-
-
-def _shares(answer: str, asked: str) -> bool:
-    said, sought = ({word[:STEM] for word in WORD.findall(text)} for text in (answer, asked))
+    # 'Which …?' accepts any answer; 'Shall I …?' a short one, or one that shares a word.
+    if len(low.split()) <= FEW_WORDS or OPEN.search(plain(asked)):
+        return True
+    said, sought = ({word[:STEM] for word in WORD.findall(one)} for one in (low, plain(asked)))
     return bool((said & sought) - COMMON)
 
 
 SECOND_HALF = lazy_pattern(r"\s{0,9}(?:or|oder|ou|o|of|lub)\b", re.IGNORECASE)
-"""How the second half of a question begins: alone it would be answered by what answers the first."""
+"""Beginning of the second half of a question, which means nothing without the first."""
 
 
 def question_in(text: str) -> str:
-    """What an agent asks at the end of its words; empty where it asks nothing."""
+    """The question at the end of an agent's message; empty if there is none."""
     end = ended(text.rstrip(), 800)
     at = max((found.start() for found in ASKS.finditer(end)), default=-1)
     if at < 0 or len(end) - at > LEAST_LATE:
@@ -160,13 +156,13 @@ def question_in(text: str) -> str:
 
 
 def _start(text: str, end: int) -> int:
-    """Where the sentence begins that ends there, less one."""
+    """Index before the sentence that ends at `end`."""
     return max(text.rfind(mark, 0, end) for mark in (". ", "! ", "? ", "\n", "。", "！", "？", ": "))
 
 
 def _offer(text: str) -> str:
-    """The question that a list of options follows, where that list ends what was said; with the list, where it is only
-    half a question without it."""
+    """The question before a list of options at the end of a message; with the list, if the question is incomplete
+    without it."""
     lines = [line for line in text.rstrip()[-LONGEST_WORDS:].split("\n") if line.strip()]
     run = next(reversed([*_runs(lines)]), [])
     if not run or not run[0].line or len("\n".join(lines[run[-1].line + 1 :])) > LEAST_LATE:
@@ -179,7 +175,7 @@ def _offer(text: str) -> str:
 
 
 def _request(end: str) -> str:
-    """The last sentence that asks for a word without a question mark."""
+    """The last sentence that requests an answer without a question mark."""
     for sentence in reversed([*sentences(end)]):
         if REQUESTS.search(plain(sentence)):
             return sentence
@@ -187,7 +183,7 @@ def _request(end: str) -> str:
 
 
 def with_options(answer: str, words: str) -> str:
-    """An answer as it is told: with what it chose, where it names options that the agent's words offered."""
+    """An answer with the text of the options that it chooses."""
     labels = _labels(answer)
     if any(map(str.isdecimal, labels)) and not NAMES.search(plain(answer)) and not _is_offered(labels, words):
         return answer
@@ -200,7 +196,7 @@ def with_options(answer: str, words: str) -> str:
 
 
 def _is_offered(labels: list[str], words: str) -> bool:
-    """Whether a bare number chooses from the last list: where the question counts something, it is the count."""
+    """Whether a bare number chooses from the last list: if the question asks for a number, it does not."""
     asked = plain(question_in(words))
     if not CHOOSES.search(asked) or COUNTS.search(asked):
         return False
@@ -212,21 +208,17 @@ def _is_offered(labels: list[str], words: str) -> bool:
 
 
 def _labels(answer: str) -> list[str]:
-    """What an answer chooses by its letter or number."""
+    """Letters or numbers that an answer chooses."""
     low = plain(answer)
     found = PICKED.match(low)
-    if found and not _is_list(low, found[1]):
-        return list(dict.fromkeys(LABELS.findall(found[1])))[:MOST_CHOSEN]
-    return list(dict.fromkeys(NAMES.findall(low)))[:MOST_CHOSEN]
-
-
-def _is_list(answer: str, label: str) -> bool:
-    """Whether the number only begins a list of the person's own."""
-    return label.isdecimal() and re.search(rf"\b{int(label) + 1}[.)]", answer) is not None
+    if found and found[1].isdecimal() and re.search(rf"\b{int(found[1]) + 1}[.)]", low):
+        found = None  # the number starts a list of the user's own
+    labels = LABELS.findall(found[1]) if found else NAMES.findall(low)
+    return list(dict.fromkeys(labels))[:MOST_CHOSEN]
 
 
 def _offered(words: str, labels: list[str]) -> list[Option]:
-    """The options with these labels, of the last list that has them all."""
+    """Options with these labels, from the last list that has them all."""
     for run in reversed([*_runs(words[-LONGEST_WORDS:].split("\n"))]):
         found = {option.label: option for option in run}
         if all(label in found for label in labels):
@@ -235,8 +227,8 @@ def _offered(words: str, labels: list[str]) -> list[Option]:
 
 
 def _runs(lines: list[str]) -> Iterator[list[Option]]:
-    """The lists of options: at least two, lettered or numbered from the first on, one behind the other. A list of
-    questions offers nothing."""
+    """Lists of options: at least two, labelled from the first letter or number on without gaps. A list of
+    questions offers no options."""
     going: dict[bool, list[Option]] = {}
     ended: list[list[Option]] = []
     for number, line in enumerate(lines):
@@ -258,7 +250,7 @@ def _option(text: str, line: int) -> Option | None:
     if not found:
         return None
     label, said = (found[1] or found[2]).lower(), found[4]
-    # '**A. Short** and long': what is set in bold is its name; in '**A)** all of it' the mark is closed by then.
+    # '**A. Short** and long': the bold text is the name. In '**A)** all of it' the bold ends before it.
     is_bold = text[: found.start(4)].count("**") % 2 == 1
     title, closed, _ = said.removeprefix("**").partition("**")
     is_title = (is_bold or said.startswith("**")) and closed and title.strip()

@@ -1,10 +1,10 @@
-"""What the work is about just now: names and files by how much they were used, and how lately.
+"""Relevance of names and files to the current work, by how often and how recently they were used.
 
-What an agent touches next is mostly what it touched last, and often. Each use gives heat that fades with the square
-root of the steps since, as memory of people does: quickly at first, and then ever more slowly. What the person said
-fades with each further message instead, as it holds until they say something else. What a result showed gives less
-than what was used, the less the more it showed, and is forgotten sooner. Only where the files that were opened last
-stood together in a result before, the work goes through a list: what is left of that comes next.
+An agent's next file is usually one that it used recently and often. Each use adds a score that fades with the
+square root of the steps since, like human memory. What the user said fades with each further message instead. What
+a result showed scores less than what was used, less still in a long result, and is forgotten sooner. Exception: if
+the files opened last stood together in one result, the work goes through that list, and the rest of the list comes
+next.
 """
 
 from __future__ import annotations
@@ -23,48 +23,40 @@ from segue.model import Fact, Origin
 from segue.redact import prefilter, redact, value_shape
 
 KEPT, SHOWN, SAID = 1000, 200, 100
-"""For how many steps a use counts, and what a result showed; and for how many messages what the person said."""
+"""Lifetime of a use and of a shown result in steps, and of the user's words in messages."""
 BESIDE = 0.5
-"""What lines beside an edit count, as against those that it changed."""
+"""Weight of the lines around an edit; changed lines have 1."""
 CROWD = 100
-"""A result that shows so many names gives each half of what it would give to one alone."""
+"""A result with this many names scores half per name."""
 TIDIED = 100
-"""After how many steps what is too long ago is thrown away."""
+"""Number of steps between clean-ups."""
 TOLD = 120
-"""How many names are told at most."""
+"""Maximum number of reported names."""
 HOT = 0.3
-"""What is cooler is left out, of names and of files that were only read."""
+"""Minimum score of names and of files that were only read."""
 OPENED_LAST, IN_LIST, MOST_LEFT = 6, 0.75, 20
-"""A list is gone through where that share of the files that were opened last stood in it, and this many are left."""
+"""The work goes through a list if it contained this share of the last opened files and at most this many are left."""
 FEWEST_IN_LIST = 3
 LEFT = "not opened yet"
 FEWEST_SHOWN, TAKEN_UP = 50, 0.005
-"""An agent that was shown so many names and used less than this share of them since uses none."""
+"""An agent that was shown this many names and has used less than this share of them uses none."""
 LONGEST = 20_000
 SHORTEST, LONGEST_NAME = 4, 100
 ALTERNATING = re.compile(r"[A-Za-z]\d+[A-Za-z]+\d|\d[A-Za-z]+\d+[A-Za-z]|(?:[a-z][A-Z]){3}|[0-9a-f]{12}")
 WORD = re.compile(r"[A-Z]{2,}s(?![a-z])|[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\d_A-Za-z]+")
 REDACTION_KEY = b"names are not kept"
 ESCAPED = re.compile(r"\\[nrt](?:(?<=[\s\"'`(]..)|(?<![\\/:.]..)(?=[A-Z]))")
-"""The end of a line as code spells it: what follows is a word of its own. Before a backslash of a path stands a part of
-the path, a dot or a colon."""
+"""An escaped line break in code: a new word follows. Before a backslash in a path stands a part of the path, a dot
+or a colon."""
 CONTROL = re.compile(r"\x1b\[[0-9;:?]{0,40}[A-Za-z]|[\x00-\x08\x0b-\x1f]")
 
 HYPHENED = re.compile(r"[A-Za-z][A-Za-z0-9]{0,40}+(?:-[A-Za-z0-9]{1,40}+){2,4}+")
 """Names of branches, packages, options, style classes: words with at least two hyphens."""
 BACKSLASHED = re.compile(r"\.{0,2}+\\{0,2}+(?:[\w.@+-]++\\{1,2}+)++[\w@+-][\w.@+-]{0,80}\.[A-Za-z]\w{0,9}")
-"""A file by its path as Windows writes it, once or twice escaped."""
+"""A Windows path of a file, escaped once or twice."""
 FOLDER = re.compile(r"\.?[A-Za-z_][\w.-]*+")
 
-USED = {
-    "edit": 1.0,
-    "read": 1.0,
-    "run": 2.0,
-    "search": 1.0,
-    "other": 1.0,
-    "reply": 0.5,
-    "said": 0.5,
-}
+USED = {"edit": 1.0, "read": 1.0, "run": 2.0, "search": 1.0, "other": 1.0, "reply": 0.5, "said": 0.5}
 SAW = {
     "read": 0.75,
     "look": 0.5,
@@ -74,36 +66,35 @@ SAW = {
     "failed": 0.375,
     "other": 0.375,
 }
-"""What a use of either sort is worth."""
+"""Score by source."""
 
 
 class Use(Struct):
-    """A text that was used in a call, told by the agent, shown by a result or said by the person, or, once it was
-    looked through, what it names."""
+    """A text from a call, an agent's message, a result or a user's message; once parsed, the names in it."""
 
     sort: Literal["used", "told", "shown", "said"]
     heat: float
     at: int
-    """The step; of what was said, the message."""
+    """The step; of a user's message, its number."""
     home: str = ""
-    """The file that it was put into."""
+    """The file that it was written to."""
     text: str = ""
     beside: list[str] = []
-    """The lines of the text that only show where something was changed."""
+    """Context lines of a change."""
     named: list[str] | None = None
     near: list[str] = []
-    """What only those lines name."""
+    """Names in context lines only."""
 
     @property
     def names(self) -> list[str]:
-        """All that it names."""
+        """All names."""
         return [*(self.named or ()), *self.near] if self.near else self.named or []
 
     def look(self, text: str, secrets: dict[str, str], *, is_dangerous: bool) -> None:
-        """See what it names, in its plain text; secrets that it holds are noted, with their kinds, but no plain words:
-        those mean something else elsewhere."""
+        """Find the names in the plain text. Secrets are noted with their kinds, except ordinary words, which mean
+        something else elsewhere."""
         if is_dangerous:
-            # The text as a whole: lines alone would not give away what they hold.
+            # The whole text: single lines would not reveal their secrets.
             redacted = redact(text, key=REDACTION_KEY)
             for one in redacted.findings:
                 secret = text[one.start : one.start + one.length]
@@ -119,7 +110,7 @@ class Use(Struct):
 
 
 def _begun(text: str) -> str:
-    """As much of a text as is looked through, to the end of a word: half a secret looks like none."""
+    """Beginning of a text, up to the end of a word: half a secret does not look like one."""
     if len(text) <= LONGEST:
         return text
     parts = text[:LONGEST].rsplit(None, 1)
@@ -127,12 +118,12 @@ def _begun(text: str) -> str:
 
 
 def _plain(text: str) -> str:
-    """Without what only a terminal understands. Few texts have any of it, and that is soon seen."""
+    """Text without terminal control sequences. Few texts have any, and the check is fast."""
     return text if text.replace("\n", " ").replace("\t", " ").isprintable() else CONTROL.sub("", text)
 
 
 def _parted(text: str, aside: list[str]) -> tuple[str, str]:
-    """A text without some of its lines, and those."""
+    """Split a text into its own lines and the context lines."""
     if not aside:
         return text, ""
     lines, known = text.split("\n"), frozenset(aside)
@@ -142,12 +133,12 @@ def _parted(text: str, aside: list[str]) -> tuple[str, str]:
 
 
 class Spot(Struct):
-    """How hot a name is, and where it belongs."""
+    """Score of a name, and the file that it belongs to."""
 
     heat: float = 0.0
     home: str = ""
     is_left: bool = False
-    """Whether it is a file of the list that is being gone through, and was not opened yet."""
+    """Whether it is an unopened file of the current list."""
 
 
 def _add(spots: dict[str, Spot], heat: float, home: str, names: list[str]) -> None:
@@ -162,43 +153,43 @@ def _add(spots: dict[str, Spot], heat: float, home: str, names: list[str]) -> No
 class Heat(Struct):
     uses: list[Use] = []
     secrets: dict[str, str] = {}
-    """What was seen beside a name that gives it away, with its kind: elsewhere it may stand alone."""
+    """Secrets recognised by a name next to them, with their kinds: elsewhere they may stand alone."""
     opened: dict[str, int] = {}
-    """The files that were read or changed, each with the step."""
+    """Files that were read or changed, with the step."""
     step: int = 0
     messages: int = 0
     asked: int = 0
-    """The step of the last message."""
+    """Step of the last message."""
 
     def opens(self, path: str) -> None:
         self.opened[file_form(path)] = self.step
 
     def used(self, text: str, how: str, home: str = "", beside: Iterable[str] = ()) -> None:
-        """What a text names was used; what stands in lines beside it, less so."""
+        """Score the names in a used text, and less those in its context lines."""
         if text:
             sort: Literal["used", "told"] = "told" if how == "reply" else "used"
             self.uses.append(Use(sort, USED[how], self.step, home, _begun(text), [*beside]))
 
     def saw(self, text: str, how: str) -> None:
-        """A result showed what a text names."""
+        """Score the names in a result."""
         if text:
             self.uses.append(Use("shown", SAW[how], self.step, "", _begun(text)))
 
     def said(self, text: str) -> None:
-        """Whoever gives the orders said what a text names, or agreed to it."""
+        """Score the names in an instruction, or in a plan that the user approved."""
         self.messages += 1
         self.asked = self.step
         self.uses.append(Use("said", USED["said"], self.messages, "", _begun(text)))
 
     def tick(self) -> None:
-        """One more step; what is too long ago is forgotten, in one go from time to time."""
+        """Count a step; old uses are removed from time to time."""
         self.step += 1
         if self.step % TIDIED == 0:
             self.uses = self._counting()
 
     def now(self, *, has_changed: bool = False) -> dict[str, Spot]:
-        """Everything that is hot, by its name; a file by the last two parts of its path. An agent that has changed
-        something does not only read."""
+        """Scores by name; a file's name is the last two parts of its path. An agent that has changed something is
+        not only reading."""
         spots: dict[str, Spot] = {}
         counting = self._counting()
         self._look([use for use in counting if use.named is None])
@@ -224,7 +215,7 @@ class Heat(Struct):
             use.look(text, self.secrets, is_dangerous=is_dangerous)
 
     def _left(self, counting: list[Use], whole: dict[str, str]) -> list[str]:
-        """What no call was about yet of the list that the work goes through, the last one that it may be."""
+        """Unopened files of the list that the work goes through, unless there are too many."""
         opened = {whole.get(name, name): step for name, step in self.opened.items()}
         last = sorted(opened, key=lambda name: opened[name])[-OPENED_LAST:]
         if len(last) < FEWEST_IN_LIST:
@@ -234,7 +225,7 @@ class Heat(Struct):
         }
         for use in reversed(counting):
             if use.sort == "shown" and use.at < self.asked:
-                break  # the person has asked for something else since
+                break  # the user has asked for something else since
             listed = {whole.get(name, name) for name in use.named or ()} if use.sort == "shown" else set()
             met = sum(opened[name] > use.at and name in listed for name in last)
             if met >= max(FEWEST_IN_LIST, IN_LIST * len(last)):
@@ -244,7 +235,7 @@ class Heat(Struct):
         return []
 
     def _spare_said(self, counting: list[Use]) -> None:
-        """What the person calls something by is a name, whoever showed it as a password."""
+        """A word that the user uses as a name is not a secret, even if a result showed it as a password."""
         said = {name for use in counting if use.sort == "said" for name in use.named or ()}
         for name in said & self.secrets.keys():
             if not value_shape.is_distinctive(name):
@@ -259,7 +250,7 @@ class Heat(Struct):
 
 
 def _takes_up_none(uses: Iterable[Use]) -> bool:
-    """Whether an agent opens files and takes up next to none of the names that they show: so it will go on."""
+    """Whether an agent opens files but uses almost none of their names, and so will not use the next ones."""
     shown: dict[str, int] = {}
     taken_up: set[str] = set()
     for use in uses:
@@ -272,7 +263,7 @@ def _takes_up_none(uses: Iterable[Use]) -> bool:
 
 
 def _in_one_folder(names: set[str]) -> dict[str, str]:
-    """For the name of each file that is known in one folder only, the name with its folder: they mean the same."""
+    """Full name of each file that occurs in one folder only."""
     found: dict[str, list[str]] = {}
     for name in names:
         if "/" in name:
@@ -281,11 +272,11 @@ def _in_one_folder(names: set[str]) -> dict[str, str]:
 
 
 def is_word(name: str) -> bool:
-    """Whether people made it up, out of words: not a piece of a hash, a key or a token, whose letters, cases and
-    digits alternate as in no name."""
+    """Whether people made up the name from words. In hashes, keys and tokens, letters, cases and digits alternate
+    as in no name."""
     if not SHORTEST <= len(name) <= LONGEST_NAME or ALTERNATING.search(name):
         return False
-    # Small letters alone, as most names have, are soon taken apart.
+    # A fast path for lower-case names, the most common ones.
     is_plain = name.isascii() and name.islower() and name.replace("_", "").isalpha()
     lengths = [len(part) for part in (name.split("_") if is_plain else WORD.findall(name)) if part]
     short = sum(length < 3 for length in lengths)
@@ -295,17 +286,16 @@ def is_word(name: str) -> bool:
 
 
 def _is_made_up(name: str) -> bool:
-    """Whether people made it up; of a file, its name without the ending."""
+    """Whether people made up the name; for a file, without its extension."""
     stem = name.rpartition(".")[0]
     return is_word(name) if len(stem) < SHORTEST else is_word(stem)
 
 
 def forms(text: str) -> list[str]:
-    """What a text names, each in the form by which it is counted: a file with the folder that it lies in, a member
-    without what it is a member of."""
+    """Names in a text in their normal form: files with their folder, members without their owner."""
     if "\\" in text:
         text = ESCAPED.sub(" ", text).replace("\\.", ".")
-    # A plain word names nothing, and most words are plain.
+    # Plain words name nothing, and most words are plain.
     words = [word for word in tokens(text) if not (word.isalpha() and word.islower())]
     if max(map(len, words), default=0) > LONGEST_PATH:
         words = [word for word in words if len(word) <= LONGEST_PATH]
@@ -314,7 +304,7 @@ def forms(text: str) -> list[str]:
 
 @functools.lru_cache(maxsize=1 << 15)
 def _forms_in(word: str) -> tuple[str, ...]:
-    """What one word names: the same words stand in text after text."""
+    """Names in one word. Cached because texts repeat words."""
     if "\\" in word and BACKSLASHED.fullmatch(word):
         word = word.replace("\\\\", "/").replace("\\", "/").lstrip("/")
     found = [file_form(path) for path in paths_among([word])] if may_be_path(word) else []
@@ -326,7 +316,7 @@ def _forms_in(word: str) -> tuple[str, ...]:
 
 
 def file_form(path: str) -> str:
-    """The last two parts of a path, as many files share a name. A folder that nobody made up says nothing."""
+    """The last two parts of a path, because many files share a name. Generated folder names are dropped."""
     above, _, name = path.rpartition("/")
     folder = above.rpartition("/")[2]
     is_told = FOLDER.fullmatch(folder) and (len(folder) < SHORTEST or is_word(folder))
@@ -334,22 +324,22 @@ def file_form(path: str) -> str:
 
 
 def is_file(form: str) -> bool:
-    """Whether it is by its form that of a file: other names have no folder and no ending."""
+    """Whether a name has the form of a file: other names have no folder and no extension."""
     return "/" in form or "." in form
 
 
 def heat_of(path: str, folder: str, spots: dict[str, Spot]) -> float:
-    """How hot a file is, by its path as seen from the folder of the work."""
+    """Score of a file by its path relative to the folder of the work."""
     return max((spots[form].heat for form in _forms_of(path, folder) if form in spots), default=0.0)
 
 
 def _forms_of(path: str, folder: str) -> tuple[str, str]:
-    """A file with its folder, which for one that lies there is that of the work; and its name alone."""
+    """A file with its folder (that of the work, if it lies there), and its name alone."""
     return file_form(path if "/" in path else f"{folder}/{path}"), path.rpartition("/")[2]
 
 
 def facts(spots: dict[str, Spot], n: int, told: set[str], folder: str) -> list[Fact]:
-    """The hottest names that are not told as files already, each with the file that it was last put into."""
+    """The most relevant names that are not reported as files, each with the file that it was last written to."""
     known = {form for path in told for form in _forms_of(path, folder)}
     hot = sorted((-spot.heat, name) for name, spot in spots.items() if spot.heat >= HOT and name not in known)
     return [

@@ -1,4 +1,4 @@
-"""What is to do, whichever way an agent writes it down: a whole list, one item at a time, or Markdown."""
+"""To-do items from whole lists, single items, or Markdown."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from segue.model.tool_action import Act, TodoState
 
 class Item(Struct, frozen=True):
     text: str
-    """Empty while only its id and its state are known."""
+    """Empty while only its id and state are known."""
     state: str
     entry: str
     origin: Origin
@@ -19,14 +19,14 @@ class Item(Struct, frozen=True):
 
 class Todos(Struct):
     planned: dict[str, Item] = {}
-    """By the agent's own id, or by the text where it has none."""
+    """By the agent's id, otherwise by the text."""
     noted: dict[str, Item] = {}
     """Items of Markdown lists."""
 
     def plan(self, act: Act, entry: Entry, n: int) -> None:
         if act.is_whole:
             listed = {todo.text for todo in act.todos}
-            # An agent drops what is done from its list; that does not open it again.
+            # Agents remove finished items from their list; that does not reopen them.
             self.planned = {
                 key: item
                 for key, item in self.planned.items()
@@ -44,7 +44,7 @@ class Todos(Struct):
         self.noted[text] = Item(text=text, state=state, entry=entry.id, origin=entry.origin, n=n)
 
     def facts(self) -> list[Fact]:
-        """Every item once, as it was told last."""
+        """Every item once, with its last state."""
         noted = [item for item in self.noted.values() if not self._is_worked_off(item)]
         told = sorted([*noted, *self.planned.values()], key=lambda item: item.n)
         every = {item.text: item for item in told if item.text}
@@ -61,8 +61,8 @@ class Todos(Struct):
         ]
 
     def _is_worked_off(self, item: Item) -> bool:
-        """Whether it is a box of the person's that the agent made a list of its own of, no shorter, and all of that is
-        done. It still stands in their message."""
+        """Whether the item is a checkbox of the user for which the agent made its own list, at least as long, and
+        finished it. The user's message still shows it unchecked."""
         if item.origin is not Origin.HUMAN or item.state == "done":
             return False
         boxes = sum(other.entry == item.entry and other.state != "done" for other in self.noted.values())

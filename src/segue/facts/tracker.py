@@ -1,7 +1,6 @@
-"""The facts of one transcript as its entries arrive: what holds now, under the subject it holds for.
+"""Tracker of one transcript: its current facts, by kind and subject, updated entry by entry.
 
-A later value takes the place of an earlier one. A tracker can be kept and gone on with, so that a long
-transcript is gone through once and every further entry costs only itself.
+A later value replaces an earlier one. A tracker can be stored and resumed, so a long transcript is read only once.
 """
 
 from __future__ import annotations
@@ -24,19 +23,19 @@ from segue.facts.open_errors import Blame
 from segue.facts.relevance import Heat, Spot
 from segue.facts.todos import Todos
 from segue.model import INTERRUPT, Entry, EntryKind, Fact, Origin
-from segue.model.tool_action import ON_FILES, Act, Answer, Change, Deed, Going, Verdict
+from segue.model.tool_action import ON_FILES, Act, Answer, Deed, Going, Verdict
 from segue.shell import commands
 
 LONGEST_WORDS = 20_000
-"""How much of one message is looked through for what it mentions."""
+"""Characters of a message in which mentions are searched."""
 TOLD_ERRAND = 300
 TOLD_ANSWER = 100
-"""How much of a message is told as the answer to a question: it stands among the messages as a whole."""
+"""Characters of an answer in a decision: the whole message is a fact of its own."""
 SHORTEST_QUOTE = 40
-"""How many characters a sentence must have to be the agent's own when it is said again, and not just alike."""
+"""Minimum length of a sentence that counts as quoted from the agent when it is repeated."""
 LAST_REPLIES = 3
 LAST_DONE, TOLD_CALL = 4, 100
-"""How many calls are told that came after the agent's last words, and how much of each."""
+"""Number of calls reported after the agent's last words, and characters of each."""
 MOST_ASIDE = 20
 KEPT_TALK = 200
 SHOWN_CODE = lazy_pattern(r"```[^`]*+(?:`{1,2}[^`]++)*+```")
@@ -45,7 +44,7 @@ DRAFT = lazy_pattern(
     r"^#{0,3} ?(?:Summary:?|<summary>)[ \t]*\n",
     re.MULTILINE,
 )
-"""What some agents write before a summary: how they came to it."""
+"""Draft that some agents write before a summary."""
 PATHS = ("file", "read")
 DOING = (EntryKind.REPLY, EntryKind.CALL, EntryKind.RESULT)
 STEPS = (EntryKind.PROMPT, *DOING)
@@ -67,24 +66,22 @@ OUTLIVING = (Deed.RUN, Deed.DELEGATE)
 
 
 class Reads(Protocol):
-    """What an agent's calls mean, which only its reader knows."""
+    """Meaning of an agent's calls, which only its reader knows."""
 
     def acts(self, call: Entry, result: Entry | None) -> tuple[Act, ...]:
-        """What it did."""
+        """Actions of a call."""
 
     def is_done(self, call: Entry, result: Entry) -> bool:
-        """Whether it came to be."""
+        """Whether the call succeeded."""
 
     def answer(self, call: Entry, result: Entry) -> Answer | None:
-        """What the person said to it."""
+        """The user's answer to the call."""
 
     def going(self, call: Entry, result: Entry) -> Going | None:
-        """A command that goes on after the call, or that the call looked at again."""
+        """A background command that the call started or checked."""
 
 
 class Tracker(Struct):
-    """Everything that is known so far."""
-
     facts: dict[str, dict[str, Fact]] = {}
     files: file_states.Files = msgspec.field(default_factory=file_states.Files)
     todos: Todos = msgspec.field(default_factory=Todos)
@@ -92,57 +89,53 @@ class Tracker(Struct):
     waiting: dict[str, Entry] = {}
     """Calls without a result."""
     aside: dict[str, Entry] = {}
-    """Calls that had none when the person went on: what was typed while they ran does not undo them."""
+    """Calls without a result when the user wrote: a message typed while they run does not undo them."""
     running: dict[str, Running] = {}
-    """Commands that go on, by what later calls name them by."""
+    """Background commands by their handle in later calls."""
     replies: list[Entry] = []
-    """The last few words of the agent since the person's last."""
+    """The agent's last messages since the user's."""
     talk: list[Entry] = []
-    """What the agent said before, the latest of it."""
+    """The agent's messages before those, the newest ones."""
     before: Entry | None = None
-    """What the agent said last before the person's last message, which mostly answers that."""
+    """The agent's last message before the user's, which usually answers it."""
     since: list[tuple[Act, bool]] = []
-    """What was done last since the agent, or the person, spoke, and whether it came to be."""
+    """Actions since the last message of the agent or the user, and whether they succeeded."""
     last: EntryKind | None = None
-    """What came last: a call or its result, words of the agent, or something that the person asked for."""
+    """The last event: a call, a result, a message of the agent, or a request of the user."""
     is_refused: bool = False
-    """Whether the person refused what came last."""
+    """Whether the user refused the last event."""
     is_broken_off: bool = False
-    """Whether the person broke off what came last."""
+    """Whether the user interrupted the last event."""
     taken_back: str = ""
-    """The message that the person broke off before anything was done about it."""
+    """The message that the user interrupted before anything was done about it."""
     tests: dict[str, str] = {}
-    """The name that a test was last told by, for its name without a folder."""
+    """The last full name of each test, by its name without a folder."""
     failing: dict[str, Failing] = {}
-    """The tests that fail, each with the run that said so."""
+    """The failing tests, each with the run that reported it."""
     blamed: dict[str, Blame] = {}
-    """The open errors, each with what reported it."""
+    """The open errors, each with the command that reported it."""
     calls: int = 0
-    """How many calls there were so far."""
     checks: set[str] = set()
-    """The commands that test, build or lint."""
+    """Commands that test, build or lint."""
     failed: dict[str, list[str]] = {}
-    """The commands that failed last, each with those that it is made of."""
+    """The commands that failed last, each with its parts."""
     stopped: list[str] = []
-    """What stopped at a conflict that is not settled yet."""
+    """Commands that stopped at an unresolved conflict."""
     committed: int = 0
-    """When something was last committed here."""
+    """Number of the entry with the last commit here."""
     folder: str = ""
     branch: str = ""
     noted_branch: str = ""
-    """The one that the agent wrote into its records last."""
+    """The last branch in the agent's records."""
     n: int = 0
 
     def put(self, kind: str, subject: str, value: str, entry: Entry, note: str = "") -> None:
-        """A fact, in the place of the one that held for its subject."""
+        """Set a fact, replacing the previous one for its subject."""
         known = self.facts.setdefault(kind, {})
         known.pop(subject, None)
-        known[subject] = Fact(
-            kind=kind, subject=subject, value=value, entry=entry.id, origin=entry.origin, n=self.n, note=note
-        )
+        known[subject] = self._fact(kind, subject, value, entry, note)
 
     def add(self, entry: Entry, reads: Reads) -> None:
-        """Learn from one more entry."""
         self.n += 1
         self._add_place(entry)
         if entry.kind in STEPS and not entry.subagent:
@@ -172,12 +165,12 @@ class Tracker(Struct):
         if entry.cwd and not self.folder:
             self.folder = entry.cwd
             self.put("folder", "", entry.cwd, entry)
-        # Some agents go on noting the branch that they began on: only another one than before says something new.
+        # Some agents keep recording the first branch: only a change is news.
         if entry.branch and entry.branch != self.noted_branch:
             self.branch = self.noted_branch = entry.branch
             self.put("branch", "", entry.branch, entry)
 
-    # What was said
+    # Messages
 
     def _add_prompt(self, entry: Entry, reads: Reads) -> None:
         text = entry.text.strip()
@@ -192,7 +185,7 @@ class Tracker(Struct):
             self._add_handoff(text, entry)
             return
         self._replace_broken_off(text)
-        # Where a call asks, what is said answers that one.
+        # If a call asks, the message answers the call.
         asked = self._asked() if not is_asked else ""
         if asked and questions.is_answer(text, asked):
             told = questions.with_options(begun(text, TOLD_ANSWER), self.replies[-1].text)
@@ -211,12 +204,12 @@ class Tracker(Struct):
         self.heat.said(text)
 
     def _asked(self) -> str:
-        """What the agent asks. One that goes on with calls does not wait for an answer."""
+        """The agent's open question. An agent that continues with calls does not wait for an answer."""
         is_last = self.last is EntryKind.REPLY and self.replies
         return questions.question_in(self.replies[-1].text) if is_last else ""
 
     def _is_quoted(self, sentence: str) -> bool:
-        """Whether it is the agent's own sentence: what an agent said cannot tell it that it went wrong."""
+        """Whether the sentence is the agent's own: quoting the agent does not correct it."""
         words = _plain(sentence)
         return len(words) >= SHORTEST_QUOTE and any(words in _plain(one.text) for one in self.talk)
 
@@ -225,12 +218,8 @@ class Tracker(Struct):
         self.talk += self.replies
         self.replies, self.since = [], []
 
-    def _take_back(self) -> None:
-        """The person broke off before anything was done."""
-        self.taken_back = next(reversed(self.facts.get("instruction", {})), "")
-
     def _replace_broken_off(self, text: str) -> None:
-        """A message that was broken off and then said in full stands once, and answers what the first one answered."""
+        """Drop an interrupted message that the new one repeats in full, and answer the same question instead."""
         broken_off = self.facts.get("instruction", {}).get(self.taken_back)
         if broken_off and _plain(text).startswith(_plain(broken_off.value)):
             for kind in ("instruction", "constraint", "correction", "decision"):
@@ -246,8 +235,8 @@ class Tracker(Struct):
             del known[subject]
 
     def _add_handoff(self, text: str, entry: Entry) -> None:
-        """What an agent was told when it took over: the person's words in it hold on, unless they are known already
-        from the conversation itself."""
+        """Read the brief that an agent received: the user's words in it still apply, unless the conversation
+        contains them already."""
         self._end_turn()
         known = [_plain(fact.value) for fact in self.facts.get("instruction", {}).values()]
         for number, (kind, words) in enumerate(received_brief.words_in(text)):
@@ -276,13 +265,13 @@ class Tracker(Struct):
 
     def _add_note(self, entry: Entry, reads: Reads) -> None:
         if entry.kind is EntryKind.SUMMARY:
-            if entry.text.strip():  # some agents compact into what only their vendor can read
+            if entry.text.strip():  # some agents compact into a format that only their vendor can read
                 self.put("summary", "", DRAFT.sub("", entry.text, count=1), entry)
             return
         if entry.tool == INTERRUPT and not entry.subagent:
             self.is_broken_off = True
             if self.last is EntryKind.PROMPT:
-                self._take_back()
+                self.taken_back = next(reversed(self.facts.get("instruction", {})), "")
         for act in reads.acts(entry, None):
             self._do(act, entry)
         if self.running:
@@ -293,11 +282,11 @@ class Tracker(Struct):
             if entry.origin is Origin.HUMAN or found.kind != "version":
                 self.put(found.kind, found.text, "mentioned", entry)
 
-    # What was done
+    # Actions
 
     def _add_result(self, call: Entry | None, result: Entry, reads: Reads, *, is_late: bool = False) -> None:
         if call is None:
-            # Some agents tell what they did without a call of its own.
+            # Some agents record actions without a call.
             for act in reads.acts(result, None):
                 self._warm(self.heat, act)
                 self._do(act, result)
@@ -306,7 +295,7 @@ class Tracker(Struct):
         if answer:
             decisions.decide(self, call, result, answer, reads.acts(call, result))
             if answer.verdict is Verdict.ANSWERED and not result.subagent:
-                # They answered this call, and not once more the words before it.
+                # The answer belongs to this call, not to the message before it.
                 self._end_turn()
         is_refused = answer is not None and answer.verdict is Verdict.REFUSED
         is_done = reads.is_done(call, result)
@@ -330,8 +319,8 @@ class Tracker(Struct):
             self.heat.saw(result.text, _how_shown(acts[0]) if is_done else "failed")
 
     def _add_done(self, acts: Sequence[Act], is_done: bool) -> None:
-        """What was done after the words that said what comes next."""
-        # The content of a file is not told, and would be kept with the tracker.
+        """Record the last actions, for the next step."""
+        # Without the contents of files, which would be stored with the tracker.
         done = [
             (Act(deed=act.deed, subject=begun(act.subject, decisions.LONGEST_SUBJECT)), is_done)
             for act in acts
@@ -340,7 +329,7 @@ class Tracker(Struct):
         self.since = [*self.since, *done][-LAST_DONE:]
 
     def _warm(self, heat: Heat, act: Act) -> None:
-        """What a call names is what the work is about, whether it came to be or not."""
+        """Count a call as relevant, whether it succeeded or not."""
         how = USES.get(act.deed, "other")
         todos = "\n".join(todo.text for todo in act.todos)
         text = f"{act.subject}\n{act.to}\n{todos}"
@@ -350,7 +339,8 @@ class Tracker(Struct):
             heat.used(text, how)
             return
         changes = "\n".join(f"{change.old}\n{change.new}" for change in act.changes)
-        beside = {line for change in act.changes for line in _unchanged(change)}
+        context = ({*change.old.split("\n")} & {*change.new.split("\n")} for change in act.changes)
+        beside = set[str]().union(*context)
         home = file_states.relative(act.subject, self.folder)
         heat.used(f"{text}\n{changes or act.content or ''}", how, home, beside)
 
@@ -358,7 +348,7 @@ class Tracker(Struct):
         return "; ".join(self._told(act, is_done) for act, is_done in self.since)
 
     def _told(self, act: Act, is_done: bool) -> str:
-        """A call in a few words, and whether it came to be."""
+        """A short description of a call, with its result."""
         called = begun(" ".join(decisions.title_of(act, self.folder).split()), TOLD_CALL)
         if act.deed is Deed.RUN:
             called = f"`{called}`"
@@ -388,19 +378,19 @@ class Tracker(Struct):
             self.report(act, "", result)
 
     def report(self, act: Act, text: str, result: Entry) -> None:
-        """Another agent has done what it was to do. What it came back with counts until the person speaks: by then the
-        agent has made something of it. What only programs read is no report."""
+        """Record a finished delegation. Its report counts until the user writes: by then the agent has used it.
+        Data for programs is not a report."""
         if result.subagent:
-            return  # what it had others do is its own
+            return  # sub-agents report to their parent
         errand = begun(act.subject, TOLD_ERRAND)
         self.put("delegation", errand, "done", result)
         if text.strip() and not _is_data(text):
             self.put("findings", errand, text.strip(), result)
 
-    # What holds now
+    # Current facts
 
     def all(self, reads: Reads) -> tuple[Fact, ...]:
-        """Every fact, those of one kind in the order in which they came about."""
+        """All facts; those of one kind are in order."""
         found = [fact for known in self.facts.values() for fact in known.values()]
         changed = self.files.facts()
         found = [
@@ -423,15 +413,14 @@ class Tracker(Struct):
         return tuple(sorted(found, key=lambda fact: (fact.n, fact.kind)))
 
     def _is_idle(self, fact: Fact, changed: Sequence[Fact]) -> bool:
-        """Whether it is another worktree, or repository, where nothing was changed."""
+        """Whether the fact is another worktree or repository where nothing was changed."""
         if fact.kind != "worktree":
             return False
         place = file_states.relative(fact.subject, self.folder).rstrip("/") + "/"
         return not any(file.subject.startswith(place) for file in changed)
 
     def _with_age(self, fact: Fact, changed: Sequence[Fact]) -> Fact:
-        """Of a check that passed, how many files were changed after it: it says nothing of those. Of a plan, whether it
-        may be over."""
+        """Note how many files changed after a check passed, and whether a plan may be finished."""
         if fact.kind == "plan" and fact.n < self.committed:
             return msgspec.structs.replace(fact, note=MAY_BE_OVER)
         if fact.kind != "command" or fact.value != "passed" or fact.subject not in self.checks:
@@ -441,7 +430,7 @@ class Tracker(Struct):
         return msgspec.structs.replace(fact, note="; ".join(filter(None, (fact.note, since))))
 
     def _spots(self, reads: Reads) -> dict[str, Spot]:
-        """What is hot, with what the calls that have no result yet are about."""
+        """Relevance scores, including calls without a result."""
         heat = msgspec.structs.replace(self.heat, uses=[*self.heat.uses], opened={**self.heat.opened})
         for call in self.waiting.values():
             for act in reads.acts(call, None) if not call.subagent else ():
@@ -449,7 +438,7 @@ class Tracker(Struct):
         return heat.now(has_changed=bool(self.files.known or self.committed))
 
     def _open(self, reads: Reads) -> list[Fact]:
-        """What still waits: a question, a call without a result, and the agent's last words."""
+        """Facts that are open: questions, pending calls, and the agent's last messages."""
         found = [
             self._fact("delegation", begun(one.act.subject, TOLD_ERRAND), "pending", one.call)
             if one.act.deed is Deed.DELEGATE
@@ -475,7 +464,7 @@ class Tracker(Struct):
             found.append(self._fact("question", "", asked, by))
         is_before = self.before is not None and self.before not in self.replies
         if self.before and is_before:
-            # Code that it showed then may have changed since.
+            # Code in it may have changed since.
             words = SHOWN_CODE.sub("[…]", self.before.text)
             found.append(self._fact("reply", self.before.id, words, self.before))
         found += [self._fact("reply", entry.id, entry.text, entry) for entry in self.replies]
@@ -484,15 +473,14 @@ class Tracker(Struct):
         return found
 
     def _next(self, by: Entry | None) -> Iterator[Fact]:
-        """What comes next: what the agent said that it would do when it spoke last, as what it meant to do before is
-        done or given up; else how far it came with what the person asked for."""
+        """The next step: what the agent last announced (earlier announcements are done or given up), otherwise the
+        state of the user's last request."""
         is_asked = self.last is EntryKind.PROMPT
         is_stopped = self.is_refused or self.is_broken_off
         intent = constraints.intent_in(by.text) if by and not is_asked and not is_stopped else ""
         asked = next(reversed(self.facts.get("instruction", {}).values()), None)
         if by and intent:
-            fact = self._fact("next step", "", intent, by)
-            yield msgspec.structs.replace(fact, note=self._since())
+            yield self._fact("next step", "", intent, by, self._since())
         elif asked and self.last and self.last is not EntryKind.REPLY:
             stands = NOT_BEGUN if is_asked else BROKEN_OFF if self.is_broken_off else NOT_DONE
             stands = REFUSED if self.is_refused else stands
@@ -506,23 +494,21 @@ class Tracker(Struct):
                 n=self.n,
             )
 
-    def _fact(self, kind: str, subject: str, value: str, entry: Entry) -> Fact:
-        return Fact(kind=kind, subject=subject, value=value, entry=entry.id, origin=entry.origin, n=self.n)
+    def _fact(self, kind: str, subject: str, value: str, entry: Entry, note: str = "") -> Fact:
+        origin = entry.origin
+        return Fact(
+            kind=kind, subject=subject, value=value, entry=entry.id, origin=origin, n=self.n, note=note
+        )
 
 
 def _how_shown(act: Act) -> str:
-    """How a call came to show what it did. To look at something through a shell is nearly to read it."""
+    """How a call showed its result. Looking through a shell is almost reading."""
     is_look = act.deed is Deed.RUN and commands.purpose(act.subject) == "look"
     return "look" if is_look else USES.get(act.deed, "other")
 
 
-def _unchanged(change: Change) -> set[str]:
-    """The lines of a change that only show where it is made."""
-    return {*change.old.split("\n")} & {*change.new.split("\n")}
-
-
 def _is_data(text: str) -> bool:
-    """Whether it is JSON, which only programs read."""
+    """Whether the text is JSON, which only programs read."""
     if not text.lstrip().startswith(("{", "[")):
         return False
     try:
@@ -537,12 +523,12 @@ def _plain(text: str) -> str:
 
 
 def _light(entry: Entry) -> Entry:
-    """An entry without the record that it came from."""
+    """The entry without its native record."""
     return msgspec.structs.replace(entry, native=None, spend=None, limits=())
 
 
 def derive(entries: Iterable[Entry], reads: Reads) -> tuple[Fact, ...]:
-    """The facts of a transcript, the latest last."""
+    """Facts of a transcript, the latest last."""
     tracker = Tracker()
     for entry in entries:
         tracker.add(entry, reads)

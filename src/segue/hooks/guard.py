@@ -1,13 +1,13 @@
-"""Keeping an agent off a worktree that another one holds: the note of it, and whether a call must be refused.
+"""Guard of a leased worktree: lease notes, and the decision whether to refuse a tool call.
 
-Whether a worktree is held is on record in the store. An agent's hook runs before every edit and opens no database, so
-each lease has a note beside it in a folder of its own: one file for each worktree, none if none is held.
+The lease itself is in the store. A hook runs before every edit and opens no database, so each lease has a note: one
+file per worktree in a folder of its own.
 
-A hook loads this while the agent waits. So it asks for nothing that takes long to load: no pathlib, no patterns, no
-Structs; and what only the writers of notes need is loaded by them.
+A hook loads this file while the agent waits. So it imports nothing that is slow to load: no pathlib, no patterns,
+no Structs. What only the writers of notes need is imported lazily.
 """
 
-# pathlib takes as long to load as all the rest
+# pathlib takes as long to load as everything else together
 # ruff: noqa: PTH103, PTH108, PTH110, PTH112, PTH113, PTH116, PTH118, PTH120, PTH121, PTH208
 
 from __future__ import annotations
@@ -18,12 +18,14 @@ import time
 from segue.base import fast_json
 
 TYPE_CHECKING = False
-if TYPE_CHECKING:  # not asked of typing: that takes long to load
+if TYPE_CHECKING:  # not from typing, which is slow to load
     from collections.abc import Iterable, Mapping
     from pathlib import Path
-    from typing import Any
+    from typing import Any, TypeVar
 
     from segue.base.clock import Moment
+
+    Note = TypeVar("Note", bound="Plain")
 
 FOLDER = "leases"
 MANNERS = "hooks"
@@ -33,13 +35,13 @@ LOG = "guard.log"
 LARGEST_LOG = 1 << 16
 LARGEST_POINTER = 4096
 PATCHED = ("*** Add File: ", "*** Update File: ", "*** Delete File: ", "*** Move to: ")
-"""How the lines of a patch begin that name a file."""
+"""Prefixes of patch lines that name a file."""
 SAID = "{said}"
-"""Where, in an answer, what is to be said stands."""
+"""Placeholder for the text in an answer."""
 
 
 class Plain:
-    """A value without what makes Structs take long to load: it is what its fields are."""
+    """Value class without Struct, which is slow to load."""
 
     FIELDS: tuple[str, ...] = ()
     __slots__ = ()
@@ -58,8 +60,8 @@ class Plain:
 
 
 class Held(Plain):
-    """A worktree in the hands of a handoff, until a moment. Holder: who works there, as people call it; back: what a
-    person types to have it returned."""
+    """A worktree leased by a handoff until `expires`. `holder` is the name shown to people; `back` is the command
+    that returns the work."""
 
     FIELDS = ("root", "handoff", "holder", "since", "expires", "back")
     __slots__ = FIELDS
@@ -83,7 +85,7 @@ class Held(Plain):
 
 
 class Attempt(Plain):
-    """What an agent is about to do, from the folder where it stands: change files, or run a command."""
+    """A file change or a command that an agent is about to make from a folder."""
 
     FIELDS = ("folder", "paths", "command")
     __slots__ = FIELDS
@@ -94,23 +96,23 @@ class Attempt(Plain):
         self.command = command
 
 
-# What the agent tells
+# Input of hooks
 
 
 def manner_of(data: Path, agent: str) -> Path:
-    """Where it is written down what an agent tells its hooks, and how it is answered."""
+    """File that describes an agent's hook input and the form of the answers."""
     return data / MANNERS / f"{agent}.json"
 
 
 def read_manner(data: str, agent: str) -> dict[str, Any]:
     found = fast_json.parse(read(f"{data}/{MANNERS}/{agent}.json", LARGEST))
     if not isinstance(found, dict):
-        raise ValueError(f"what is written down of {agent} is no JSON object")
+        raise ValueError(f"the hook protocol of {agent} is not a JSON object")
     return found
 
 
 def attempt_of(record: dict[str, Any], manner: Mapping[str, Any]) -> Attempt | None:
-    """What a hook's input says that the agent is about to do; None if that concerns nobody."""
+    """Parse the file change or command from a hook's input; None if the tool is not guarded."""
     tool, given = record.get("tool_name"), record.get("tool_input")
     folder = record.get("cwd")
     folder = folder if isinstance(folder, str) and folder else "/"
@@ -123,7 +125,7 @@ def attempt_of(record: dict[str, Any], manner: Mapping[str, Any]) -> Attempt | N
     if kind == "files":
         return Attempt(folder=folder, paths=(said,) if isinstance(said, str) and said else ())
     if kind == "commands":
-        if isinstance(said, list):  # some take it word by word
+        if isinstance(said, list):  # some agents pass a list of words
             said = " ".join(word for word in said if isinstance(word, str))
         if not isinstance(said, str) or not said.strip():
             return None
@@ -132,7 +134,7 @@ def attempt_of(record: dict[str, Any], manner: Mapping[str, Any]) -> Attempt | N
 
 
 def _standing(given: dict[str, Any], folder: str) -> str:
-    """Where a command runs, which may be told with it."""
+    """Folder where a command runs: some agents pass it with the command."""
     for name in ("workdir", "dir_path", "directory"):
         if isinstance(there := given.get(name), str) and there:
             return os.path.join(folder, there)
@@ -145,48 +147,47 @@ def _patched(patch: str) -> tuple[str, ...]:
 
 
 def filled(form: Any, said: str) -> Any:
-    """An answer with what is to be said in its place."""
+    """An answer with its placeholder replaced by a text."""
     if isinstance(form, dict):
         return {key: filled(value, said) for key, value in form.items()}
     return said if form == SAID else form
 
 
-# The notes
+# Lease notes
 
 
 def note_of(data: Path, root: str) -> Path:
-    """Where the note of a worktree is."""
-    from hashlib import sha256  # lazy: a hook reads all notes there are
+    from hashlib import sha256  # lazy: hooks read all notes and need no hash
 
     return data / FOLDER / f"{sha256(os.fsencode(root)).hexdigest()[:32]}.json"
 
 
 def put(data: Path, held: Held, now: Moment) -> None:
-    """Leave a note for the hooks. Those whose time is over go: with none left, a hook ends at once."""
-    from segue.base import files  # lazy: see above
+    """Write a lease note for the hooks, and remove expired ones."""
+    from segue.base import files  # lazy: see the module's docstring
 
     with files.locked(data / FOLDER / LOCK):
         _sweep(data, now)
-        # Not msgspec: a path that is no UTF-8 must come back as it was.
+        # Not msgspec: a path that is not UTF-8 must survive.
         files.write_file(note_of(data, held.root), fast_json.write(held.fields()).encode())
 
 
 def drop(data: Path, root: str, handoff: str) -> None:
-    """Take the note of a handoff away; another's stays."""
-    from segue.base import files  # lazy: see above
+    """Remove the note of a handoff; notes of other handoffs stay."""
+    from segue.base import files  # lazy: see the module's docstring
 
     path = note_of(data, root)
     if not path.parent.is_dir():
         return
     with files.locked(path.parent / LOCK):
-        held = _read(str(path))
+        held = read_note(str(path), Held)
         if held is None or held.handoff == handoff:
             path.unlink(missing_ok=True)
 
 
 def sweep(data: Path, now: Moment) -> None:
-    """Take away the notes whose time is over."""
-    from segue.base import files  # lazy: see above
+    """Remove expired notes."""
+    from segue.base import files  # lazy: see the module's docstring
 
     with files.locked(data / FOLDER / LOCK):
         _sweep(data, now)
@@ -194,22 +195,22 @@ def sweep(data: Path, now: Moment) -> None:
 
 def _sweep(data: str | Path, now: Moment) -> None:
     for path in note_files(f"{data}/{FOLDER}"):
-        held = _read(path)
+        held = read_note(path, Held)
         if held and held.expires <= now:
             forget(path)
 
 
 def notes(data: str | Path) -> list[Held]:
-    """All that is noted, whether its time is over or not."""
-    return [held for path in note_files(f"{data}/{FOLDER}") if (held := _read(path))]
+    """All lease notes, expired or not."""
+    return [held for path in note_files(f"{data}/{FOLDER}") if (held := read_note(path, Held))]
 
 
 def unreadable(data: str | Path) -> list[str]:
-    """The notes that nobody can read, and that therefore hold nobody up."""
+    """Unreadable notes, which block nobody."""
     return [
         path
         for path in note_files(f"{data}/{FOLDER}")
-        if os.path.exists(path) and _read(path) is None and os.path.exists(path)
+        if os.path.exists(path) and read_note(path, Held) is None and os.path.exists(path)
     ]
 
 
@@ -224,21 +225,21 @@ def forget(path: str) -> None:
     try:
         os.unlink(path)
     except OSError:
-        return  # another one did it
+        return  # another process removed it
 
 
-def _read(path: str) -> Held | None:
-    """A note; None where there is none, or none that can be read: what nobody can read holds nobody up."""
+def read_note(path: str, kind: type[Note]) -> Note | None:
+    """Read a note; None if it is missing or unreadable, because an unreadable note concerns nobody."""
     try:
         fields = fast_json.parse(read(path, LARGEST))
-        held = Held(**{name: fields[name] for name in Held.FIELDS})
+        note = kind(**{name: fields[name] for name in kind.FIELDS})
     except (OSError, ValueError, TypeError, KeyError, RecursionError):
         return None
-    return held if all(isinstance(value, str) for value in fields.values()) else None
+    return note if all(isinstance(value, str) for value in fields.values()) else None
 
 
 def read(path: str, largest: int) -> bytes:
-    """The content of a small ordinary file, of which nothing is waited for."""
+    """Content of a small regular file, without blocking."""
     fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     try:
         content = os.read(fd, largest + 1)
@@ -249,18 +250,18 @@ def read(path: str, largest: int) -> bytes:
     return content
 
 
-# The decision
+# Decision
 
 
 def answer(data: str, agent: str, given: bytes, handoff: str) -> str:
-    """What a hook says before a tool is used; nothing if it may be. `given` is what the agent told the hook, `handoff`
-    the one that it works for."""
+    """Answer of a hook before a tool call; empty if the call is allowed. `given` is the hook's input, `handoff`
+    the one that the agent works for."""
     moment = now()
     for path in unreadable(data):
-        note_failure(data, ValueError(f"{path} cannot be read, and holds nobody up"), moment)
+        note_failure(data, ValueError(f"{path} is unreadable, so it blocks nobody"), moment)
     held = notes(data)
     if any(one.expires <= moment for one in held):
-        _sweep(data, moment)  # with none left, the next hook ends at once
+        _sweep(data, moment)  # without notes, the next hook exits at once
     if not held:
         return ""
     manner = read_manner(data, agent)
@@ -270,15 +271,15 @@ def answer(data: str, agent: str, given: bytes, handoff: str) -> str:
 
 
 def asked(given: bytes) -> dict[str, Any]:
-    """What an agent told a hook."""
+    """Parse the input of a hook."""
     record = fast_json.parse(given)
     if not isinstance(record, dict):
-        raise ValueError("what the agent gave is no JSON object")
+        raise ValueError("the hook input is not a JSON object")
     return record
 
 
 def refusal(attempt: Attempt, held: Iterable[Held], *, handoff: str, now: Moment) -> str:
-    """Why an agent must not do what it is about to do; empty if it may. `handoff` is the one it works for itself."""
+    """Reason to refuse an attempt; empty if it is allowed. `handoff` is the one that the agent works for."""
     for one in held:
         if one.expires > now and one.handoff != handoff and _reaches(attempt, one.root):
             return _reason(attempt, one)
@@ -286,19 +287,19 @@ def refusal(attempt: Attempt, held: Iterable[Held], *, handoff: str, now: Moment
 
 
 def _reaches(attempt: Attempt, root: str) -> bool:
-    """Whether it would change something in a worktree."""
+    """Whether an attempt could change something in a worktree."""
     if not attempt.command:
         paths = attempt.paths or (attempt.folder,)
         return any(_may_be_within(os.path.join(attempt.folder, path), root) for path in paths)
     if not _names(attempt.command, root) and not _may_be_within(attempt.folder, root):
         return False
-    from segue.shell import read_only  # lazy: only a command needs it
+    from segue.shell import read_only  # lazy: only commands need it
 
     return not read_only.only_looks(attempt.command)
 
 
 def _names(command: str, root: str) -> bool:
-    """Whether a command names a folder: its name, and not one that only begins alike."""
+    """Whether a command names a folder: exactly, not as the prefix of a longer name."""
     at = command.find(root)
     while at >= 0:
         after = command[at + len(root) : at + len(root) + 1]
@@ -312,12 +313,12 @@ def _may_be_within(path: str, root: str) -> bool:
     try:
         return is_within(path, root)
     except ValueError:
-        return True  # no file can have that name: what the agent makes of it, nobody can tell
+        return True  # not a valid file name, so the agent's use of it cannot be predicted
 
 
 def is_within(path: str, root: str) -> bool:
-    """Whether a path is in a worktree: below its root, and not in another worktree or repository below it. A submodule
-    is a part of what it is in."""
+    """Whether a path is in a worktree: below its root, and not in another worktree or repository below that. A
+    submodule belongs to the repository that contains it."""
     place = os.path.realpath(path)
     while True:
         if _is_same(place, root):
@@ -334,14 +335,14 @@ def _is_same(place: str, root: str) -> bool:
     if place == root:
         return True
     try:
-        # Where names differ and folders do not: a disk that takes capitals for small letters, a bind mount.
+        # Different names of one folder: a case-insensitive disk, a bind mount.
         return os.path.samefile(place, root)
     except (OSError, ValueError):
         return False
 
 
 def _is_another(pointer: str) -> bool:
-    """Whether a `.git` makes its folder a worktree of its own."""
+    """Whether a `.git` marks the root of another worktree or repository."""
     try:
         if os.path.isdir(pointer):
             return True
@@ -355,20 +356,17 @@ def _reason(attempt: Attempt, held: Held) -> str:
     what, simpler = "This edit is in it", ""
     if attempt.command:
         what, simpler = "This command may change files there", " (if this only reads, say it more simply)"
+    root = held.root.encode(errors="replace").decode()
     return (
-        f"{held.holder} holds the worktree {_shown(held.root)} since {_local(held.since)}: the work was handed to it "
+        f"{held.holder} holds the worktree {root} since {_local(held.since)}: the work was handed to it "
         f"({held.handoff}), and two agents must not change the same files. {what}, so it was refused; reading is "
         f"allowed{simpler}. Do not look for a way around this: stop here and tell the person that `{held.back}` "
         f"brings the work back to you. The hold ends by itself at {_local(held.expires)}."
     )
 
 
-def _shown(path: str) -> str:
-    return path.encode(errors="replace").decode()
-
-
 def _local(moment: Moment) -> str:
-    """A moment in the person's own time. Reckoned here: `datetime` takes long to load."""
+    """A moment in local time. Calculated here because `datetime` is slow to load."""
     year, month, day = int(moment[:4]), int(moment[5:7]), int(moment[8:10])
     year, month = (year, month) if month > 2 else (year - 1, month + 12)
     days = 365 * year + year // 4 - year // 100 + year // 400 + (153 * (month - 3) + 2) // 5 + day - 719_469
@@ -377,16 +375,16 @@ def _local(moment: Moment) -> str:
 
 
 def now() -> Moment:
-    """A moment as `clock.py` writes it."""
+    """The current moment in the format of `clock.py`."""
     at = time.time_ns() // 1000
     return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(at // 1_000_000)) + f".{at % 1_000_000:06d}Z"
 
 
-# What went wrong
+# Failures
 
 
 class Failure(Plain):
-    """A call of a hook that could not be answered, and was let pass."""
+    """A hook call that failed and was let through."""
 
     FIELDS = ("at", "error")
     __slots__ = FIELDS
@@ -397,7 +395,7 @@ class Failure(Plain):
 
 
 def note_failure(data: str | Path, error: BaseException, now: Moment) -> None:
-    """Keep what went wrong for `segue doctor`: the same thing once while it goes on, and never more than so much."""
+    """Record a failure for `segue doctor`: a repeated one once, and never beyond the size limit."""
     what = f"{type(error).__name__}: {error}"[:500]
     path = f"{data}/{LOG}"
     try:
@@ -408,11 +406,11 @@ def note_failure(data: str | Path, error: BaseException, now: Moment) -> None:
         is_full = os.path.isfile(path) and os.stat(path).st_size >= LARGEST_LOG
         append(path, fast_json.write({"at": now, "error": what}), os.O_TRUNC if is_full else 0)
     except OSError:
-        return  # there is nobody left to tell
+        return  # nobody is left to report it to
 
 
 def append(path: str, line: str, flags: int = 0) -> None:
-    """One more line of a private file, at one go."""
+    """Append a line to a private file with one write."""
     flags |= os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC
     fd = os.open(path, flags, 0o600)
     try:
@@ -422,7 +420,7 @@ def append(path: str, line: str, flags: int = 0) -> None:
 
 
 def failures(data: str | Path) -> list[Failure]:
-    """Every call that is known to have gone wrong, newest last."""
+    """All recorded failures, newest last."""
     try:
         lines = read(f"{data}/{LOG}", 2 * LARGEST_LOG).splitlines()
     except (OSError, ValueError):

@@ -1,7 +1,7 @@
-"""Warnings about limits, for the person at an agent: once for each threshold of each limit. Pure, and the files.
+"""Warnings about limits, shown to the user of an agent once per threshold and limit.
 
-A hook shows a warning when the person next says something, and starts nothing for it: so it lies ready as the agent's
-own answer, in a file that is named after the conversation.
+A hook shows a warning with the user's next message and starts no process for it. So the warning lies ready as the
+agent's own answer, in a file named after the conversation.
 """
 
 from __future__ import annotations
@@ -19,24 +19,24 @@ FOLDER = "warnings"
 TOLD = ".told"
 LARGEST = 1 << 20
 MOST = 200
-"""Conversations that it is remembered of what was told."""
+"""Number of conversations whose shown warnings are remembered."""
 NAMEABLE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
 RANKS = (Urgency.MEDIUM.value, Urgency.HIGH.value)
 
 Told = dict[str, dict[str, str]]
-"""Of each conversation, the limits that it was warned of, with how urgent that was."""
+"""The shown warnings by conversation: limit and urgency."""
 
 
 class Crossed(Struct, frozen=True):
-    """A limit that is past a threshold."""
+    """A limit that has passed a threshold."""
 
     window: str
     urgency: Urgency
 
 
 def news(told: dict[str, str], crossed: Crossed | None) -> tuple[bool, dict[str, str]]:
-    """Whether there is something to warn of that was not told yet, and what is told from then on. A context that has
-    become smaller since may fill up once more; any other limit has a new end then."""
+    """Whether there is a new warning, and the warnings shown from then on. A context that was compacted can fill
+    up again; every other limit has a new reset time then."""
     if crossed is None:
         return False, {window: urgency for window, urgency in told.items() if window != "context"}
     before = told.get(crossed.window)
@@ -58,7 +58,7 @@ def keep(data: Path, told: Told) -> None:
 
 
 def put(data: Path, agent: str, session: str, answer: bytes) -> bool:
-    """Lay a warning ready; whether the conversation has a name that a file can have."""
+    """Write a warning for the hook; False if the conversation's id is not usable as a file name."""
     if not NAMEABLE.fullmatch(session):
         return False
     files.write_file(data / FOLDER / f"{agent}-{session}", answer, is_lasting=False)
@@ -66,10 +66,10 @@ def put(data: Path, agent: str, session: str, answer: bytes) -> bool:
 
 
 def sweep(data: Path, before: float) -> None:
-    """Take away what nobody came back for."""
+    """Delete old warnings that were never shown."""
     for path in (data / FOLDER).glob("[!.]*"):
         try:
             if path.stat().st_mtime < before:
                 path.unlink()
         except OSError:
-            continue  # it was shown meanwhile
+            continue  # it was shown in the meantime

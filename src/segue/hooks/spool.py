@@ -1,6 +1,6 @@
-"""What agents' own calls of Segue left to be read later: each call writes a line and is gone.
+"""Spool of hook calls: each call appends a line, and this module reads them back.
 
-The lines are written by faces that must be quick and therefore load none of this; here they are read back.
+The hooks that write the lines must be fast, so they load nothing from here.
 """
 
 from __future__ import annotations
@@ -15,34 +15,29 @@ from segue.model import Value
 
 FOLDER = "spool"
 STATUS_FILES = ("statusline.1.jsonl", "statusline.jsonl")
-"""The full one first, then the one that is being written."""
+"""The full file first, then the current one."""
 MOMENT_FILES = ("moments.1", "moments")
 FULL = 1 << 20
 FAILURES = "failures"
 LARGEST = 8 << 20
-"""Of a file that grew beyond all sense, only the end is read."""
+"""Bytes read from the end of a file that grew too large."""
 
 
 class Report(Value, frozen=True):
-    """What an agent told its status line, and when."""
+    """A status-line report of an agent."""
 
     at: Moment
     status: dict[str, Any]
 
 
 def read_status(data: Path) -> list[Report]:
-    """Every report that is still there, newest last. A line that is none is passed over."""
-    reports = []
-    for name in STATUS_FILES:
-        for line in _content(data / FOLDER / name).splitlines():
-            report = _report(line)
-            if report is not None:
-                reports.append(report)
+    """All reports, newest last. Invalid lines are skipped."""
+    reports = [report for line in _lines(data, STATUS_FILES) if (report := _report(line))]
     return sorted(reports, key=lambda report: report.at)
 
 
 class Failure(Value, frozen=True):
-    """A call that went wrong: told here because the agent could not be told."""
+    """A failed call. It is shown here because it could not be shown to the agent."""
 
     at: Moment
     error: str
@@ -50,7 +45,7 @@ class Failure(Value, frozen=True):
 
 
 def read_failures(data: Path) -> list[Failure]:
-    """Every call that is known to have gone wrong, newest last."""
+    """All recorded failures, newest last."""
     path = data / FOLDER / FAILURES
     found = []
     for line in _content(path).splitlines():
@@ -64,7 +59,7 @@ def read_failures(data: Path) -> list[Failure]:
 
 
 class Noted(Value, frozen=True):
-    """A moment that an agent's hook noted: a conversation was about to be shortened, or ended."""
+    """A hook event of a conversation: it is about to be compacted, or has ended."""
 
     at: Moment
     event: str
@@ -73,22 +68,17 @@ class Noted(Value, frozen=True):
     transcript: str = ""
     cwd: str = ""
     why: str = ""
-    """What set it off, in the agent's own word."""
+    """The trigger, as the agent names it."""
 
 
 def read_moments(data: Path, session: str = "") -> list[Noted]:
-    """Every moment that was noted, or those of one conversation, newest last. A line that is none is passed over."""
-    found = []
-    for name in MOMENT_FILES:
-        for line in _content(data / FOLDER / name).splitlines():
-            noted = _noted(line)
-            if noted is not None and session in ("", noted.session):
-                found.append(noted)
-    return sorted(found, key=lambda noted: noted.at)
+    """All recorded events, or those of one conversation, newest last. Invalid lines are skipped."""
+    found = [noted for line in _lines(data, MOMENT_FILES) if (noted := _noted(line))]
+    return sorted((one for one in found if session in ("", one.session)), key=lambda one: one.at)
 
 
 def set_moments_aside(data: Path) -> None:
-    """A file that is full becomes the one before it."""
+    """Rotate a full file."""
     path, before = (data / FOLDER / name for name in reversed(MOMENT_FILES))
     if path.is_file() and path.stat().st_size > FULL:
         path.replace(before)
@@ -108,6 +98,10 @@ def _noted(line: bytes) -> Noted | None:
         return Noted(at=moment, event=event, agent=agent, why=why if isinstance(why, str) else "", **texts)
     except (ValueError, TypeError, AttributeError, OverflowError, RecursionError):
         return None
+
+
+def _lines(data: Path, names: tuple[str, ...]) -> list[bytes]:
+    return [line for name in names for line in _content(data / FOLDER / name).splitlines()]
 
 
 def _content(path: Path) -> bytes:

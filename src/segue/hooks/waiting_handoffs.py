@@ -1,8 +1,7 @@
-"""Handoffs that were prepared and wait to be taken: the note of each, for the hooks of the agent that is to have it.
+"""Waiting handoffs: a note of each for the hooks of its target agent.
 
-The store knows them. A hook that runs when a conversation begins opens no database, so each has a note in a folder of
-its own, with the words that are to be given already put together; none is there if none waits. Like `guard`, this is
-loaded while an agent waits.
+A hook that runs when a conversation begins opens no database. So each waiting handoff has a note with the finished
+text, in a folder of its own. Like `guard`, this is loaded while an agent waits.
 """
 
 # pathlib takes as long to load as all the rest
@@ -17,7 +16,7 @@ from segue.hooks import guard
 from segue.hooks.guard import Plain
 
 TYPE_CHECKING = False
-if TYPE_CHECKING:  # not asked of typing: that takes long to load
+if TYPE_CHECKING:  # not from typing, which is slow to load
     from collections.abc import Iterable, Mapping
     from pathlib import Path
 
@@ -26,10 +25,10 @@ if TYPE_CHECKING:  # not asked of typing: that takes long to load
 FOLDER = "waiting"
 VARIABLE = "SEGUE_VENDORS_ALLOWED"
 GIVEN = ".given"
-"""Beside a note: whom it was given to."""
+"""Suffix of the file with the conversations that have received a note."""
 LARGEST = 1 << 16
 MOST_BYTES = 9_900
-"""What an agent takes of a hook's answer is 10,000 bytes at the least."""
+"""Every agent accepts at least 10,000 bytes of a hook's answer."""
 
 
 class Waiting(Plain):
@@ -60,7 +59,7 @@ class Waiting(Plain):
         self.settings = settings
 
     def is_for(self, agent: str, folder: str, now: Moment) -> bool:
-        """Whether an agent that begins in a folder is to have it: never the one that it comes from."""
+        """Whether a conversation of an agent in a folder gets the handoff: never one of its source."""
         is_theirs = agent == self.target and agent != self.source
         return is_theirs and now < self.expires and guard.is_within(folder, self.root)
 
@@ -85,37 +84,37 @@ def _stamp(path: str) -> str:
 
 
 def answer(data: str, agent: str, given: bytes, env: Mapping[str, str]) -> str:
-    """What a hook says when a conversation begins; nothing if nothing waits for this agent here."""
+    """Answer of a hook when a conversation begins; empty if no handoff waits for this agent here."""
     now = guard.now()
     record = guard.asked(given)
     folder, session = record.get("cwd"), record.get("session_id")
     if not isinstance(folder, str) or not isinstance(session, str):
-        raise ValueError("the agent did not tell where it is and in which conversation")
+        raise ValueError("the hook input has no cwd or session_id")
     for path in guard.note_files(f"{data}/{FOLDER}"):
         note = _read(path)
         if note is None:
-            guard.note_failure(data, ValueError(f"{path} cannot be read, and is given to nobody"), now)
+            guard.note_failure(data, ValueError(f"{path} is unreadable, so it is given to nobody"), now)
         elif note.expires <= now:
             _forget(path)
         elif note.is_for(agent, folder, now):
             form = guard.read_manner(data, agent)["tell"]
             text = note.text_under(env)
             if not fits(form, text):
-                guard.note_failure(data, ValueError(f"{path} is too long, and is given to nobody"), now)
+                guard.note_failure(data, ValueError(f"{path} is too long, so it is given to nobody"), now)
             elif _is_new(path, f"{agent} {session}"):
                 return fast_json.write(guard.filled(form, text))
     return ""
 
 
 def _is_new(path: str, whom: str) -> bool:
-    """Whether it was not given to this conversation before; from now on it was."""
+    """Whether a conversation has not received the note yet; records that it has now."""
     marks = path.removesuffix(".json") + GIVEN
     whom = " ".join(whom.split())[:200]
     try:
         known = guard.read(marks, LARGEST).decode(errors="replace").split("\n")
     except OSError:
         known = []
-    except ValueError:  # too many to be read: rather told twice than never
+    except ValueError:  # too many to read: delivering twice is better than never
         guard.forget(marks)
         known = []
     if whom in known:
@@ -125,14 +124,12 @@ def _is_new(path: str, whom: str) -> bool:
 
 
 def put(data: Path, note: Waiting) -> None:
-    """Leave a note for the hooks."""
-    from segue.base import files  # lazy: see above
+    from segue.base import files  # lazy: see the module's docstring
 
     files.write_file(data / FOLDER / f"{note.handoff}.json", fast_json.write(note.fields()).encode())
 
 
 def drop(data: str | Path, handoff: str) -> None:
-    """It waits no more."""
     _forget(f"{data}/{FOLDER}/{handoff}.json")
 
 
@@ -141,7 +138,7 @@ def notes(data: str | Path) -> list[Waiting]:
 
 
 def given_to(data: str | Path, handoff: str) -> list[str]:
-    """The conversations that it was given to: agent and id."""
+    """Conversations that received the handoff: agent and id."""
     try:
         content = guard.read(f"{data}/{FOLDER}/{handoff}{GIVEN}", LARGEST)
     except (OSError, ValueError):
@@ -150,7 +147,7 @@ def given_to(data: str | Path, handoff: str) -> list[str]:
 
 
 def fits(form: object, text: str) -> bool:
-    """Whether an answer with this text is not longer than an agent takes it."""
+    """Whether an answer with this text is short enough for every agent."""
     return len(fast_json.write(guard.filled(form, text))) <= MOST_BYTES
 
 
@@ -160,12 +157,7 @@ def _forget(path: str) -> None:
 
 
 def _read(path: str) -> Waiting | None:
-    """A note; None where there is none that can be read. Its file is called as its handoff is: another name could lead
-    anywhere."""
-    try:
-        fields = fast_json.parse(guard.read(path, LARGEST))
-        note = Waiting(**{name: fields[name] for name in Waiting.FIELDS})
-    except (OSError, ValueError, TypeError, KeyError, RecursionError):
-        return None
-    is_plain = all(isinstance(value, str) for value in fields.values())
-    return note if is_plain and path.endswith(f"/{note.handoff}.json") else None
+    """Read a note; None if it is missing or unreadable. Its file has the handoff's name, because any other name
+    could lead anywhere."""
+    note = guard.read_note(path, Waiting)
+    return note if note and path.endswith(f"/{note.handoff}.json") else None

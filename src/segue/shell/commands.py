@@ -1,7 +1,6 @@
-"""What a command tells by its words: what it is called among people, what it is for, what it does to files.
+"""Meaning of a command line: its normalized form, its purpose, and its effects on files.
 
-Only what stands there literally counts: a path with a variable or a pattern in it is left out, because nobody can
-say what it was. `lexer` takes a command apart.
+Only literal words count: a path with a variable or a pattern is skipped because its value is unknown.
 """
 
 from __future__ import annotations
@@ -18,32 +17,31 @@ from msgspec import Struct
 from segue.base.lazy_regex import lazy_pattern
 from segue.base.text import begun
 from segue.shell.lexer import HEREDOC, LONGEST, NOWHERE, Simple, Word, simple_commands
-from segue.shell.lexer import parts as parts
 
 LONGEST_WORD = 100
-"""A word longer than this is a script or a text, and is cut where a person reads it."""
+"""A longer word is a script or a text, and is truncated for display."""
 LONGEST_SHOWN = 400
 MOST_CHAINED = 20
 DEEPEST = 4
-"""How many shells and wrappers within each other are unpacked."""
+"""Maximum depth of nested shells and wrappers."""
 
 Purpose = Literal["test", "build", "lint", "install", "git", "run", "look", ""]
 EffectKind = Literal["created", "touched", "restored", "renamed", "deleted", "made"]
 
 
 class Effect(Struct, frozen=True):
-    """What a command does to one file, or to a folder as a whole, if it succeeds."""
+    """Effect of a successful command on one file, or on a whole folder."""
 
     kind: EffectKind
-    """'created': written whole; 'touched': changed, or made if it was missing; 'restored': as it was committed;
-    'renamed': now at `to`; 'made': a folder that is there now, whatever is in it."""
+    """'created': written whole; 'touched': changed, or created if missing; 'restored': as it was committed;
+    'renamed': now at `to`; 'made': a folder that exists now, whatever its contents."""
     path: str
     to: str = ""
     content: str | None = None
-    """What the file holds now, where the command says it in full."""
+    """The file's new content, if the command contains all of it."""
 
 
-# The programs that are known, by what they are
+# Known programs
 
 TABLE = """
 test pytest py.test jest vitest mocha ava tap jasmine karma cypress playwright rspec minitest phpunit pest tox nox ctest
@@ -88,11 +86,11 @@ helper sudo doas xargs xvfb-run cross-env dotenv npx bunx pnpx uvx
 runner uv:run poetry:run pdm:run pipenv:run hatch:run rye:run pipx:run conda:run bundle:exec npm:exec,x pnpm:exec,dlx
 runner yarn:exec,dlx bun:x mise:exec,x
 """
-"""By program, or by program and sub-command. A clipper shows less of what another says, a filter only some
-lines of it, a remark is for the reader, a
-script runs what the project names itself, a valued option brings a word with it; a wrapper or a runner runs another."""
+"""By program, or by program:sub-command. A clipper shortens another program's output, a filter selects lines of
+it, a remark is meant for the reader, a script runs what the project defines, a valued option takes a value;
+wrappers and runners start another program."""
 RANKS = ("test", "build", "lint", "install", "git", "run", "look")
-"""Of a compound, the first of these that one of its commands is for is what it is for."""
+"""The first of these that one of its commands has is the purpose of a compound."""
 
 
 def _known(*kinds: str) -> dict[str, str]:
@@ -108,11 +106,11 @@ PURPOSES = _known(*RANKS)
 KEYWORDS, COMPOUND, SHELLS, CLIPPERS = map(_known, ("keyword", "compound", "shell", "clipper"))
 FILTERS = _known("clipper", "filter")
 CHECKS = ("test", "build", "lint")
-"""What tells how the work stands: of such a command only how it went is told, whatever was picked out of its output."""
+"""Checks of the work. Their result is reported, whatever part of their output was selected."""
 REMARKS, SCRIPTED, VALUED, READS = map(_known, ("remark", "script", "valued", "reads"))
 WRAPPERS, HELPERS, RUNNERS = _known("wrapper"), _known("wrapper", "helper"), _known("runner")
 WRAPPED_VALUES = lazy_pattern(r"-[skouCnPIdLgaf]|--signal|--kill-after|--from|--with|--python|-p|--package")
-"""Options of a wrapper that bring a word with them."""
+"""Options of a wrapper that take a value."""
 ASSIGNMENT = lazy_pattern(r"[A-Za-z_]\w*+\+?=")
 
 
@@ -121,7 +119,7 @@ def program_name(word: str) -> str:
 
 
 def _bare(words: list[str], wrappers: dict[str, str] = HELPERS) -> int:
-    """How many words stand before the program that is meant: settings, `then`, `timeout 60`."""
+    """Number of words before the actual program: settings, `then`, `timeout 60`."""
     at = 0
     while at < len(words):
         name = program_name(words[at])
@@ -147,7 +145,7 @@ def _script(words: list[str]) -> str:
 
 
 def programs(command: str, depth: int = 0) -> Iterator[tuple[list[str], Simple]]:
-    """The words of each simple command from its program on; those of an inner shell in its place."""
+    """Words of each simple command from its program on; an inner shell is replaced by its commands."""
     for simple in simple_commands(command):
         words = simple.texts
         words = words[_bare(words) :]
@@ -157,13 +155,13 @@ def programs(command: str, depth: int = 0) -> Iterator[tuple[list[str], Simple]]
             yield words, simple
 
 
-# A command as a person would say it
+# Normalized form
 
 QUIET = lazy_pattern(
     r"(?:CI|NO_COLOR|(?:FORCE|CLI)_?COLOR\w*|TERM|COLUMNS|(?:\w+_)?(?:PAGER|EDITOR)|LANG|LC_\w+|DEBIAN_FRONTEND"
     r"|PYTHON(?:UNBUFFERED|DONTWRITEBYTECODE|IOENCODING|UTF8))="
 )
-"""Settings that change how a command talks, not what it does."""
+"""Settings that change a command's output, not its effect."""
 MESSAGE = lazy_pattern(r"\"?\$\(\s*+cat\s++<<-?\s*+['\"]?\w++['\"]?[ \t]*+\n")
 JOINTS = {";": "; ", ")": "; ", "(": "; (", "": "; "}
 
@@ -174,14 +172,14 @@ WRAPPED = lazy_pattern(
 
 
 def unwrapped(command: str) -> str:
-    """With what is encoded over several lines in one piece, as it would not be known again with spaces in it."""
+    """Join encoded data that spans several lines: with spaces inside, it would not be recognised again."""
     return WRAPPED.sub("", command)
 
 
 def plain(command: str, folder: str = "") -> str:
-    """The command as a person would say it, on one line: without what only limits time or output, without remarks
-    to the reader, heredocs and long scripts cut visibly. With a folder, paths below it are told from there and
-    going to it is left unsaid; going elsewhere is kept, for there the same words mean another thing."""
+    """Normalize a command to one line: without limits on time and output and without remarks; heredocs and long
+    scripts are visibly truncated. Paths below `folder` become relative, and `cd` to it is dropped; `cd` elsewhere
+    stays because it changes the meaning."""
     text, folder = unwrapped(command), folder.rstrip("/")
     simples = simple_commands(text)
     for _ in range(DEEPEST):
@@ -200,7 +198,7 @@ def plain(command: str, folder: str = "") -> str:
 
 
 def _without_going(simples: Sequence[Simple], folder: str) -> Sequence[Simple]:
-    """Without `cd` to where the work is anyway; where that is not told, without any `cd` to a whole path."""
+    """Drop `cd` to the folder of the work; if that is unknown, to any absolute path."""
     while len(simples) > 1 and simples[1].joint in ("&&", ";") and simples[0].texts[:1] == ["cd"]:
         to = "".join(simples[0].texts[1:]).rstrip("/")
         if to not in ("", ".", folder) and (folder or not to.startswith(("/", "~", "$"))):
@@ -210,8 +208,8 @@ def _without_going(simples: Sequence[Simple], folder: str) -> Sequence[Simple]:
 
 
 def _telling(simples: Sequence[Simple]) -> Sequence[Simple]:
-    """Without `| head` and the like at the end of a pipeline, of a check also without `| grep`, and without `echo`
-    and `|| true` beside others."""
+    """Drop `| head` and the like at the end of a pipeline (for a check also `| grep`), and `echo` and `|| true`
+    next to other commands."""
     kept: list[Simple] = []
     following = ""
     for simple, head in reversed(list(zip(simples, _heads(simples), strict=True))):
@@ -228,7 +226,7 @@ def _telling(simples: Sequence[Simple]) -> Sequence[Simple]:
 
 
 def _heads(simples: Sequence[Simple]) -> Iterator[Simple]:
-    """For each simple command the one that its pipeline begins with."""
+    """The first command of each simple command's pipeline."""
     head = simples[0] if simples else None
     for simple in simples:
         head = head if head and simple.joint in ("|", "|&") else simple
@@ -242,13 +240,13 @@ def _is_check(simple: Simple) -> bool:
 
 
 def passed_with(command: str, folder: str = "") -> list[str]:
-    """The commands that passed if this one did, each as a person would say it: those of its chain of `&&`. One that ran
-    somewhere else, or on other files, is another one; of one that is piped on the status is not known."""
+    """The commands that passed if this one did, normalized: those of its `&&` chain. Commands that run in another
+    folder or on other files do not count, and the status of a piped command is unknown."""
     return _pieces(command, folder, ("", "&&"), _goes)
 
 
 def chained(command: str, folder: str = "") -> list[str]:
-    """The commands that can have said what this one printed: those of its chain, however they are joined."""
+    """The commands whose output this one may have printed: those of its chain, however they are joined."""
     return _pieces(command, folder, ("", "&&", ";"), _goes_away, is_piped_too=True)
 
 
@@ -280,7 +278,7 @@ def _pieces(
 
 
 def _goes(words: list[str]) -> bool:
-    """Whether what comes behind a command is done in another folder, or on other files."""
+    """Whether the following commands run in another folder or on other files."""
     words = words[_bare(words) :]
     program, at = program_name(words[0]) if words else "", sub_at(words)
     is_elsewhere = program == "git" and at and words[at] in ("stash", "checkout", "switch", "worktree")
@@ -288,7 +286,7 @@ def _goes(words: list[str]) -> bool:
 
 
 def _goes_away(words: list[str]) -> bool:
-    """Whether what comes behind a command is done in another folder."""
+    """Whether the following commands run in another folder."""
     words = words[_bare(words) :]
     return bool(words) and (
         program_name(words[0]) in ("cd", "pushd", "popd") or bool(COMPOUND.keys() & words[:1])
@@ -313,7 +311,7 @@ def _said(text: str, simple: Simple, folder: str) -> str:
 
 def _said_word(raw: str, folder: str) -> str:
     if message := MESSAGE.match(raw):
-        # A text by way of a heredoc, as for `git commit -m`: its first line; the last two close it.
+        # Text from a heredoc, as for `git commit -m`: its first line. The last two lines close it.
         lines = [line.strip() for line in raw[message.end() :].split("\n") if line.strip()][:-2] or [""]
         return f'"{_cut(lines[0], LONGEST_WORD)}{" …" if len(lines) > 1 else ""}"'
     raw = _from_here(raw, folder) or "."
@@ -323,14 +321,14 @@ def _said_word(raw: str, folder: str) -> str:
 
 
 def _from_here(text: str, folder: str) -> str:
-    """With paths below the folder told from there."""
     if not folder or folder not in text:
         return text
     return re.sub(rf"(?<![\w./-]){re.escape(folder)}(?:/(?=[\w.])|(?![\w./-]))", "", text)
 
 
 def _cut(text: str, longest: int) -> str:
-    """Cut where it can be seen, with how much is missing: two scripts that begin alike stay two."""
+    """Truncate visibly, with the number of missing characters, so that two scripts with the same beginning stay
+    different."""
     if len(text) <= longest:
         return text
     start = begun(text, longest).removesuffix(" …")
@@ -338,12 +336,12 @@ def _cut(text: str, longest: int) -> str:
 
 
 def runner(command: str) -> list[str]:
-    """The program, what it is told to do, and which script it is to run."""
+    """The program, its sub-command, and the script that it runs."""
     words = command.split()
     return words[:3] if words[1:2] and words[1] in ("run", "exec", "compose", "x", "-m", "dlx") else words[:2]
 
 
-# What it is for
+# Purpose
 
 NAMED = {
     "test": lazy_pattern(r"\w*tests?|t|specs?|e2e|jest|vitest|verify|coverage|cov"),
@@ -359,13 +357,13 @@ CHANGED = {
     "tsc": ("lint", lazy_pattern(r"--noEmit")),
     "node": ("test", lazy_pattern(r"--test")),
 }
-"""What a program is for instead, with one of these words."""
+"""The purpose of a program if one of its words matches."""
 INTERPRETER = lazy_pattern(r"(?:python|pypy)[\d.]*|py|node|deno|bun|ruby|perl|php|(?:ba|z|da)?sh")
 
 
 @functools.lru_cache(maxsize=4)
 def purpose(command: str) -> Purpose:
-    """What a command is for, coarsely: of a compound, its most telling part. 'look' changes nothing."""
+    """Purpose of a command; of a compound, the most significant one. 'look' changes nothing."""
     found = set()
     for words, simple in programs(command):
         said = _purpose_of(words, 0)
@@ -395,7 +393,7 @@ def _purpose_of(words: list[str], depth: int) -> str:
 
 
 def _run_by(program: str, words: list[str], at: int) -> list[str]:
-    """What another program is told to run: `uv run pytest`, `python -m pytest`."""
+    """The words of a program that another one starts: `uv run pytest`, `python -m pytest`."""
     if program.startswith("py") and INTERPRETER.fullmatch(program) and "-m" in words[:4]:
         return words[words.index("-m") + 1 :]
     if at and f"{program}:{words[at]}" in RUNNERS:
@@ -406,7 +404,7 @@ def _run_by(program: str, words: list[str], at: int) -> list[str]:
 
 
 def sub_at(words: list[str]) -> int:
-    """Where the sub-command stands; 0 if there is none."""
+    """Index of the sub-command; 0 if there is none."""
     at = 1
     while at < len(words) and words[at].startswith(("-", "+")):
         at += 2 if words[at] in VALUED else 1
@@ -414,7 +412,7 @@ def sub_at(words: list[str]) -> int:
 
 
 def _named(names: list[str]) -> str:
-    """What a script is for by its name: 'test:unit', 'run-lint.sh'."""
+    """Purpose of a script by its name: 'test:unit', 'run-lint.sh'."""
     for name in names:
         said = re.findall(r"[a-z0-9]+", re.sub(r"(?<=[a-z])(?=[A-Z])", "-", name[-60:]).lower())
         for found, pattern in NAMED.items():
@@ -431,17 +429,17 @@ def _only_reads(sub: str, rest: list[str]) -> bool:
     return not sub or sub in READS or bool(READS.keys() & rest[:2])
 
 
-# What it does to files
+# Effects on files
 
 PATCHED = lazy_pattern(r"^\*\*\* (Add|Update|Delete) File: (.+)$(?:\n\*\*\* Move to: (.+)$)?", re.MULTILINE)
 VERBS: dict[str, EffectKind] = {"Add": "created", "Update": "touched", "Delete": "deleted"}
 LONGEST_PATH = 1000
 UNKNOWN = "\0"
-"""A folder that nobody can name."""
+"""An unknown folder."""
 
 
 def effects(command: str) -> tuple[Effect, ...]:
-    """What a command does to files whose paths it spells out, seen from the folder that it is run in."""
+    """Effects of a command on files with literal paths, relative to the folder where it runs."""
     found: list[Effect] = []
     folder = ""
     for words, simple in programs(command):
@@ -453,7 +451,7 @@ def effects(command: str) -> tuple[Effect, ...]:
             path, to = (_from(folder, path) for path in (effect.path, effect.to))
             if UNKNOWN not in path and "\n" not in path and path != "." and not path.startswith("/dev/"):
                 found.append(Effect(effect.kind, path, to, effect.content))
-    # Of what is done twice, the last time counts.
+    # The last of equal effects counts.
     return tuple(dict.fromkeys(reversed(found)))[::-1]
 
 
@@ -490,7 +488,7 @@ def _done(program: str, words: list[Word], simple: Simple) -> Iterator[Effect]:
 
 
 def _made(program: str, named: list[Word]) -> list[Word]:
-    """The folders that a command makes, or fills with a repository."""
+    """Folders that a command creates or fills with a repository."""
     if program == "mkdir":
         return named
     at = {"git clone": 1, "git submodule": 2, "git worktree": 1}.get(program, 0)
@@ -515,7 +513,7 @@ def _written(program: str, words: list[Word], simple: Simple) -> Iterator[Effect
 
 
 def _edited(words: list[Word]) -> list[Word]:
-    """The files of `sed -i` and `perl -pi`: what is left when options and the script are gone."""
+    """Files of `sed -i` and `perl -pi`: the words that are neither options nor the script."""
     left, has_script = [], False
     for before, word in pairwise([Word("", 0, 0), *words]):
         is_script = re.fullmatch(r"-[a-zA-Z]*[ef]|--expression|--file", before.text)
@@ -527,8 +525,7 @@ def _edited(words: list[Word]) -> list[Word]:
 
 
 def _moved(kind: EffectKind, named: list[Word]) -> Iterator[Effect]:
-    """Of `mv` and `cp`. Whether the target is a folder can only be told by its looks: it has no ending, what is
-    moved has one."""
+    """Effects of `mv` and `cp`. The target counts as a folder if it has no extension and a source has one."""
     *sources, target = named
     for source in sources:
         name = posixpath.basename(source.text.rstrip("/"))

@@ -1,8 +1,7 @@
-"""A command taken apart: its simple commands, their words, redirections and heredocs.
+"""Lexer for command lines: simple commands, words, redirections and heredocs.
 
-A command is read, never run, and never trusted to be well-formed: the reading is a best effort, in one pass, and
-what is beyond `LONGEST` is not looked at. A hook does it too, while an agent waits: so these are no Structs, which take
-long to load.
+A command is never run and may be malformed: the lexer does its best in one pass and ignores everything beyond
+`LONGEST`.
 """
 
 from __future__ import annotations
@@ -10,35 +9,30 @@ from __future__ import annotations
 import functools
 import re
 
+from msgspec import Struct
+
 from segue.base.lazy_regex import lazy_pattern
 
 LONGEST = 1 << 16
-"""How much of a command is looked at, in characters. Longer ones are scripts, and say at their start what they do."""
+"""Maximum number of characters that are read. Longer commands are scripts, and their beginning shows what they do."""
 
 
-class Word:
-    """A word without its quotes. One that is literal means what it says: no variable, no pattern, no other command's
-    output."""
+class Word(Struct):
+    """A word without its quotes. A literal one contains no variable, pattern or output of another command."""
 
-    __slots__ = ("end", "is_literal", "start", "text")
-
-    def __init__(self, text: str, start: int, end: int, is_literal: bool = True) -> None:
-        self.text = text
-        self.start = start
-        self.end = end
-        self.is_literal = is_literal
+    text: str
+    start: int
+    end: int
+    is_literal: bool = True
 
 
-class Redirect:
-    """A redirection; its body is the text of a heredoc, where nothing in it is expanded."""
+class Redirect(Struct):
+    """A redirection. Its body is the text of a heredoc without expansions."""
 
-    __slots__ = ("body", "operator", "start", "target")
-
-    def __init__(self, operator: str, target: Word, start: int, body: str | None = None) -> None:
-        self.operator = operator
-        self.target = target
-        self.start = start
-        self.body = body
+    operator: str
+    target: Word
+    start: int
+    body: str | None = None
 
     @property
     def is_written(self) -> bool:
@@ -46,16 +40,12 @@ class Redirect:
         return ">" in self.operator and not NOWHERE.fullmatch(self.target.text)
 
 
-class Simple:
-    """One simple command of a compound. The joint is what joins it to the one before: '&&', '|', ';', a bracket; empty
-    for the first."""
+class Simple(Struct):
+    """One simple command. `joint` joins it to the previous one: '&&', '|', ';', a bracket; empty for the first."""
 
-    __slots__ = ("joint", "redirects", "words")
-
-    def __init__(self, words: tuple[Word, ...], redirects: tuple[Redirect, ...], joint: str) -> None:
-        self.words = words
-        self.redirects = redirects
-        self.joint = joint
+    words: tuple[Word, ...]
+    redirects: tuple[Redirect, ...]
+    joint: str
 
     @property
     def texts(self) -> list[str]:
@@ -79,12 +69,10 @@ INSIDE = {
 HEREDOC = lazy_pattern(r"\d*<<-?")
 EXPANDED = lazy_pattern(r"[$`\\]")
 NOWHERE = lazy_pattern(r"/dev/(?:null|stdout|stderr|tty)|[0-9]|-|")
-"""Targets of a redirection that are no file."""
+"""Targets of a redirection that are not files."""
 
 
 class _Reader:
-    """One pass over a command."""
-
     def __init__(self, text: str) -> None:
         self.text = text
         self.at = 0
@@ -93,7 +81,7 @@ class _Reader:
         self.redirects: list[Redirect] = []
         self.joint = ""
         self.next_line = 0
-        """Where to go on after this line, if a heredoc follows it."""
+        """Position after the heredocs that follow the current line."""
 
     def read(self) -> list[Simple]:
         while self.at < len(self.text):
@@ -147,12 +135,12 @@ class _Reader:
                 is_literal &= kind in ("plain", "single", "escape")
             said.append(piece)
         if self.at == start and self.at < len(self.text) and not JOINT.match(self.text, self.at):
-            self.at += 1  # whatever it is, go on
+            self.at += 1  # skip an unexpected character
         return Word("".join(said), start, self.at, is_literal)
 
 
 def _closing(text: str, at: int, closer: str) -> int:
-    """Where what was opened just before ends, quotes and brackets within each other; the end if it never does."""
+    """Index after a closing quote or bracket, with nesting; the end of the text if it is missing."""
     stack = [closer]
     while stack:
         found = INSIDE[stack[-1]].search(text, at)
@@ -173,7 +161,7 @@ def _closing(text: str, at: int, closer: str) -> int:
 
 
 def _heredoc(text: str, at: int, delimiter: str) -> tuple[int, str]:
-    """The end of a heredoc, and its text; it goes to the end of all if its delimiter is missing."""
+    """End and text of a heredoc; without its delimiter, it reaches to the end of the text."""
     start = at
     while at < len(text):
         end = text.find("\n", at) + 1 or len(text)
@@ -185,11 +173,6 @@ def _heredoc(text: str, at: int, delimiter: str) -> tuple[int, str]:
 
 @functools.lru_cache(maxsize=4)
 def simple_commands(command: str) -> tuple[Simple, ...]:
-    """The simple commands of a compound, with their quotes, redirections and heredocs."""
-    # Kept for a moment: what is asked of a command is asked at once.
+    """The simple commands of a compound."""
+    # Cached briefly: a command's properties are read one after the other.
     return tuple(_Reader(command[:LONGEST]).read())
-
-
-def parts(command: str) -> list[list[str]]:
-    """The words of each simple command of a compound; redirections and comments left out."""
-    return [simple.texts for simple in simple_commands(command) if simple.words]

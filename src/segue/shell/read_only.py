@@ -1,9 +1,9 @@
-"""Whether a command only looks, so that it may run where nothing must be changed; told without patterns.
+"""Whether a command only reads, so that it may run while the worktree is leased. Uses no patterns.
 
-`shell.purpose` tells what a command is for, and is right often enough for a brief. Here a wrong yes lets two agents
-write over each other, so everything that is not known to be harmless counts as a change: what is not plainly divided
-into simple commands (`plain_shell`), programs that are not listed, the output of other commands put in, settings before
-a program. A hook asks while the agent waits, and patterns take as long to load as Python itself: so there are none.
+A wrong yes lets two agents overwrite each other's work, so everything that is not known to be harmless counts as a
+change: commands that `strict_lexer` refuses, unlisted programs, output of other commands, settings before a
+program. (`commands.classify` is right often enough for a brief, but not for this.) A hook asks while the agent
+waits, and `re` takes as long to load as Python itself.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ false : basename dirname realpath readlink stat du df which type whereis whoami 
 seq expr hexdump od strings cksum md5sum sha1sum sha256sum sha512sum shasum exit break continue
 """
 HARMLESS = frozenset(PROGRAMS.split())
-"""Whatever they are given, they change no file."""
+"""Programs that change no file, whatever their arguments."""
 
 UNLESS: dict[str, tuple[str, tuple[str, ...]]] = {
     "fd": ("xX", ("--exec",)),
@@ -27,7 +27,7 @@ UNLESS: dict[str, tuple[str, tuple[str, ...]]] = {
     "file": ("C", ("--c",)),
     "tree": ("oR", ("--output",)),
 }
-"""Harmless unless an option of one letter has one of these, or another begins so."""
+"""Programs that are harmless without these one-letter options and these prefixes of other options."""
 
 FIND_HARM = ("-ok", "-delete", "-fprint", "-fls")
 TEST_SIGNS = ("=", "==", "!=")
@@ -41,7 +41,7 @@ GIT = frozenset(GIT_COMMANDS.split())
 GIT_BEFORE = frozenset(("--no-pager", "-P", "--no-optional-locks"))
 GIT_HARM = ("--op", "--ou", "-o", "-O", "--ext", "--textc", "--fil")
 LISTING = ("--list", "--contains", "--no-contains", "--merged", "--no-merged", "--points-at")
-"""With these, `branch` and `tag` list what there is: a word is what is looked for, and else what is made."""
+"""With these, `branch` and `tag` only list: a word is a filter instead of a new name."""
 GIT_LISTS = {
     "branch": ("-a", "-r", "-v", "-vv", "-av", "-avv", "--all", "--remotes", "--verbose", "--show-current"),
     "tag": ("-l", "-n"),
@@ -52,7 +52,7 @@ GIT_FIRST = {
     "worktree": ("list",),
     "config": ("--get", "--get-all", "--get-regexp", "--list", "-l"),
 }
-"""Those that change something unless one of these comes first, and then no option but these."""
+"""Harmless only with one of these first, and with no options except MAY_FOLLOW after it."""
 MAY_FOLLOW = frozenset(("--porcelain", "-p", "--stat", "--name-only", "--oneline"))
 
 XARGS_ALONE = frozenset(("-0", "-r", "-I{}", "-I%", "--null", "--no-run-if-empty"))
@@ -64,7 +64,7 @@ SED_FLAGS = frozenset("gpiI0123456789")
 
 
 def only_looks(command: str) -> bool:
-    """Whether nothing but reading can come of a command. What is too long to be read soon may do anything."""
+    """Whether a command only reads. A command that is too long to check quickly may do anything."""
     if len(command) > LONGEST:
         return False
     try:
@@ -93,7 +93,7 @@ def _looks(program: str, texts: list[str]) -> bool:
 
 
 def _may_be_option(text: str) -> bool:
-    """Whether a word could turn out to be any option. One that begins with a letter stays a name."""
+    """Whether a word could expand to any option. A word that begins with a letter cannot."""
     is_named = bool(text) and text[0] not in f"-{EITHER}"
     return UNKNOWN in text or (not is_named and (EITHER in text or NAME in text))
 
@@ -104,14 +104,13 @@ def _has_letter(text: str, letters: str) -> bool:
 
 
 def _may_set(text: str) -> bool:
-    """Whether what `printf` is given first could tell it to set a variable, such as the one that says where programs
-    are."""
+    """Whether the first argument of `printf` could make it set a variable, such as PATH."""
     has_sign = any(sign in text for sign in SIGNS)
     return text.startswith(("-v", UNKNOWN, EITHER)) or (text.startswith("-") and has_sign)
 
 
 def _may_reckon(text: str) -> bool:
-    """Whether a word between double brackets could be taken for a sum that sets a variable."""
+    """Whether a word between double brackets could be an arithmetic expression that sets a variable."""
     return text not in TEST_SIGNS and ("=" in text or "[" in text)
 
 
@@ -133,7 +132,7 @@ def _date_looks(texts: list[str]) -> bool:
 
 
 def _uniq_looks(texts: list[str]) -> bool:
-    """What it is given second, it writes to."""
+    """`uniq` writes to its second argument."""
     files = [text for text in texts if not text.startswith("-") or text == "-"]
     return len(files) <= 1 and "--" not in texts and not any(EITHER in text or NAME in text for text in files)
 
@@ -147,7 +146,7 @@ def _segue_looks(texts: list[str]) -> bool:
 
 
 def _xargs_looks(texts: list[str]) -> bool:
-    """What it passes on may be any option: so only to those that change nothing whatever they are given."""
+    """Words passed on by `xargs` may be any option, so only harmless programs are allowed."""
     at = 0
     while at < len(texts) and texts[at].startswith("-"):
         if texts[at] in XARGS_ALONE or (texts[at][:2] in XARGS_NUMBERS and texts[at][2:].isdigit()):
@@ -171,7 +170,9 @@ def _git_looks(texts: list[str]) -> bool:
             return False
         at += 2 if texts[at] == "-C" else 1
     sub, rest = "".join(texts[at : at + 1]), texts[at + 1 :]
-    if any(text.startswith(GIT_HARM) for text in rest) or (sub == "grep" and _have_letter(rest, "O")):
+    if any(text.startswith(GIT_HARM) for text in rest) or (
+        sub == "grep" and any(_has_letter(text, "O") for text in rest)
+    ):
         return False
     if sub in GIT_LISTS:
         return _git_lists(sub, rest)
@@ -180,10 +181,6 @@ def _git_looks(texts: list[str]) -> bool:
         is_first &= all(text in MAY_FOLLOW or not text.startswith("-") for text in rest[1:])
         return is_first or (sub == "remote" and rest in ([], ["-v"], ["--verbose"]))
     return sub in GIT
-
-
-def _have_letter(texts: list[str], letter: str) -> bool:
-    return any(_has_letter(text, letter) for text in texts)
 
 
 def _git_lists(sub: str, rest: list[str]) -> bool:
@@ -218,8 +215,8 @@ def _sed_looks(texts: list[str]) -> bool:
 
 
 def _only_prints(script: str) -> bool:
-    """Whether all that a script does is to choose lines and put text in the place of other text. Programs differ in
-    what they take for the end of a pattern with brackets in it; with one command alone, nothing can come of that."""
+    """Whether a sed script only selects lines and replaces text. Programs disagree where a pattern with brackets
+    ends; with a single command that cannot matter."""
     if any(char in script for char in f"\n{SIGNS}"):
         return False
     at = count = 0
@@ -287,4 +284,4 @@ OWN = {
     "git": _git_looks,
     "sed": _sed_looks,
 }
-"""Those whose words decide in a way of their own."""
+"""Checks of the programs whose arguments need their own rules."""

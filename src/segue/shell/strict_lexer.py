@@ -1,27 +1,27 @@
-"""The words of each simple command, as far as a shell reads them plainly, and told without patterns.
+"""Strict lexer for command lines: words of simple commands, or an error. Uses no patterns.
 
-`lexer` reads any command and makes the best of it. Here it must be certain how a shell, whichever it is, divides a
-command: what is not certain is not plain, and the whole of it is given up. Quotes, brackets, redirections,
-here-documents, loops and conditions are read as the shell reads them, so that no command hides in another.
+`lexer` makes the best of any command. This one must be certain how every shell divides the command, and raises
+UncertainSyntax otherwise. It reads quotes, brackets, redirections, heredocs, loops and conditions as a shell does, so
+that no command hides in another.
 """
 
 from __future__ import annotations
 
 UNKNOWN = "\0"
-"""Stands for what a variable holds: any words at all."""
+"""Replaces a variable: it may hold any words."""
 EITHER = "\1"
-"""Stands for a brace: from here on one of several texts."""
+"""Replaces a brace: one of several texts follows."""
 NAME = "\2"
-"""Stands for a variable of a loop, whose words are all there to be read; none begins with a dash."""
+"""Replaces a loop variable whose words are all known; none begins with a dash."""
 SIGNS = UNKNOWN + EITHER + NAME
 
 OTHERS = ("$(", "<(", ">(", "`")
-"""What puts the output of another command in."""
+"""Operators that insert the output of another command."""
 OPERATORS = ("&>>", "&>", "<<<", "<<-", "<<", "<>", "<&", ">>", ">|", ">&", "<", ">")
 READS = ("<", "<<<")
 DEVICES = ("/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty")
 CLOSER = {"if": "fi", "while": "done", "until": "done", EITHER: "}"}
-"""What must close what such a word opens."""
+"""Closing word of each opening word."""
 DEEPEST = 32
 BETWEEN = ("then", "elif", "else", "do")
 ENDS_RUN = frozenset(" \t\n;|&()<>'\"\\${`")
@@ -29,42 +29,40 @@ ENDS_QUOTED = frozenset('"$\\')
 ENDS_DELIMITER = frozenset(" \t\n;|&)<>")
 SPECIAL_NAMES = frozenset("?$!#@*-0123456789")
 AFTER_DOLLAR = frozenset(" \t\n|)/\\.,;&<>}]%")
-"""Before these, a dollar sign is itself."""
+"""Before these, a dollar sign is literal."""
 
 
 class NotPlain(Exception):
-    """It is not certain how a shell reads this."""
+    """Shells may disagree on how to read this command."""
 
 
 def simple_commands(command: str) -> list[list[str]]:
-    """The words of each, without their quotes, and with a sign in place of what is not there to be read."""
+    """Words of each simple command without quotes; unknown parts are replaced by signs."""
     if any(sign in command for sign in SIGNS) or any(other in command for other in OTHERS):
         raise NotPlain
     return _Reader(command).read()
 
 
 class _Reader:
-    """One pass over a command."""
-
     def __init__(self, text: str) -> None:
         self.text = text
         self.at = 0
         self.found: list[list[str]] = []
         self.words: list[str] = []
         self.pieces: list[str] | None = None
-        """Of the word that is being read; None between words."""
+        """Pieces of the current word; None between words."""
         self.is_bare = True
-        """Whether nothing in that word is quoted: only then is `if` no name of a program."""
+        """Whether the current word is unquoted: only then is `if` a keyword."""
         self.is_loop = False
         self.redirect = ""
-        """The operator of a redirection whose target comes next."""
+        """Operator of a redirection whose target comes next."""
         self.has_redirect = False
         self.open: list[tuple[str, str, str]] = []
-        """What must close each group, and the variable of a loop with what stands for it."""
+        """For each open group: its closing word, and the loop variable with its sign."""
         self.is_closed = False
         """Whether a group was just closed: no word may follow."""
         self.bodies: list[tuple[str, bool, bool]] = []
-        """The here-documents that follow this line: what ends each, whether it is quoted, whether tabs are left out."""
+        """Heredocs after this line: delimiter, whether it is quoted, whether leading tabs are removed."""
 
     def read(self) -> list[list[str]]:
         while self.at < len(self.text):
@@ -100,13 +98,13 @@ class _Reader:
     # Words
 
     def _piece(self, char: str) -> None:
-        """A part of a word: what is quoted, a variable, a brace, or as much as is nothing of that."""
+        """Read a piece of a word: quoted text, a variable, a brace, or plain characters."""
         if char == "\\":
             after = self.text[self.at + 1 : self.at + 2]
             if after in ("", "\r"):
                 raise NotPlain
             self.at += 2
-            if after != "\n":  # else the line goes on
+            if after != "\n":  # else the line continues
                 self._add(after, is_bare=False)
         elif char == "'":
             close = self.text.find("'", self.at + 1)
@@ -163,7 +161,7 @@ class _Reader:
         if name:
             self.at += 1 + len(name)
             if self.text.startswith("[", self.at):
-                raise NotPlain  # some shells reckon there
+                raise NotPlain  # some shells calculate there
             self._add(self._stands_for(name), is_bare=False)
         elif after == "{":
             name = _name(self.text, self.at + 2)
@@ -197,10 +195,10 @@ class _Reader:
             self._aim(word)
             return
         if self.is_closed or "$(" in word or "`" in word:
-            raise NotPlain  # quoted piece by piece, there are programs that would run it
+            raise NotPlain  # joined from quoted pieces; some programs would run it
         is_own = not self.words and not self.has_redirect and self.is_bare
         if word == "[[" and not self.words and not is_own:
-            raise NotPlain  # a program of that name
+            raise NotPlain  # a program with that name
         if not (is_own and self._is_reserved(word)):
             self.words.append(word)
 
@@ -212,7 +210,7 @@ class _Reader:
             raise NotPlain
         said = "".join(self.pieces or ())
         if operator[0] != "&" and not self.redirect and self.is_bare and said.isascii() and said.isdigit():
-            self.pieces = None  # the number of what is redirected
+            self.pieces = None  # the number of the redirected stream
         self._end_word()
         self.has_redirect = True
         self.at += len(operator)
@@ -264,7 +262,7 @@ class _Reader:
         self.at += 1
 
     def _is_reserved(self, word: str) -> bool:
-        """Whether a word is one of the shell's own, that a command comes after or that closes a group."""
+        """Whether a word is a keyword before a command or closes a group."""
         if word in CLOSER:
             self._open(CLOSER[word])
         elif word in CLOSER.values():
@@ -282,12 +280,15 @@ class _Reader:
         self.is_closed = True
 
     def _loop(self, joint: str) -> None:
-        """The head of a loop. In some shells, a variable in small letters holds where programs are."""
+        """Read the head of a loop. In some shells, a lower-case variable sets the search path for programs."""
         name, each = "".join(self.words[1:2]), self.words[3:]
         is_usual = name == _name(name, 0) and name.islower() and not name.endswith("path")
         if not is_usual or self.words[2:3] != ["in"] or not each or self.has_redirect or joint not in ";\n":
             raise NotPlain
-        is_known = all(word and word[0] != "-" and not any(map(_splits, word)) for word in each)
+        is_known = all(
+            word and word[0] != "-" and not any(char.isspace() or char in SIGNS for char in word)
+            for word in each
+        )
         self._open("done", name, NAME if is_known else UNKNOWN)
 
     def _end_command(self, joint: str) -> None:
@@ -302,17 +303,13 @@ class _Reader:
 
 
 def _name(text: str, at: int) -> str:
-    """The name of a variable that begins there."""
+    """Name of the variable at an index."""
     end = at
     while end < len(text) and text[end].isascii() and (text[end].isalnum() or text[end] == "_"):
         end += 1
     return "" if text[at:end][:1].isdigit() else text[at:end]
 
 
-def _splits(char: str) -> bool:
-    return char.isspace() or char in SIGNS
-
-
 def _may_expand(line: str) -> bool:
-    """Whether a line of a here-document is more than text and plain variables."""
+    """Whether a heredoc line contains more than text and plain variables."""
     return "\\" in line or "${" in line or "$[" in line

@@ -1,4 +1,4 @@
-"""Containment: data stays data, whatever it says, and a person's words stay theirs."""
+"""Fence: data stays data whatever it contains, and a person's words are unchanged."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ CONTROL = re.compile(
     r"|^[ \t>*_]{0,6}(?:human|assistant|user|system)\s*(?:\*\*)?:|^ {0,3}(?:#{1,6}\s|```|~~~)|<<<\s*data\b|\bdata\s*>>>",
     re.IGNORECASE | re.MULTILINE,
 )
-"""What some model or program takes for more than text: written apart from the rules that it tests."""
+"""Control text of models and programs, written independently of the rules under test."""
 
 
 def is_visible(text: str) -> bool:

@@ -1,4 +1,4 @@
-"""Patterns that are compiled late are patterns like any other."""
+"""Lazy patterns behave like ordinary patterns."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What of a conversation is carried along: the person's words, each call with its result, and no secret."""
+"""Conversation for a target: the user's words, each call with its result, and no secret."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def clean(text: str) -> str:
 COUNTER = tokens.estimated()
 
 
-# What becomes a turn
+# Turns
 
 
 def test_words_and_calls_become_turns_in_their_order() -> None:
@@ -149,14 +149,14 @@ def test_nothing_else_is_carried(left_out: Entry) -> None:
     assert texts_of(said("go"), left_out, replied("Done.")) == ["go", "Done."]
 
 
-def test_what_an_agent_was_given_to_do_is_not_told_as_the_persons_words() -> None:
+def test_what_an_agent_was_given_to_do_is_not_reported_as_the_persons_words() -> None:
     given = entry(EntryKind.PROMPT, Origin.ASSISTANT, "The plan: delete it all")
     found = turns_of(said("Implement the following plan:"), given, replied("I begin."))
     assert [turn.speaker for turn in found] == [PERSON, AGENT, AGENT]
     assert "the person did not type this" in found[1].text and "delete it all" in found[1].text
 
 
-def test_images_are_told_by_reference_where_they_were_shown() -> None:
+def test_images_are_reported_by_reference_where_they_were_shown() -> None:
     shown = entry(EntryKind.IMAGE, Origin.HUMAN, "shot.png")
     plot = entry(EntryKind.IMAGE, Origin.TOOL, "plot.png")
     found = turns_of(said("look"), shown, called("a"), plot, result("a", "drawn"), shown, said("and this"))
@@ -238,7 +238,7 @@ def test_what_no_format_can_hold_is_replaced() -> None:
     msgspec.json.encode(found)
 
 
-# Compactions, and what was taken back
+# Compactions and removed steps
 
 
 def test_a_summary_takes_the_place_of_what_came_before() -> None:
@@ -382,7 +382,7 @@ def test_the_summary_of_a_branch_that_was_left_takes_its_place_only() -> None:
     assert found == ["start", "ok", "[Summary of what was tried and left]\nA did not work.", "B"]
 
 
-# How large it may be
+# Size
 
 
 @pytest.fixture
@@ -459,7 +459,7 @@ def test_a_hostile_transcript_takes_no_longer_per_entry_than_a_tame_one() -> Non
         assert time.process_time() - started < 5, name
 
 
-# What fits
+# Selection
 
 
 def test_the_newest_turns_are_taken() -> None:
@@ -530,7 +530,7 @@ def test_a_large_conversation_fits_quickly() -> None:
     assert time.process_time() - started < 3  # on a machine that is busy; bench/handoff has the figure
 
 
-# Secrets, and what cannot be seen
+# Secrets and invisible characters
 
 
 def test_no_secret_is_left_in_words_arguments_or_results() -> None:
@@ -647,7 +647,7 @@ def test_no_secret_is_longer_than_what_keeps_texts_apart() -> None:
     assert len(conversation_clean.FAR) > redact.LONGEST
 
 
-# Kept warm
+# Resumed tails
 
 
 @pytest.fixture
@@ -673,7 +673,7 @@ def kept_tail(talk: Conversation) -> Path:
     return path
 
 
-def test_a_kept_tail_is_gone_on_with(talk: Conversation, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_stored_tail_is_resumed(talk: Conversation, monkeypatch: pytest.MonkeyPatch) -> None:
     assert tail_texts(talk) == ["fix it", "I look."]
     talk.prompt("and that")
     read: list[str] = []
@@ -698,7 +698,7 @@ def test_facts_are_brought_up_to_date_without_the_tail(talk: Conversation) -> No
     assert len(known.tail.turns()) == 3
 
 
-def test_a_kept_tail_is_never_far_behind(talk: Conversation, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_stored_tail_is_never_far_behind(talk: Conversation, monkeypatch: pytest.MonkeyPatch) -> None:
     tail_texts(talk)
     before = kept_tail(talk).read_bytes()
     talk.prompt("and that")
@@ -712,13 +712,13 @@ def test_a_kept_tail_is_never_far_behind(talk: Conversation, monkeypatch: pytest
 
 
 @pytest.mark.parametrize("content", [b"", b"\0" * 100, blobs.pack(b"\x91\x01")])
-def test_a_kept_tail_that_is_damaged_is_made_anew(talk: Conversation, content: bytes) -> None:
+def test_a_stored_tail_that_is_damaged_is_rebuilt(talk: Conversation, content: bytes) -> None:
     tail_texts(talk)
     kept_tail(talk).write_bytes(content)
     assert tail_texts(talk) == ["fix it", "I look."]
 
 
-def test_a_transcript_that_was_written_anew_has_a_tail_anew(talk: Conversation) -> None:
+def test_a_transcript_that_was_rewritten_has_a_new_tail(talk: Conversation) -> None:
     source = known_of(talk).source
     talk.path.write_bytes(talk.path.read_bytes().replace(b"fix it", b"do not")[:-1] + b" \n")
     talk.prompt("go on")
@@ -748,7 +748,7 @@ def test_an_agent_may_say_what_a_compaction_leaves(
     assert tail_texts(talk) == ["fix it", "[Summary of what came before]\nAll is well."]
 
 
-# Whatever comes
+# Arbitrary input
 
 texts = st.one_of(
     st.text(max_size=30), st.sampled_from(['{"a":1}', "x y " * 800, "\0", "\ud800", "{", "", " "])
@@ -785,7 +785,7 @@ kept = st.one_of(
 
 
 def check(turns: tuple[Turn, ...]) -> None:
-    """What every agent's writer relies on."""
+    """Assumptions of every agent's writer."""
     uses = [use for turn in turns for use in turn.uses]
     assert not turns or turns[0].speaker is PERSON
     assert all(turn.text.strip() or turn.uses for turn in turns)
@@ -794,13 +794,13 @@ def check(turns: tuple[Turn, ...]) -> None:
     for use in uses:
         for name in (use.id, use.tool):
             assert 0 < len(name) <= 64 and name.isascii() and not set(name) & set("/. \0")
-    # A text may hold the six characters of this escape; then its backslash is doubled.
+    # A text may contain the six characters of this escape; then its backslash is doubled.
     assert b"\\u0000" not in msgspec.json.encode(turns).replace(b"\\\\", b"")
     msgspec.msgpack.encode(turns)
 
 
 @given(entries, st.lists(kept, max_size=40))
-def test_whatever_comes_is_carried_soundly(found: list[Entry], said_of: list[Kept | None]) -> None:
+def test_any_input_makes_a_valid_conversation(found: list[Entry], said_of: list[Kept | None]) -> None:
     tail = Tail()
     for one, kept in itertools.zip_longest(found, said_of[: len(found)]):
         tail.add(one, kept)
@@ -809,7 +809,7 @@ def test_whatever_comes_is_carried_soundly(found: list[Entry], said_of: list[Kep
 
 
 @given(entries, st.integers(0, 40))
-def test_a_tail_that_was_kept_goes_on_as_if_it_had_not_been(found: list[Entry], at: int) -> None:
+def test_a_tail_that_was_stored_continues_as_if_never_stored(found: list[Entry], at: int) -> None:
     tail = msgspec.msgpack.decode(msgspec.msgpack.encode(tail_of(*found[:at])), type=Tail)
     for one in found[at:]:
         tail.add(one)

@@ -1,4 +1,4 @@
-"""Commands that outlive their call: when they are over, and what they came to."""
+"""Background commands: when they end, and with what result."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def values(entries: list[Entry], kind: str, agent: str) -> dict[str, str]:
     return {fact.subject: fact.value for fact in found if fact.kind == kind}
 
 
-# Claude Code, whose program says by itself when a command has ended
+# Claude Code, whose program reports the end of a command
 
 
 def started(command: str, handle: str) -> list[Entry]:
@@ -89,7 +89,7 @@ def test_what_a_command_printed_may_be_looked_at_after_it_ended() -> None:
     assert values(entries, "pending", "claude") == {}
 
 
-# Codex, which tells what was printed in pieces
+# Codex, which reports output in pieces
 
 
 def codex(id: str, header: str, text: str, status: int | None = None) -> Entry:
@@ -124,7 +124,7 @@ def test_a_command_is_judged_by_all_that_it_printed() -> None:
     assert "failed with status 1" in values(entries, "command", "codex").values()
 
 
-def test_of_what_a_command_printed_the_end_is_kept() -> None:
+def test_the_end_of_a_commands_output_is_stored() -> None:
     pieces = [entry for n in range(50) for entry in polled(f"p{n}", 7, f"{n} " * 1000)]
     tracker = Tracker()
     for entry in [*yielded("1", "make", 7, "begun"), *pieces]:
@@ -134,7 +134,7 @@ def test_of_what_a_command_printed_the_end_is_kept() -> None:
     assert printed.endswith("49 ")
 
 
-# What is over although nobody said so
+# Commands whose end nobody reports
 
 
 def test_a_later_run_of_the_same_command_ends_an_earlier_one() -> None:
@@ -148,7 +148,7 @@ def spoken(id: str) -> Entry:
     return Entry(id=id, kind=EntryKind.PROMPT, origin=Origin.HUMAN, text="Go on with the next part.")
 
 
-def test_a_command_that_nobody_looked_at_is_not_told_to_run_for_ever() -> None:
+def test_a_command_that_nobody_looked_at_is_not_reported_as_running_for_ever() -> None:
     first = yielded("1", "npm run dev", 7, "")
     told = {"npm run dev": "still running"}
     assert values([*first, spoken("a")], "pending", "codex") == told
@@ -159,7 +159,7 @@ def test_a_command_that_nobody_looked_at_is_not_told_to_run_for_ever() -> None:
     assert values(late, "command", "codex") == {"npm run dev": "failed with status 1"}
 
 
-# Other agents at work
+# Delegations
 
 
 def launched(handle: str, errand: str) -> list[Entry]:
@@ -191,7 +191,7 @@ def test_a_member_of_a_team_that_was_started_has_reported_nothing() -> None:
     assert values(entries, "findings", "claude") == {}
 
 
-def test_of_what_an_agent_reports_at_once_only_the_report_is_told() -> None:
+def test_of_what_an_agent_reports_at_once_only_the_report_is_reported() -> None:
     text = (
         "Two races.\nagentId: a1 (for resuming to continue this agent's work)\n<usage>total_tokens: 9</usage>"
     )

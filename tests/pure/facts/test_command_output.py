@@ -1,4 +1,4 @@
-"""What outputs tell: each sample is what the tool really prints, shortened."""
+"""Command output: each sample is a tool's real output, shortened."""
 
 from __future__ import annotations
 
@@ -441,7 +441,7 @@ def test_what_a_tool_marks_as_done_is_no_test() -> None:
     assert tally_in(output) is None
 
 
-def test_a_file_whose_tests_fail_is_not_told_beside_them() -> None:
+def test_a_file_whose_tests_fail_is_not_reported_beside_them() -> None:
     told = command_output.tests_in(
         "FAIL a.test.js\n  ● sum › adds\nFAIL b.test.js\n  ● Test suite failed to run\n"
     )
@@ -502,14 +502,14 @@ PROBLEMS = [
 
 
 @pytest.mark.parametrize(("output", "path", "line", "code"), PROBLEMS)
-def test_an_error_is_told_with_its_place_and_kind(output: str, path: str, line: int, code: str) -> None:
+def test_an_error_is_reported_with_its_place_and_kind(output: str, path: str, line: int, code: str) -> None:
     (problem, *others) = errors_in(f"Starting\n{output}\nDone\n")
     assert (problem.path, problem.line, problem.code, others) == (path, line, code, [])
     assert path in problem.text
     assert "\n" not in problem.text
 
 
-def test_a_traceback_is_told_by_its_last_line_and_the_innermost_frame_of_the_project() -> None:
+def test_a_traceback_is_reported_by_its_last_line_and_the_innermost_frame_of_the_project() -> None:
     output = dedent("""
         Traceback (most recent call last):
           File "/home/me/app/main.py", line 3, in <module>
@@ -536,7 +536,7 @@ def test_warnings_and_clean_reports_are_no_errors() -> None:
     assert errors_in(dedent(output)) == ()
 
 
-def test_what_follows_from_an_error_is_told_only_when_it_stands_alone() -> None:
+def test_what_follows_from_an_error_is_reported_only_when_it_stands_alone() -> None:
     after = "make: *** [Makefile:3: all] Error 1"
     assert [problem.text for problem in errors_in(f"a.c:1:2: error: no\n{after}")] == ["a.c:1:2: error: no"]
     assert [problem.text for problem in errors_in(after)] == [after]

@@ -1,4 +1,5 @@
-"""Commands: what a check says itself outweighs what a pipe ends with, and what passed is told as passed only if it did."""
+"""Command results: a check's own summary outweighs the exit status of a pipe, and only what passed is reported as
+passed."""
 
 from __future__ import annotations
 
@@ -67,7 +68,7 @@ def test_what_merely_talks_of_failures_passed(command: str, output: str) -> None
     assert status(command, output) == "passed"
 
 
-def test_a_package_that_failed_counts_where_no_test_is_told_to() -> None:
+def test_a_package_that_failed_counts_where_no_test_is_reported_to_fail() -> None:
     assert command_output.tally_in("--- PASS: TestA (0.1s)\nFAIL\nFAIL\ta/b\t5s\nFAIL\n") == Tally(1, 1)
     assert command_output.tally_in(
         "--- PASS: TestA (0.1s)\n--- FAIL: TestB (0.1s)\n--- FAIL: TestC (0.1s)\nFAIL\n"
@@ -85,12 +86,12 @@ STOPPED = "CONFLICT (content): Merge conflict in a.py\nAutomatic merge failed; f
         ("git merge --abort", "", "given up since"),
     ],
 )
-def test_a_merge_that_stopped_is_told_to_have_ended_as_it_did(over: str, output: str, told: str) -> None:
+def test_a_merge_that_stopped_is_reported_with_its_end(over: str, output: str, told: str) -> None:
     entries = [*ran("git merge origin/main", STOPPED, 1), *ran(over, output)]
     assert values(entries, "command")["git merge origin/main"] == f"at first failed with status 1, {told}"
 
 
-def test_what_passed_only_behind_something_else_is_told_with_that() -> None:
+def test_what_passed_only_behind_something_else_is_reported_with_that() -> None:
     failed = ran("git fetch origin && git status", "fatal: repository not found", 128)
     mended = "git remote set-url origin https://x.org/a.git && git fetch origin && git status"
     entries = [*failed, *ran(mended)]
@@ -153,7 +154,7 @@ def test_what_a_pipe_hides_of_a_failure_is_one(command: str, output: str) -> Non
     ],
 )
 def test_what_committed_nothing_is_no_commit(command: str, output: str) -> None:
-    # What was only changed since the last commit, and put back, was never changed.
+    # A change since the last commit that was reverted never happened.
     back = ran("git checkout -- a.py")
     edited = done(Act(deed=Deed.EDIT, subject="/work/app/a.py", changes=(Change(old="1", new="2"),)))
     assert values([*edited, *ran(command, output), *back], "file") == {}

@@ -1,4 +1,4 @@
-"""What people's words bind an agent to, and what an agent's words leave to do."""
+"""Constraints in the user's words, and open intents in the agent's."""
 
 from __future__ import annotations
 
@@ -276,11 +276,11 @@ def test_what_stands_between_nested_fences_is_cut_down_as_one_piece() -> None:
         ("What would you like to do next?", ""),
     ],
 )
-def test_what_is_left_to_do_is_told_with_the_list_that_it_introduces(words: str, step: str) -> None:
+def test_what_is_left_to_do_is_reported_with_the_list_that_it_introduces(words: str, step: str) -> None:
     assert constraints.intent_in(words) == step
 
 
-def test_what_is_out_of_scope_bears_the_number_of_its_message(cli: CommandLine) -> None:
+def test_what_is_out_of_scope_has_the_number_of_its_message(cli: CommandLine) -> None:
     talk = Conversation(cli.folder, cli.cwd, "aaaa")
     words = "Build it." + " It is for the shop and takes some time." * 200
     talk.prompt(f"{words}\n## Non-goals\n- Cloud sync\n## Rest\n{words}")

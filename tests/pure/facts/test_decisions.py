@@ -1,4 +1,4 @@
-"""What the person decided: refusals, answers, plans, and how long each of them holds."""
+"""Decisions of the user: refusals, answers, plans, and how long each one counts."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def test_a_mark_in_code_or_in_an_address_asks_nothing(said_last: str, asked: lis
     assert list(values([said("Go on"), replied(said_last), said("It is slow")], "decision")) == asked
 
 
-def test_a_long_answer_is_told_by_how_it_begins() -> None:
+def test_a_long_answer_is_reported_by_how_it_begins() -> None:
     found = values([said("Go on"), replied("Shall I?"), said("Yes, " + "and more " * 30)], "decision")
     assert len(found["Shall I?"]) <= 101
 
@@ -126,7 +126,7 @@ def test_what_the_person_refused_did_not_fail() -> None:
     assert values(entries, "decision") == {"npm install": "refused"}
 
 
-def test_a_refused_edit_is_told_as_one() -> None:
+def test_a_refused_edit_is_reported_as_one() -> None:
     entries = [said("Go on"), *refused(written("/work/app/src/a.py", "x"))]
     assert values(entries, "decision") == {"write src/a.py": "refused"}
 

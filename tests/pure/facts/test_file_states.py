@@ -1,4 +1,4 @@
-"""Files: each goes by one name, and what happens to a folder happens to what is in it, wherever it is."""
+"""File states: each file has one name, and an action on a folder applies to everything in it."""
 
 from __future__ import annotations
 

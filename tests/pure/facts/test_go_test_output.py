@@ -1,4 +1,4 @@
-"""Go's tests: what they log is no error, and a package that passes takes its tests with it."""
+"""Go's tests: logs are not errors, and a passing package includes its tests."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_what_a_go_test_logs_is_an_error_only_if_it_failed_and_says_so() -> None
     assert told(VERBOSE) == ["bad_test.go:31: Phase 3: git rebase failed: exit status 128"]
 
 
-def test_a_failed_go_test_that_names_no_fault_is_told_by_what_it_said_last() -> None:
+def test_a_failed_go_test_that_names_no_fault_is_reported_by_what_it_said_last() -> None:
     output = """
         --- FAIL: TestBad (0.02s)
             bad_test.go:20: Initial HEAD: 18ecb26
@@ -137,14 +137,14 @@ def test_a_package_that_passes_without_some_of_its_files_says_nothing_of_those()
     assert "TestX/one" not in failing(first, FAILED, ("make test", "$ go test -tags=integration\n" + OK, 0))
 
 
-def test_where_no_package_is_told_the_folder_that_was_tested_stands_for_it() -> None:
+def test_where_no_package_is_reported_the_folder_that_was_tested_stands_for_it() -> None:
     output = "--- FAIL: TestX (0.1s)\n"
     passed = "ok  \texample.com/x/a\t0.1s\nok  \texample.com/x/a/b\t0.1s\n"
     assert failing("go test ./a/... | grep FAIL", output, ("make test", passed, 0)) == []
     assert failing("go test ./c/... | grep FAIL", output, ("make test", passed, 0)) == ["TestX"]
 
 
-def test_an_assertion_that_is_told_over_several_lines_is_one_error() -> None:
+def test_an_assertion_that_is_reported_over_several_lines_is_one_error() -> None:
     output = """
         --- FAIL: TestPhase (0.05s)
             phase_test.go:32:
@@ -195,6 +195,6 @@ def test_a_test_that_a_run_broke_off_in_is_what_it_failed_with() -> None:
     output += "=== RUN   TestA\n    a_test.go:3: got 1, want 2\n"
     assert told(output) == ["a_test.go:3: got 1, want 2"]
     assert values(ran("go test -v ./a", output, 1), "error") == {"a_test.go got #, want": "open"}
-    # What `head` cut off may have passed.
+    # `head` may have cut off the passing ones.
     begun = "=== RUN   TestA\n    a_test.go:3: got 1, want 2\n"
     assert values(ran("go test -v ./a | head -2", begun), "error") == {}

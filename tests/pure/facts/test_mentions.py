@@ -1,4 +1,4 @@
-"""What texts name."""
+"""Mentions in texts."""
 
 from __future__ import annotations
 

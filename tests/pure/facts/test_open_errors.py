@@ -1,4 +1,4 @@
-"""Errors: what shows that one is over, and what does not."""
+"""Open errors: what closes one, and what does not."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ def test_a_slip_ends_with_the_next_call_that_the_program_takes(command: str, out
 
 
 @pytest.mark.parametrize(("command", "output", "then"), SLIPS)
-def test_a_slip_is_not_told_for_long(command: str, output: str, then: str) -> None:
+def test_a_slip_is_soon_not_reported(command: str, output: str, then: str) -> None:
     later = [entry for n in range(60) for entry in ran(f"ls {n}")]
     assert open_errors(ran(command, output, 2), later) == []
     assert open_errors(ran("npm run build", "Error: boom", 1), later) == ["Error: boom"]
@@ -160,7 +160,7 @@ def test_who_can_have_said_what_a_chain_printed(command: str, parts: list[str]) 
     assert commands.chained(command, "/work/app") == parts
 
 
-def test_a_marked_line_that_names_a_test_is_told_as_the_test() -> None:
+def test_a_marked_line_that_names_a_test_is_reported_as_the_test() -> None:
     output = (
         "  sums\n    ✓ adds\n    ❌ subtracts\n\n  1 passing\n  1 failing\n\n  1) sums\n       subtracts:\n"
     )

@@ -1,4 +1,4 @@
-"""What an agent asks, what it offers to choose from, and what a person's answer to that means."""
+"""An agent's questions and options, and the meaning of the user's answer."""
 
 from __future__ import annotations
 
@@ -72,7 +72,9 @@ NAMED = "### Option 1: Keep the lock\nIt is slow.\n### Option 2: Drop the lock\n
         ("b. also mend the docs", LETTERS, "b. also mend the docs (B: Bottom sign-off)"),
     ],
 )
-def test_an_answer_by_letter_or_number_is_told_with_what_it_chose(answer: str, words: str, told: str) -> None:
+def test_an_answer_by_letter_or_number_is_reported_with_what_it_chose(
+    answer: str, words: str, told: str
+) -> None:
     assert questions.with_options(answer, words) == told
 
 
@@ -99,11 +101,11 @@ def test_an_answer_by_letter_or_number_is_told_with_what_it_chose(answer: str, w
         ("1. I like option 2", "1. Which colour?\n2. Which size?"),
     ],
 )
-def test_an_answer_that_chooses_nothing_from_a_list_is_told_as_it_is(answer: str, words: str) -> None:
+def test_an_answer_that_chooses_nothing_from_a_list_is_reported_as_it_is(answer: str, words: str) -> None:
     assert questions.with_options(answer, words) == answer
 
 
-def test_a_question_in_two_halves_is_told_as_a_whole() -> None:
+def test_a_question_in_two_halves_is_reported_as_a_whole() -> None:
     words = "It is set to auto. Should I switch it to manual? Or keep auto, as it is?"
     assert questions.question_in(words) == "Should I switch it to manual? Or keep auto, as it is?"
     assert questions.question_in("Order is kept. Organise it?") == "Organise it?"

@@ -1,4 +1,4 @@
-"""What counts as one name, and which file its heat goes to."""
+"""Relevance: what counts as one name, and which file it belongs to."""
 
 import pytest
 from hypothesis import given
@@ -94,7 +94,7 @@ LISTED = [f"src/{name}.py" for name in ("audit", "export", "invoice", "ledger", 
 
 
 def going_through(*opened: str, listed: list[str] = LISTED) -> Heat:
-    """Files that were opened one by one, after a command had listed some."""
+    """Files opened one by one after a command had listed some."""
     heated = Heat()
     heated.tick()
     heated.saw("\n".join(listed), "run")
@@ -126,7 +126,7 @@ def test_files_that_stood_in_no_list_before_make_none() -> None:
     assert not left(shown_later)
 
 
-def test_what_a_command_was_about_is_not_told_as_not_opened() -> None:
+def test_what_a_command_was_about_is_not_reported_as_not_opened() -> None:
     heated = going_through("src/audit.py", "src/export.py", "src/invoice.py")
     heated.used("sed -n 1,80p src/ledger.py", "run")
     assert left(heated) == ["src/report.py", "src/totals.py"]
@@ -145,7 +145,7 @@ def test_a_listing_of_a_whole_tree_is_no_list_to_go_through() -> None:
 
 
 def reading(*, shows: int) -> Heat:
-    """An agent that opened a file, which shows so many names."""
+    """An agent that opened a file with this many names."""
     heated = Heat()
     heated.tick()
     heated.used("src/ledger.py", "read")
@@ -154,7 +154,7 @@ def reading(*, shows: int) -> Heat:
     return heated
 
 
-def test_an_agent_that_takes_up_none_of_many_names_is_told_files_alone() -> None:
+def test_an_agent_that_takes_up_none_of_many_names_is_reported_files_alone() -> None:
     reader = reading(shows=60)
     assert reader.now().keys() == {"src/ledger.py", "src/totals.py"}
     reader.used("I looked at read_part_7.", "reply")
@@ -210,7 +210,7 @@ def test_a_device_is_no_file() -> None:
     assert relevance.forms("make 2>/dev/null") == []
 
 
-def test_a_folder_that_nobody_made_up_is_not_told() -> None:
+def test_a_folder_that_nobody_made_up_is_not_reported() -> None:
     assert relevance.file_form("/cache/9f3c2ab81d7e44/ledger.py") == "ledger.py"
 
 
@@ -272,7 +272,7 @@ TELLING = (
     "-----BEGIN PRIVATE KEY-----\nMIIEvQIBADANBgkqhkiG9w0BAQEFAASC\n",
     "kind: Secret\ndata:\n  any: BlueHorizonSky\n",
 )
-"""Of each rule that goes by the place of a secret, an example."""
+"""One example for each rule that recognises a secret by its place."""
 
 
 @pytest.mark.parametrize("text", TELLING)

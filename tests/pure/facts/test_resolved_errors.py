@@ -1,4 +1,4 @@
-"""What failed and is over: a chain that passes, a rebase that ends, commits that were taken back."""
+"""Resolved failures: a chain that passes, a rebase that ends, commits that are removed."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def test_a_check_is_the_same_whatever_is_picked_out_of_its_output() -> None:
     assert values(ran("pnpm test | grep -E 'FAIL|●'", output), "command") == {"pnpm test": "failed"}
 
 
-def test_commits_that_were_taken_back_or_made_anew_are_not_told() -> None:
+def test_commits_that_were_taken_back_or_remade_are_not_reported() -> None:
     first = [*ran("git commit -m One", "[main 1111111] One"), *ran("git commit -m Two", "[main 2222222] Two")]
     assert list(values(first, "commit")) == ["1111111", "2222222"]
     assert list(values([*first, *ran("git reset --soft HEAD~1")], "commit")) == ["1111111"]
@@ -110,7 +110,7 @@ def test_the_branch_of_another_place_is_not_the_one_here() -> None:
     assert values(ran("git rev-parse --abbrev-ref HEAD", "feature"), "branch") == {"": "feature"}
 
 
-def test_a_pull_request_that_was_merged_is_told_as_merged() -> None:
+def test_a_pull_request_that_was_merged_is_reported_as_merged() -> None:
     address = "https://github.com/ada/shop/pull/175"
     entries = [*ran("gh pr create --fill", address), *ran("gh pr merge 175 --squash")]
     assert values(entries, "pull request") == {address: "merged"}
@@ -141,7 +141,7 @@ def test_a_file_that_was_put_back_was_not_changed() -> None:
     assert values(ran("make > /dev/null"), "file") == {}
 
 
-def test_another_worktree_is_told_with_its_branch_where_work_was_done_in_it() -> None:
+def test_another_worktree_is_reported_with_its_branch_where_work_was_done_in_it() -> None:
     made = ran("git worktree add -b fix/totals ../app-fix origin/main", "Preparing worktree")
     assert values(made, "worktree") == {}, "nothing was done there"
     edit = Act(deed=Deed.EDIT, subject="/work/app-fix/a.py", changes=(Change(old="1", new="2"),))
@@ -194,7 +194,7 @@ def test_a_file_that_was_committed_in_silence_was_changed() -> None:
     assert values(entries, "file") == {"a.py": "edited"}
 
 
-def test_a_worktree_inside_of_the_project_is_told_too() -> None:
+def test_a_worktree_inside_of_the_project_is_reported_too() -> None:
     made = ran("git worktree add -b feat .worktrees/feat", "Preparing worktree")
     edit = Act(deed=Deed.EDIT, subject="/work/app/.worktrees/feat/a.py", changes=(Change(old="1", new="2"),))
     assert values([*made, *done(edit)], "worktree") == {"/work/app/.worktrees/feat": "feat"}

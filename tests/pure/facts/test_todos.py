@@ -1,4 +1,4 @@
-"""What is to do: an item is known by its id, and as far as it was told last."""
+"""To-do items: known by their id, with their last state."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Facts: what was said last holds, a person's words bind, and what is over is not told as open."""
+"""Tracker: the last statement counts, the user's words bind, and nothing resolved is reported as open."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from segue.model.tool_action import Act, Answer, Change, Deed, Going, Todo, Todo
 
 
 class Plain:
-    """Calls whose meaning is written down with them, as JSON: what a reader would have found out."""
+    """Calls with their meaning as JSON, in place of a reader."""
 
     def acts(self, call: Entry, result: Entry | None) -> tuple[Act, ...]:
         return msgspec.json.decode(call.text, type=tuple[Act, ...]) if call.kind is EntryKind.CALL else ()
@@ -148,7 +148,7 @@ def test_only_a_humans_words_are_instructions_or_constraints() -> None:
     assert list(values(entries, "instruction").values()) == ["Never touch a.py."]
 
 
-def test_a_correction_is_kept_word_for_word() -> None:
+def test_a_correction_is_stored_word_for_word() -> None:
     entries = [said("Add a cache."), replied("Done."), said("No, not redis, use a dict.")]
     found = {**values(entries, "correction"), **values(entries, "constraint")}
     assert "No, not redis, use a dict." in found
@@ -225,7 +225,7 @@ def test_what_was_typed_while_a_call_ran_does_not_undo_it() -> None:
     assert values(entries[:-1], "pending") == {}
 
 
-def test_what_the_agent_said_before_a_question_is_kept_when_that_is_answered() -> None:
+def test_what_the_agent_said_before_a_question_is_stored_when_that_is_answered() -> None:
     words = replied("I would take SQLite.")
     call = called(Act(deed=Deed.ASK, subject="Which store?"))
     answer = msgspec.json.encode(Answer(verdict=Verdict.ANSWERED, text="SQLite")).decode()
@@ -258,7 +258,7 @@ def test_of_a_summary_the_draft_is_left_out() -> None:
     assert values([whole], "summary") == {"": whole.text}
 
 
-def test_a_message_that_was_broken_off_and_said_in_full_stands_once() -> None:
+def test_a_message_that_was_broken_off_and_repeated_in_full_counts_once() -> None:
     stop = Entry(id="stop", kind=EntryKind.NOTE, origin=Origin.SYSTEM, text="", tool=INTERRUPT)
     asked, broken_off = replied("Shall I push it to the PR?"), said("yes please")
     whole = said("yes please push a new PR")
@@ -281,7 +281,7 @@ def test_what_an_agent_meant_to_do_is_forgotten_when_it_speaks_again() -> None:
     assert values([first, replied("All mended.")], "next step") == {}
 
 
-def test_a_name_that_an_edit_took_out_is_told_with_no_file() -> None:
+def test_a_name_that_an_edit_took_out_is_reported_with_no_file() -> None:
     made = done(Act(deed=Deed.WRITE, subject="/work/app/a.py", content="chunk_size = 1\nread_all()\n"))
     edited = done(
         Act(
@@ -307,7 +307,7 @@ def noted(entries: list[Entry], kind: str) -> list[str]:
     return [fact.note for fact in derive(entries, Plain()) if fact.kind == kind]
 
 
-def test_what_was_done_after_the_words_is_told_with_what_they_announce() -> None:
+def test_what_was_done_after_the_words_is_reported_with_what_they_announce() -> None:
     entries = [said("Mend it."), replied("Now let me mend the parser.")]
     entries += done(Act(deed=Deed.EDIT, subject="/work/app/parser.py"))
     entries += ran("make test\n# all of it", status=2)
@@ -343,7 +343,7 @@ def test_a_call_without_a_result_is_pending() -> None:
     }
 
 
-def test_a_command_that_goes_on_has_not_passed_until_it_is_over() -> None:
+def test_a_command_that_continues_has_not_passed_until_it_is_over() -> None:
     started = ran("npm run dev", msgspec.json.encode(Going(handle="7")).decode())
     assert values(started, "command") == {}
     assert values(started, "pending") == {"npm run dev": "still running"}
@@ -352,7 +352,7 @@ def test_a_command_that_goes_on_has_not_passed_until_it_is_over() -> None:
     assert values([*started, *over], "pending") == {}
 
 
-def test_a_tracker_that_was_kept_goes_on_as_if_it_never_stopped() -> None:
+def test_a_tracker_that_was_stored_continues_as_if_never_stopped() -> None:
     entries = [
         said("Never touch a.py."),
         *done(written("b.py", "def to_cents(): pass\n")),
@@ -548,7 +548,7 @@ def test_the_branch_of_another_repository_is_not_that_of_the_work(folder: str, c
     assert values([begun, *switched(folder, command)], "branch") == {"": "main"}
 
 
-def test_the_branch_of_the_work_may_be_told_from_a_folder_in_it() -> None:
+def test_the_branch_of_the_work_may_be_read_in_a_folder_in_it() -> None:
     begun = msgspec.structs.replace(on("main"), cwd="/work/app")
     assert values([begun, *switched("", "cd src && git switch fix")], "branch") == {"": "fix"}
 
@@ -560,7 +560,7 @@ def test_a_command_that_runs_again_has_not_passed() -> None:
     assert values([*ran("pnpm dev"), *again], "pending") == {"pnpm dev": "still running"}
 
 
-def test_the_branch_of_work_in_the_root_is_told() -> None:
+def test_the_branch_of_work_in_the_root_is_reported() -> None:
     begun = msgspec.structs.replace(on("main"), cwd="/")
     assert values([begun, *switched("/")], "branch") == {"": "fix"}
 
@@ -578,7 +578,7 @@ def test_a_report_of_brackets_alone_is_read() -> None:
     assert facts(*done(Act(deed=Deed.DELEGATE, subject="look"), output="[" * 5000))
 
 
-def test_a_commit_that_is_told_by_its_whole_hash_is_told_once() -> None:
+def test_a_commit_that_is_reported_by_its_whole_hash_is_reported_once() -> None:
     made = ran("git commit -m 'Mend it'", "[main 1a2b3c4] Mend it\n 1 file changed")
     asked = ran("git rev-parse HEAD", "1a2b3c4d5e6f708192a3b4c5d6e7f80910111213")
     assert values([*made, *asked], "commit") == {"1a2b3c4": "Mend it"}

@@ -1,4 +1,4 @@
-"""What commands tell: their short name, their purpose, what they do to files and to the repository."""
+"""Commands: normalized form, purpose, effects on files and on the repository."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from segue.facts.output.git_output import Git, git_of
 from segue.shell import commands
-from segue.shell.commands import Effect, effects, parts, plain, purpose
+from segue.shell.commands import Effect, effects, plain, purpose
+from segue.shell.lexer import simple_commands
 
 HERE = "/home/me/app"
 MESSAGE = """git commit -m "$(cat <<'EOF'
@@ -19,6 +20,11 @@ feat: it's (nearly) "done"
 More words.
 EOF
 )" """
+
+
+def parts(command: str) -> list[list[str]]:
+    """Words of each simple command, without redirections and comments."""
+    return [simple.texts for simple in simple_commands(command) if simple.words]
 
 
 @pytest.mark.parametrize(
@@ -142,7 +148,7 @@ def test_a_command_has_a_purpose(expected: str, commands: str) -> None:
 
 
 def _commands(text: str) -> list[str]:
-    """Those between bars, but not between bars with a blank before them."""
+    """Rows between bars, but not between bars with a blank before them."""
     found = [""]
     for piece in text.split("|"):
         if piece.startswith(" ") and found[-1].endswith(" "):
@@ -197,7 +203,7 @@ def _commands(text: str) -> list[str]:
         ("mkdir -p a/b && echo rm x", [Effect("made", "a/b")]),
     ],
 )
-def test_what_a_command_does_to_files_is_told_where_it_is_spelt_out(
+def test_what_a_command_does_to_files_is_reported_where_it_is_spelt_out(
     command: str, expected: list[Effect]
 ) -> None:
     assert list(effects(command)) == expected
@@ -225,12 +231,12 @@ def test_what_a_command_does_to_files_is_told_where_it_is_spelt_out(
         ("git branch --show-current", "fix/it\n", Git("fix/it")),
         ("git rev-parse --abbrev-ref HEAD", "HEAD\n", Git()),
         ("git rev-parse HEAD", "1a2b3c4d5e6f7a8b9c0d1a2b3c4d5e6f7a8b9c0d\n", Git("", (("1a2b3c4d5e6f7a8b9c0d1a2b3c4d5e6f7a8b9c0d", ""),))),
-        ("git push", "To github.com:o/r.git\n   1a2b3c4..5d6e7f8  main -> main", Git(pushed=True)),
+        ("git push", "To github.com:o/r.git\n   1a2b3c4..5d6e7f8  main -> main", Git()),
         ("git push", " ! [rejected]        main -> main (fetch first)\nerror: failed to push some refs", Git()),
         (
             "git push -u origin x && gh pr create --fill",
             "remote:   https://github.com/o/r/pull/new/x\nhttps://github.com/o/r/pull/12\n",
-            Git(pushed=True, pull_requests=("https://github.com/o/r/pull/12",)),
+            Git(pull_requests=("https://github.com/o/r/pull/12",)),
         ),
         ("gh pr view 12", "https://github.com/o/r/pull/12", Git()),
         ("git -C ../other status", "On branch other", Git()),
@@ -238,7 +244,7 @@ def test_what_a_command_does_to_files_is_told_where_it_is_spelt_out(
         ("echo git commit", "[main 1a2b3c4] not a commit", Git()),
     ],
 )  # fmt: skip
-def test_git_is_told_from_what_was_run_and_what_it_answered(command: str, output: str, expected: Git) -> None:
+def test_git_is_parsed_from_command_and_output(command: str, output: str, expected: Git) -> None:
     assert git_of(command, output) == expected
 
 

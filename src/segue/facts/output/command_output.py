@@ -1,7 +1,7 @@
-"""What the output of a command tells: which tests pass, how many, and what went wrong.
+"""Tests and errors in the output of a command.
 
-Every tool has its own words; each is one row of a table here, tried line by line. Of a line no more than
-`LONGEST_LINE` is looked at and every row is anchored, so no output takes longer than its length allows.
+Each format of a tool is one row of a table, tried line by line. At most `LONGEST_LINE` characters of a line are
+read and every row is anchored, so reading takes linear time.
 """
 
 from __future__ import annotations
@@ -23,28 +23,28 @@ LONGEST_NAME = 200
 LONGEST_TEXT = 240
 MOST_PROBLEMS = 8
 MOST_LINES = 100_000
-"""Of a longer output, the first and the last half of this."""
+"""Of a longer output, half of this from each end is read."""
 
 
 class Tally(Struct, frozen=True):
-    """How many tests passed and failed, by the runner's own count; errors are failures."""
+    """Number of passed and failed tests by the runner's own count; errors count as failed."""
 
     passed: int
     failed: int
 
 
 class Problem(Struct, frozen=True):
-    """Something that went wrong, in one line."""
+    """One problem, on one line."""
 
     text: str
     path: str = ""
     line: int = 0
     code: str = ""
-    """What the tool calls this kind of problem: 'TS2345', 'E0432', 'ModuleNotFoundError'."""
+    """The tool's code for the problem: 'TS2345', 'E0432', 'ModuleNotFoundError'."""
     test: str = ""
-    """The test that failed with it, where that is told."""
+    """The test that failed with it, if known."""
     by: Literal["", "tool", "test"] = ""
-    """Whose form it has: a compiler's or linter's, a test runner's, or that of whatever may raise or print it."""
+    """Source of the format: a compiler or linter, a test runner, or any other program."""
 
 
 ANSI = lazy_pattern(r"\x1b(?:\[[0-?]*+[ -/]*+[@-~]|\][^\x07\x1b]*+(?:\x07|\x1b\\)?|[@-Z\\-_])")
@@ -60,15 +60,15 @@ def _lines(output: str) -> list[str]:
 # Tests by name
 
 TOOK = lazy_pattern(r"\s*+(?:[(\[]\d[\d.,]*+ ?[mμµn]?s(?:ec)?[)\]]|\d[\d.,]*+ ?ms|\d++\.\d++s)$")
-"""How long it took, as runners write it behind a name."""
+"""Duration after a test's name."""
 FLAT = [
     lazy_pattern(row)
     for row in (
-        # pytest: in full, in parallel, in short
+        # pytest: verbose, parallel, summary
         r"(?P<name>[^\s:]+\.py::\S.*?) (?P<word>PASSED|FAILED|ERROR|XPASS)(?: .*)?$",
         r"(?:\[gw\d+\] )?(?:\[ *\d+%\] )?(?P<word>PASSED|FAILED|ERROR) (?P<name>[^\s:]+\.py(?:::\S.*?)?)(?: - .*)?$",
         r"(?P<name>[^\s:]+\.py) (?P<word>[.sx]++) +\[ *\d+%\]$",
-        # unittest: as they run, and at the end
+        # unittest: progress and summary
         r"(?P<leaf>\w++) \((?P<place>[\w.]++)\) \.\.\. (?P<word>ok|FAIL|ERROR)$",
         r"(?P<word>FAIL|ERROR): (?P<leaf>\w++) \((?P<place>[\w.]++)\)",
         # go
@@ -94,12 +94,12 @@ FLAT = [
         # bun, TAP
         r"\((?P<word>pass|fail)\) (?P<name>.+)$",
         r"\s*+(?P<word>ok|not ok) \d+ (?:- )?(?P<name>[^\s#][^#]*)(?:# (?:time|duration).*)?$",
-        # rspec, minitest, phpunit, exunit: those that fail
+        # rspec, minitest, phpunit, exunit: failures
         r"(?P<word>rspec) \S++ # (?P<name>.+)$",
         r"(?P<name>[\w:]++#test_\w++)(?P<word>) \[[^\]]+:\d+\]:$",
         r"\d+\) (?P<name>[\w\\]++::\w++.*)(?P<word>)$",
         r"\s++\d+\) (?P<name>test .+ \([\w.]+\))(?P<word>)$",
-        # vitest, pest: all of them, and those that fail
+        # vitest, pest: all tests, and failures
         r"\s*+(?P<word>[✓✔×✗✖]) (?P<name>\S++ > .+)$",
         r"\s*+(?:FAIL|FAILED) ++(?:\|[^|]*\| )?(?P<name>\S++ ++> .+)(?P<word>)$",
     )
@@ -108,7 +108,7 @@ PASSING = {"passed", "ok", "pass", "xpass", "✓", "✔"}
 VERDICT = lazy_pattern(
     r"PASS|FAIL|ERROR|OK|\bok\b|[Pp]ass|[Ff]ail|Exception|Timeout|%\]|^rspec |#test_|^\s*+\d+\) |[✓✔×✗✖] \S++ > "
 )
-"""A line without any of these does not name a test."""
+"""Required in a line that names a test."""
 MARKED = lazy_pattern(
     r"(?P<indent>\s*+)(?:(?P<good>[✓✔√])|[✕✖×✗✘⨯❌]|(?P<number>\d{1,4})\))\s++(?P<name>\S.*)$"
 )
@@ -116,7 +116,7 @@ SUITE = lazy_pattern(
     r"\s*+(?P<word>PASS|FAIL|[✓✔√❯×✗✖]) ++(?:\|[^|]*\| )?(?P<name>[\w@./\\-]+\.[a-z]{1,4})"
     r"(?: \(\d+(?: tests?)?(?P<more>[^)]*)\).*| \([\d.]+ m?s\)|)$"
 )
-"""A file of tests with its result, as jest and vitest tell it."""
+"""A test file with its result, as in jest and vitest."""
 HEADING = lazy_pattern(r"(?P<indent>\s*+)(?P<mark>[▶❯] )?(?P<name>[^\s●⎯│|].*)$")
 BULLET = lazy_pattern(r"\s++● (?P<name>\S.* › .+)$")
 ENDED = lazy_pattern(r"\s++\d+ (?:passing|failing)\b")
@@ -124,13 +124,13 @@ MARKS_TESTS = lazy_pattern(
     r"\s++\d+ (?:passing|failing)\b|▶ |ℹ (?:tests|pass) \d|Test Suites: |\s*+Tests:? ++\d+ \w|Running \d+ tests? using"
     r"|\d+ tests, \d+ fail"
 )
-"""What only runners say that mark tests with ✓ and ✕; others mark what they please."""
+"""Lines of runners that mark tests with ✓ and ✕; other programs use these marks for anything."""
 JOINT = lazy_pattern(r"::| > | › |/|\[")
-"""What stands between a suite and what is in it."""
+"""Separator between a suite and its members."""
 
 
 def tests_in(output: str) -> dict[str, bool]:
-    """The tests that an output names, and whether they pass; suites too, where the runner tells no more of them."""
+    """The tests named in an output and whether they pass; suites too, if the runner names only those."""
     lines = _lines(output)
     found: dict[str, bool] = {}
     for name, is_passing in (*_flat(lines), *_tree(lines)):
@@ -139,23 +139,23 @@ def tests_in(output: str) -> dict[str, bool]:
     failing = [name for name, is_passing in found.items() if not is_passing]
     told = {name[: joint.start()] for name in failing for joint in JOINT.finditer(name)}
     for suite, *headings, test in (name.split(" > ") for name in failing if name.count(" > ") > 1):
-        # Some runners name a test once with its headings and once without.
+        # Some runners name a test both with and without its headings.
         told |= {f"{suite} > {test}"} if headings else set()
     return {name: is_passing for name, is_passing in found.items() if name not in told}
 
 
 def packages_in(output: str) -> dict[str, bool]:
-    """The packages of which a runner tells as a whole, and whether they pass."""
+    """The packages that a runner reports as a whole, and whether they pass."""
     return go_test_output.packages(_lines(output)) if "\t" in output else {}
 
 
 def homes_in(output: str) -> dict[str, str]:
-    """The package of each test that failed, where that is told."""
+    """The package of each failed test, if known."""
     return go_test_output.homes(_lines(output)) if "--- FAIL" in output else {}
 
 
 def covers(suite: str, test: str) -> bool:
-    """Whether a test is part of a suite: a file, a class, a heading, or the test itself."""
+    """Whether a test belongs to a suite: a file, a class, a heading, or the test itself."""
     return test.startswith(suite) and (suite == test or JOINT.match(test, len(suite)) is not None)
 
 
@@ -172,16 +172,15 @@ def _flat(lines: list[str]) -> Iterator[tuple[str, bool]]:
                 told = match.groupdict()
                 word = told["word"].lower()
                 is_passing = word in PASSING or (bool(word) and not word.strip(".sx"))
-                yield told.get("name") or _dotted(told["leaf"], told["place"]), is_passing
+                name = told.get("name") or told["place"]
+                if "leaf" in told and not name.endswith(f".{told['leaf']}"):
+                    name = f"{name}.{told['leaf']}"
+                yield name, is_passing
                 break
 
 
-def _dotted(leaf: str, place: str) -> str:
-    return place if place.endswith(f".{leaf}") else f"{place}.{leaf}"
-
-
 def _tree(lines: list[str]) -> Iterator[tuple[str, bool]]:
-    """Tests under their headings, marked ✓ and ✕: each is named by its way down from its file."""
+    """Tests marked ✓ and ✕ under headings, named by their path from the file."""
     if not any(SUITE.match(line) or MARKS_TESTS.match(line) for line in lines):
         return
     suite, joint, is_over = "", " > ", False
@@ -208,11 +207,11 @@ def _tree(lines: list[str]) -> Iterator[tuple[str, bool]]:
 
 
 DEEPEST = 12
-"""How many headings may stand above a test."""
+"""Maximum number of headings above a test."""
 
 
 def _numbered(lines: list[str], at: int, first: str) -> str:
-    """The name of a failure that is told over several lines, the last with a colon."""
+    """Name of a failure that spans several lines, the last of which ends with a colon."""
     said = [first]
     for line in lines[at + 1 : at + 9]:
         if said[-1].endswith(":") or not line.strip():
@@ -255,7 +254,8 @@ TALLIES = [
         (r"All (?P<passed>\d+) tests? passed\.$", True),
     )
 ]  # fmt: skip
-"""A line each, the surest first; whether the counts of several such lines add up, or the last one has them all."""
+"""One line each, the most reliable first, and whether several such lines are added up or the last one is the
+total."""
 PYTEST = lazy_pattern(r"=* ?(?P<counts>(?:\d+ [a-z]+, )*\d+ [a-z]+) in [\d.]+s")
 UNITTEST = lazy_pattern(r"Ran (?P<total>\d+) tests? in [\d.]+s$|(?:OK|FAILED)(?: \((?P<counts>.*)\))?$")
 COUNTED = lazy_pattern(r"(\d+) (passed|failed|errors?)\b|(failures|errors|skipped)=(\d+)")
@@ -263,12 +263,12 @@ GO = lazy_pattern(r"--- (?:PASS|FAIL):|(?:ok *|FAIL)\t")
 TALLYING = lazy_pattern(
     r"\d.*\d|\d pass|\d fail|(?:pass|fail) \d|(?:OK|FAILED)\b|--- |ok *\t|FAIL(?:\t|$)|[Tt]ests?\b"
 )
-"""A line without any of these counts nothing."""
+"""Required in a line with a count."""
 
 
 def tally_in(output: str) -> Tally | None:
-    """How many tests passed and failed; None if no runner's summary is there. Where a runner counts packages only,
-    those are counted."""
+    """Number of passed and failed tests; None without a runner's summary. Packages are counted if the runner
+    counts only those."""
     lines = [line for line in _lines(output) if TALLYING.search(line)]
     for read in (_pytest, _unittest, _go):
         if tally := read(lines):
@@ -301,7 +301,8 @@ def _unittest(lines: list[str]) -> Tally | None:
 
 
 def _go(lines: list[str]) -> Tally | None:
-    """Tests if those that pass are told, else packages that have some. What failed without being named is one."""
+    """Count tests if passing ones are listed, otherwise packages with tests. A failure without a name counts as
+    one."""
     ran = [line for line in lines if "[no test" not in line]
     told = Counter(match.group().strip() for line in ran if (match := GO.match(line)))
     failed = max(told["FAIL"], told["--- FAIL:"], "FAIL" in ran)
@@ -318,15 +319,15 @@ def _added(matches: Iterable[re.Match[str]]) -> Tally:
     return Tally(passed, failed)
 
 
-# What went wrong
+# Errors
 
 PATH = r"(?P<path>(?:[A-Za-z]:)?[^\s:()\"'\[\]]+\.[A-Za-z]\w{0,9})"
 EXCEPTION = r"(?P<code>(?:[A-Za-z_][\w$]*+\.)*+[A-Z]\w*(?:Error|Exception|Failure|Interrupt|Timeout|Exit))"
 THROWN = r"(?:E +|Uncaught |Caused by: |Unhandled \w+: |Exception in thread \".*\" )?"
 BIOME = r"(?P<code>(?:lint|parse|format|assist|check)(?:/\S+)?)"
 BLAMED, SAID, GENERAL, FOLLOWS, COUNTS = range(5)
-"""What has a place or a kind tells most; what only follows from other errors is told if there is nothing else, and
-what only counts them if there is not even that."""
+"""Ranks: problems with a place or a code first. Consequences of other errors are reported only if nothing else is
+found, error counts only after those."""
 ROWS = [
     (rank, lazy_pattern(row))
     for rank, row in (
@@ -376,7 +377,7 @@ HARMLESS = lazy_pattern(
     r"|^\W*+(?:[\w./-]++:[\d:]*+ )?(?:warn(?:ing)?|note|info|hint)\b|^npm \S++ A complete log of this run"
 )
 FROM = lazy_pattern(r"(?:\[[\w:.@/-]++\] |[\w@./-]++(?: [\w-]++|:[A-Za-z][\w-]*+)?: |[\w-]++ ++\| )")
-"""Who says it, where several talk at once."""
+"""Prefix that names the speaker in mixed output."""
 FRAME = lazy_pattern(r'\s+File "(?P<path>[^"\n]+)", line (?P<line>\d+)')
 PLACE = lazy_pattern(rf"[(\[│|]*(?:file://)?{PATH}:(?P<line>\d+)(?::\d+)?\W*$")
 FOREIGN = lazy_pattern(
@@ -385,21 +386,22 @@ FOREIGN = lazy_pattern(
 STYLISH = lazy_pattern(r"\s+(?P<line>\d+):\d+ +error +\S.*?(?: {2,}(?P<code>\S+))?$")
 FILE_ALONE = lazy_pattern(rf"{PATH}$")
 NEAR = 15
-"""How many lines after a message may tell its place."""
+"""Number of lines after a message in which its place may stand."""
 
 
 QUOTED = lazy_pattern(r"\s*+>? ?\d{1,6} ?[|│] ")
-"""A line of code with its number, as tools show it around what is wrong."""
+"""A numbered source line, as tools show around an error."""
 
 
 def errors_in(output: str, most: int = MOST_PROBLEMS, *, has_failed: bool = True) -> tuple[Problem, ...]:
-    """What went wrong, one line each, the telling ones first, each once. For the output of something that failed:
-    of what succeeded, words like these tell nothing. Where that is not known, what breaks off tells nothing either."""
+    """Problems in the output of a failed command, one line each, the most significant first. In output of a
+    successful command, such words mean nothing. With `has_failed=False`, tests without a verdict count for nothing
+    either."""
     found: dict[str, tuple[int, Problem]] = {}
     for rank, problem in _problems(go_test_output.folded(_lines(output)), has_failed=has_failed):
         found.setdefault(subject_of(problem), (rank, problem))
     ranked = sorted(found.values(), key=lambda item: item[0])
-    # What follows from others, or counts them, is told alone.
+    # Consequences and counts are reported only without other problems.
     first = ranked[0][0] if ranked else FOLLOWS
     told = [problem for rank, problem in ranked if rank < FOLLOWS or rank == first]
     return tuple(told[:most])
@@ -433,7 +435,7 @@ def _problems(lines: list[str], *, has_failed: bool) -> Iterator[tuple[int, Prob
 
 
 def _told(line: str) -> tuple[int, dict[str, str]]:
-    """What the first row that fits tells of a line; nothing if none does."""
+    """Groups of the first row that matches a line; empty if none does."""
     speaker = FROM.match(line)
     for said in (line, line[speaker.end() :]) if speaker else (line,):
         for rank, row in ROWS:
@@ -450,14 +452,14 @@ def _by(line: str, told: dict[str, str]) -> Literal["", "tool", "test"]:
 
 
 class _Places:
-    """Where lines point to; each is looked at once, however many messages stand before it."""
+    """Places in an output; each line is parsed once, however many messages stand before it."""
 
     def __init__(self, lines: list[str]) -> None:
         self.lines = lines
         self.known: dict[int, tuple[str, str]] = {}
 
     def after(self, at: int) -> tuple[str, str]:
-        """The first place in the project that the lines after a message point to."""
+        """The first place inside the project in the lines after a message."""
         for number in range(at + 1, min(at + 1 + NEAR, len(self.lines))):
             if number not in self.known:
                 self.known[number] = self._in(self.lines[number])
@@ -482,7 +484,7 @@ def _problem(line: str, path: str, number: str, code: str) -> Problem:
 
 
 def subject_of(problem: Problem) -> str:
-    """What a problem is about, whatever line it has moved to: the same again means that it is still there."""
+    """Subject of a problem without line numbers, so that a moved problem is recognised."""
     said = problem.text.replace(problem.path, "", 1) if problem.path else problem.text
     said = re.sub(r"0x[0-9a-f]+|\b(?=[a-f]{0,40}\d)[0-9a-f]{7,40}\b|\d+", "#", said).strip("#:(), ")
     return begun(f"{problem.path} {said}".strip(), 200)

@@ -1,10 +1,10 @@
-"""What a command and its output tell of a repository: the branch, commits that came and went, pull requests."""
+"""Repository state from a command and its output: branch, commits, pull requests."""
 
 from __future__ import annotations
 
-import functools
 import re
 from itertools import pairwise
+from typing import Any
 
 from msgspec import Struct
 
@@ -26,87 +26,67 @@ PULL_REQUEST = lazy_pattern(
 )
 MAKING = ("commit", "cherry-pick", "revert", "merge", "rebase")
 BACK = lazy_pattern(r"HEAD(?:~(\d{1,2})|(\^{1,9}))")
-"""How far a reset goes back."""
+"""Number of commits that a reset removes."""
 COMMITS = lazy_pattern(r"\bgit\b[^|;&]{0,80}? commit\b")
-"""A command that is told to commit; whether it did, `MADE` tells."""
+"""A command that should commit; `MADE` shows whether it did."""
 QUIET = lazy_pattern(r"--quiet|-[a-z]{0,4}q[a-z]{0,4}")
 HASH = lazy_pattern(r"^[0-9a-f]{7,40}$", re.MULTILINE)
 BRANCH = lazy_pattern(r"(?!HEAD$)\w[\w./+@#-]{0,199}")
 
 
 class Git(Struct, frozen=True):
-    """What a command and its output tell of a repository."""
-
     branch: str = ""
-    """Where the work stands after it; empty if it does not tell."""
+    """Current branch after the command; empty if unknown."""
     commits: tuple[tuple[str, str], ...] = ()
-    """Those that it made or named as the current one: hash and subject (empty where it is not told)."""
+    """Commits that it made or named as current: hash and subject (empty if unknown)."""
     worktrees: tuple[tuple[str, str], ...] = ()
-    """Those that it made: path and new branch."""
+    """Worktrees that it added: path and new branch."""
     is_anew: bool = False
-    """Whether its commits may be older ones that were made anew."""
+    """Whether its commits may rewrite older ones."""
     undone: int = 0
-    """How many of the last commits it took back before."""
+    """Number of last commits that it removed first."""
     pull_requests: tuple[str, ...] = ()
     merged: tuple[str, ...] = ()
     """Pull requests that it merged, by number or address."""
-    pushed: bool = False
     is_silent: bool = False
-    """Whether it committed, if it passed, and was told not to say so."""
+    """Whether it committed quietly, if it passed."""
 
 
 class _Answer:
-    """What git answered: looked through when a command asks for it, and once, however many it answers."""
+    """Git's output: each pattern is searched once, and only if a command needs it."""
 
     def __init__(self, output: str) -> None:
         self.output = output
+        self.found: dict[re.Pattern[str], list[Any]] = {}
 
-    @functools.cached_property
-    def made(self) -> list[tuple[str, str, str]]:
-        return MADE.findall(self.output)
-
-    @functools.cached_property
-    def switched(self) -> list[str]:
-        return SWITCHED.findall(self.output)
-
-    @functools.cached_property
-    def stands(self) -> list[str]:
-        return STANDS.findall(self.output)
-
-    @functools.cached_property
-    def hashes(self) -> list[str]:
-        return HASH.findall(self.output)
-
-    @functools.cached_property
-    def alone(self) -> list[str]:
-        return self.output.split(None, 1) if len(self.output) < LONGEST_PATH else []
-
-    @functools.cached_property
-    def is_refused(self) -> bool:
-        return REFUSED.search(self.output) is not None
+    def find(self, pattern: re.Pattern[str]) -> list[Any]:
+        if pattern not in self.found:
+            self.found[pattern] = pattern.findall(self.output)
+        return self.found[pattern]
 
     def branch(self, sub: str, rest: list[str]) -> str:
-        """Where the work stands after one git command."""
+        """Current branch after one git command."""
         told: list[str] = []
         if sub in ("checkout", "switch") and "--detach" not in rest:
-            is_sure = not self.is_refused and (sub == "switch" or {"-b", "-B"}.intersection(rest))
-            told = self.switched or [word for word in rest if is_sure and not word.startswith("-")][:1]
+            is_sure = not self.find(REFUSED) and (sub == "switch" or {"-b", "-B"}.intersection(rest))
+            told = self.find(SWITCHED) or [word for word in rest if is_sure and not word.startswith("-")][:1]
         elif sub in MAKING:
-            told = [name for name, _, _ in self.made]
+            told = [name for name, _, _ in self.find(MADE)]
         elif sub == "status":
-            told = self.stands
+            told = self.find(STANDS)
         elif "--show-current" in rest or {"--abbrev-ref", "HEAD"} <= set(rest):
-            told = self.alone if len(self.alone) == 1 else []
+            told = self.output.split(None, 1) if len(self.output) < LONGEST_PATH else []
+            told = told if len(told) == 1 else []
         return told[-1].strip() if told else ""
 
 
 def git_of(command: str, output: str) -> Git:
-    """What a command and its output tell of the repository that it was run in."""
+    """Parse a command and its output for the state of the repository."""
     said = [words for words, _ in programs(command) if PURPOSES.get(program_name(words[0])) == "git"]
     if not said:
         return Git()
     answer, commits = _Answer(output), dict[str, str]()
-    branch, is_asked, pushed, undone, is_anew, has_made = "", False, False, 0, False, False
+    branch, is_asked, undone, is_anew, has_made = "", False, 0, False, False
     merged, worktrees, is_silent = list[str](), list[tuple[str, str]](), False
     for words in said:
         at = sub_at(words)
@@ -118,19 +98,18 @@ def git_of(command: str, output: str) -> Git:
         elif program_name(words[0]) != "git":
             continue
         elif sub in MAKING:
-            commits |= {sha: subject.strip() for _, sha, subject in answer.made}
+            commits |= {sha: subject.strip() for _, sha, subject in answer.find(MADE)}
             undone += "--amend" in rest and not has_made
             is_anew = is_anew or "--amend" in rest or sub in ("rebase", "cherry-pick")
             has_made = True
-            is_silent = is_silent or (sub == "commit" and _is_silent(rest))
+            is_quiet = any(QUIET.fullmatch(word) for word in rest) and "--dry-run" not in rest
+            is_silent = is_silent or (sub == "commit" and is_quiet)
         elif sub == "worktree" and rest[:1] == ["add"]:
             worktrees += _worktree(rest[1:])
         elif sub == "reset":
             undone += _steps_back(rest)
         elif sub == "rev-parse" and rest[-1:] == ["HEAD"] and "--abbrev-ref" not in rest:
-            commits |= dict.fromkeys(answer.hashes, "")
-        elif sub == "push":
-            pushed = not answer.is_refused and "--dry-run" not in rest
+            commits |= dict.fromkeys(answer.find(HASH), "")
         if "-C" not in words[:at] and BRANCH.fullmatch(told := answer.branch(sub, rest)):
             branch = told
     pulls = dict.fromkeys(PULL_REQUEST.findall(output)) if is_asked else ()
@@ -142,18 +121,12 @@ def git_of(command: str, output: str) -> Git:
         undone,
         tuple(pulls),
         tuple(merged),
-        pushed,
         is_silent,
     )
 
 
-def _is_silent(words: list[str]) -> bool:
-    """Whether a commit is made without a word."""
-    return any(QUIET.fullmatch(word) for word in words) and "--dry-run" not in words
-
-
 def left_of(parts: list[str], output: str) -> list[str]:
-    """Of a chain that failed, what is left to do: where it made a commit, what stands behind that."""
+    """Remaining parts of a failed chain: those after its last commit."""
     if len(parts) < 2 or not MADE.search(output):
         return parts
     made = [at for at, part in enumerate(parts) if COMMITS.match(part)]
@@ -161,14 +134,14 @@ def left_of(parts: list[str], output: str) -> list[str]:
 
 
 def _worktree(words: list[str]) -> list[tuple[str, str]]:
-    """The path and the branch of `git worktree add -b BRANCH PATH`."""
+    """Path and branch of `git worktree add -b BRANCH PATH`."""
     branch = next((name for option, name in pairwise(words) if option in ("-b", "-B")), "")
     paths = [word for word in words if not word.startswith("-") and word != branch]
     return [(paths[0], branch)] if branch and paths else []
 
 
 def _steps_back(words: list[str]) -> int:
-    """How many commits a reset takes back: none where it is of single files."""
+    """Number of commits that a reset removes; 0 for single files."""
     named = [word for word in words if not word.startswith("-") or word == "--"]
     found = BACK.fullmatch(named[0]) if len(named) == 1 else None
     return (int(found[1]) if found[1] else len(found[2])) if found else 0

@@ -1,8 +1,8 @@
-"""What the output of `go test` tells beyond its verdicts: whose words a line is, why a test failed, how packages went.
+"""Output of `go test` beyond verdicts: the owner of a line, reasons of failures, results of packages.
 
-Go writes what a test logs and what it fails with in the same form. Which is which is told by the test that a line
-belongs to, and by its words. Of a package that passes it names no tests: those that failed in it before are known by
-the line that told of the package then.
+Go prints logs and failures of a test in the same format; the test that a line belongs to, and its words, tell them
+apart. For a passing package Go names no tests: tests that failed in it before are matched by the package line of
+that run.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ WRONG = lazy_pattern(
     r"|wrong|differs?|timed? ?out|unable|undefined|panic\w*|no|nil)\b|(?<!may )\bnot\b|n't\b|!=|Error Trace:"
     r"|\bshould\b(?![^(]*\)\W*$)"
 )
-"""Words that a test fails with. What should come, in brackets, is only announced."""
+"""Words of failures. A bracketed expectation is only an announcement."""
 WELL = lazy_pattern(
     r"(?i)\W{0,9}[✓✔✅☑]|\W{0,9}(?:phase|step|stage|part) \d|.*\b(?:successfully|completed?|passed|done|ok)\W{0,9}$"
 )
-"""What goes well, or just goes on. A mark is said of nothing else; words are, of what was wanted."""
+"""Progress and success. Marks are always success; words may describe an expectation."""
 PACKAGE = lazy_pattern(r"(?P<word>ok|FAIL) *+\t(?P<name>[\w./~-]++)(?P<rest>\s.*)?$")
 CHOSEN = lazy_pattern(r"(?<!\S)-(?:test\.)?run[ =](?:\"([^\"]*+)\"|'([^']*+)'|(\S++))")
 LEFT_OUT = lazy_pattern(r"(?<!\S)--?(?:test\.)?(?:skip|short|list|ignore|deselect|exclude)\b")
-"""What shows that a run, of whatever runner, is not of some tests."""
+"""Signs that a run, of any runner, leaves out tests."""
 LITERAL = lazy_pattern(r"\^?[\w ]*+(?:\.[*+]?)?\$?")
 EITHER = lazy_pattern(r"(\^?)\(([^()]*+)\)(\$?)")
 FOLDER = lazy_pattern(r"(?<!\S)\./([\w./-]*+)")
@@ -40,10 +40,13 @@ TICKED = lazy_pattern(r"\W{0,9}[✓✔✅☑]")
 
 
 def logged(lines: Sequence[str], *, has_failed: bool = True) -> dict[int, str | None]:
-    """Of each line that a test logged, by its number: the test that failed with it, which may not be known and then is
-    empty; None if the test did not fail, or did not fail with that. Where a run that failed ends before the verdict
-    on a test, that one is what it failed with."""
-    found = {at: match["said"] for at, line in enumerate(lines) if (match := _logged(line))}
+    """Logged lines by number, each with the test that failed with it (empty if unknown); None if the test did not
+    fail, or not with this line. If a failed run ends before a test's verdict, that test counts as failed."""
+    found = {
+        at: match["said"]
+        for at, line in enumerate(lines)
+        if "_test.go:" in line and (match := LOGGED.match(line))
+    }
     if not found:
         return {}
     owners, is_failed, unsaid = _owners(lines, found)
@@ -55,18 +58,14 @@ def logged(lines: Sequence[str], *, has_failed: bool = True) -> dict[int, str | 
             blocks.setdefault(owner, []).append(at)
     for owner, block in blocks.items():
         wrong = [at for at in block if WRONG.search(found[at]) and not TICKED.match(found[at])]
-        # A test ends with what is fatal to it.
+        # A fatal message is the last one.
         wrong = wrong or [at for at in block if not WELL.match(found[at])][-1:]
         told |= dict.fromkeys(wrong, owner)
     return told
 
 
-def _logged(line: str) -> re.Match[str] | None:
-    return LOGGED.match(line) if "_test.go:" in line else None
-
-
 def folded(lines: list[str]) -> list[str]:
-    """With assertions that are told over several lines, each under a label, in the line that they begin with."""
+    """Join each labelled multi-line assertion into its first line."""
     if not any("Error Trace:" in line for line in lines):
         return lines
     found, start, label = list(lines), -1, ""
@@ -87,9 +86,9 @@ def folded(lines: list[str]) -> list[str]:
 
 
 def _owners(lines: Sequence[str], found: dict[int, str]) -> tuple[dict[int, str], dict[str, bool], set[str]]:
-    """The test that each logged line belongs to, which tests failed, and which were at work after the last verdict and
-    got none: one from further up may have lost its verdict where an output was cut. The unknown test failed where only
-    those that fail say anything."""
+    """The test of each logged line, the tests that failed, and those still running at the end without a verdict.
+    (Where output was truncated, earlier tests may have lost their verdict.) An unknown test counts as failed if
+    only failing tests are printed."""
     owners: dict[int, str] = {}
     is_failed: dict[str, bool] = {}
     owner, is_verbose = "", False
@@ -106,7 +105,7 @@ def _owners(lines: Sequence[str], found: dict[int, str]) -> tuple[dict[int, str]
                 unsaid = set()
                 is_failed[owner] = is_failed.get(owner, False) or word == "FAIL"
     if is_verbose and first and first["word"]:
-        # What stands before the first verdict belongs to it.
+        # Lines before the first verdict belong to it.
         owners = {at: owner or first["name"] for at, owner in owners.items()}
     return owners, is_failed | {"": not is_verbose}, unsaid - is_failed.keys()
 
@@ -122,7 +121,7 @@ def packages(lines: Sequence[str]) -> dict[str, bool]:
 
 
 def homes(lines: Sequence[str]) -> dict[str, str]:
-    """The package of each test that failed: the one that is told of next."""
+    """The package of each failed test: the next one in the output."""
     found: dict[str, str] = {}
     waiting: list[str] = []
     for line in lines:
@@ -135,8 +134,7 @@ def homes(lines: Sequence[str]) -> dict[str, str]:
 
 
 def runs(command: str, test: str) -> bool:
-    """Whether a command runs a test of the packages that it tests. What it selects by more than plain words, it may
-    leave out."""
+    """Whether a command runs a test of its packages. A selection by more than plain words may leave it out."""
     if LEFT_OUT.search(command):
         return False
     chosen = [match[1] or match[2] or match[3] or "" for match in CHOSEN.finditer(command)]
@@ -156,14 +154,14 @@ def _chooses(pattern: str, test: str) -> bool:
         if said in ("", "^$") or not LITERAL.fullmatch(said):
             return False
         level = levels[number] if number < len(levels) else ""
-        # As Go reads it: plain words that a name may hold, begin or end with.
+        # As in Go: plain words that a name may contain, begin or end with.
         if not re.search(said.replace(" ", "_"), level):
             return False
     return True
 
 
 def stands_for(command: str, packages: dict[str, bool]) -> bool:
-    """Whether all packages passed that a command tested, as far as its words tell which those are."""
+    """Whether all packages that a command names have passed."""
     named = [match[1] for match in FOLDER.finditer(command)]
     folders = [folder.removesuffix("...").strip("/") for folder in named]
     for folder, said in zip(folders, named, strict=True):
