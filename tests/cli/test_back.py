@@ -169,7 +169,7 @@ def test_two_returns_report_every_stay_in_order(cli: CommandLine, agents: Agents
     )
     sections = json.loads(cli("show", last["id"], "--json").out)["brief"]["sections"]
     told = {section["title"]: section["lines"] for section in sections}
-    one, two, three = told["Who had the work since you left, in order, and what each of them did"]
+    one, two, three = told["Agents that worked on this since you left, in order"]
     assert one.startswith("1. Claude Code:") and "Said: I created `sum.py`" in one
     assert "next step then: Next I will write the tests." in one and "round each line" not in one
     assert one.endswith("1 of 1 claim could not be confirmed: file created: sum.py")

@@ -357,22 +357,22 @@ def test_the_demonstration(cli: CommandLine) -> None:
 3. Packed
    package 20.1 kB (2.8 kB stored); brief 540 of 550 tokens, tier SELECTIVE:
 
-   │ What the person insists on, word for word
+   │ What the user insists on, word for word
    │ [1] Our invoices are sometimes a cent off. Find out why and fix it. Don't touch src/ledger/legacy.py, the auditors have signed it off.
    │ [2] Per line is right, the tax office wants it that way. Use ROUND_HALF_EVEN though, never half up.
    │ [3] Good. Before you go on: only use the standard library, we can't add dependencies in this release.
-   │ Files, as they now stand
+   │ Files, in their current state
    │ src/ledger/money.py: created · ROUND_HALF_EVEN
    │ src/ledger/tax.py: edited
    │ src/ledger/rates.py: edited
    │ scratch/compare.py: deleted
    │ src/ledger/invoice.py: edited · to_cents
    │ Names in use: tests/test_invoice.py
-   │ Tried, and failed
+   │ Failed attempts
    │ `python -m pytest tests -q`: failed with status 1 (40 passed, 1 failed)
-   │ Tests failing
+   │ Failing tests
    │ tests/test_invoice.py::test_credit_note
-   │ Errors still open
+   │ Open errors
    │ FAILED tests/test_invoice.py::test_credit_note - AssertionError: assert Decimal('-10.01') == Decimal('-10.00')
    │ The agent's last words
    │ A credit note is now a cent off: its lines are negative, and one of them is still built from a float in src/ledger/credit.py.

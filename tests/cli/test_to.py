@@ -89,7 +89,7 @@ Nothing was sent. segue to codex does it.
 def test_a_handoff_from_end_to_end(worked: CommandLine) -> None:
     done = worked(*DEMO)
     assert done.code == 0 and steady(done.out) == snapshot("""\
-I have the handoff, and go on with the next step.
+I have the handoff, and continue with the next step.
 
 ✓ Demonstration agent has the work (handoff h-000000000001).
   Read back from its transcript received-4866a9f12758: the brief, word for word.
@@ -420,7 +420,7 @@ def test_what_a_copy_could_not_answer_is_not_proved(
     done = worked(*DEMO, "--prove", "--anyway", "--json")
     assert done.code == 0, done
     handed = json.loads(done.out)
-    assert handed["proof"]["missing"] and "Note well" in received(worked)
+    assert handed["proof"]["missing"] and "Important: a copy" in received(worked)
     checked = worked("handoff", "validate", handed["handoff"]["id"])
     assert checked.code == 1 and "could not answer" in checked.out
     assert not list(worked.cwd.glob("asked*")), "the copy was thrown away"

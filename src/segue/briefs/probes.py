@@ -18,6 +18,7 @@ from segue.base.text import begun
 from segue.briefs import grading, render, select
 from segue.facts import constraints
 from segue.model import Brief, Fact, Fate, Origin, Receipt, Section, Tier, Value
+from segue.model.brief_format import RESENT
 
 MOST = 12
 """How many questions are put at most."""
@@ -41,20 +42,20 @@ class Topic(Value, frozen=True):
 
 TOPICS = {
     "constraint": Topic(
-        question="What has the person forbidden, insisted on, or told the agent that it got wrong? "
-        "Each sentence of theirs, word for word.",
+        question="What has the user forbidden, insisted on, or corrected? "
+        "Each of their sentences, word for word.",
         most=40,
     ),
     "test": Topic(question="Which tests fail? Their names; of more than ten, the last ten.", most=10),
     "error": Topic(
-        question="Which errors are still open? Each as it was reported, word for word; of more than ten, the last ten.",
+        question="Which errors are still open? Each as reported, word for word; of more than ten, the last ten.",
         most=10,
     ),
     "next step": Topic(question="What did the agent say that it would do next? Word for word."),
     "todo": Topic(
         question="Which tasks are still open? Each word for word; of more than ten, the last ten.", most=10
     ),
-    "question": Topic(question="Which question of the agent's is the person still to answer? Word for word."),
+    "question": Topic(question="Which question of the agent is still waiting for the user's answer? Word for word."),
     "file": Topic(
         question="Which files were created, edited, renamed or deleted last? The paths of the last five.",
         most=5,
@@ -305,14 +306,13 @@ def missing(report: Report) -> tuple[Section, ...]:
     for one in report.results:
         if not one.is_right:
             found.setdefault(one.probe.subject, []).extend(_missing_lines(one))
-    human = {render.TITLES[name] for name in render.HUMAN}
     return tuple(
         Section(
             title=title,
-            origin=Origin.HUMAN if title in human else Origin.ASSISTANT,
+            origin=Origin.HUMAN if name in render.HUMAN else Origin.ASSISTANT,
             lines=tuple(dict.fromkeys(found[title])),
         )
-        for title in render.TITLES.values()
+        for name, title in render.TITLES.items()
         if title in found
     )
 
@@ -328,7 +328,6 @@ def resend(report: Report, nonce: str) -> str:
     sections = missing(report)
     if not sections:
         return ""
-    source = "Some of what was handed to you did not arrive; this is it."
     return render.render(
-        Brief(tier=Tier.METADATA, budget=0, tokens=0, sections=sections, source=source, nonce=nonce)
+        Brief(tier=Tier.METADATA, budget=0, tokens=0, sections=sections, source=RESENT, nonce=nonce)
     )

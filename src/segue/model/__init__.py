@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from segue.model.agent import Agent as Agent
 from segue.model.brief import Brief as Brief
+from segue.model.brief import Fact as Fact
 from segue.model.brief import Fate as Fate
 from segue.model.brief import Package as Package
 from segue.model.brief import Preserve as Preserve
@@ -15,7 +16,6 @@ from segue.model.brief import Receipt as Receipt
 from segue.model.brief import ReceiptLine as ReceiptLine
 from segue.model.brief import Section as Section
 from segue.model.brief import Tier as Tier
-from segue.model.fact import Fact as Fact
 from segue.model.handoff import ExpectedOutput as ExpectedOutput
 from segue.model.handoff import Handoff as Handoff
 from segue.model.handoff import HandoffState as HandoffState

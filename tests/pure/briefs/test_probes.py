@@ -68,16 +68,16 @@ def packed(facts: Sequence[Fact], budget: int = 8000) -> tuple[str, Receipt]:
 # A receiver that knows nothing but a text: it finds answers by the labels that they stand under.
 
 LOOKS = {
-    "constraint": ("What the person insists on, word for word", "", 40),
-    "test": ("Tests failing", "", 10),
-    "error": ("Errors still open", "", 10),
+    "constraint": ("What the user insists on, word for word", "", 40),
+    "test": ("Failing tests", "", 10),
+    "error": ("Open errors", "", 10),
     "next step": ("Next step", "", 1),
     "todo": ("Open tasks", "", 10),
-    "question": ("Waiting for the person's answer", "", 1),
-    "file": ("Files, as they now stand", "", 5),
-    "command": ("Tried, and failed", "", 1),
-    "commit": ("How things stand", "Commits: ", 1),
-    "branch": ("How things stand", "Branch: ", 1),
+    "question": ("Waiting for the user's answer", "", 1),
+    "file": ("Files, in their current state", "", 5),
+    "command": ("Failed attempts", "", 1),
+    "commit": ("Current state", "Commits: ", 1),
+    "branch": ("Current state", "Branch: ", 1),
 }
 ASKED = {probes.TOPICS[kind].question: look for kind, look in LOOKS.items()}
 

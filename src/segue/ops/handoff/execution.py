@@ -30,10 +30,11 @@ from segue.errors import (
 )
 from segue.hooks.guard import Held
 from segue.model import Ending, Handoff, HandoffState
+from segue.model.brief_format import RESUME
 from segue.model.conversation import Conversation
 from segue.model.delivery import Delivery, Mode, Way
 from segue.model.exit_reason import LONGEST_SAID, Output
-from segue.model.lifecycle import Event
+from segue.model.handoff import Event
 from segue.ops.common import exit_reason, process, redaction, tree
 from segue.ops.common.desk import Desk
 from segue.ops.common.process import End, Ended
@@ -53,7 +54,6 @@ from segue.ops.work import sessions
 
 LOOK_SECONDS = 5.0
 """How often a headless target's output is checked for a failure that it does not end by itself."""
-GO_ON = "Go on with the work where you left off."
 RECORD = re.compile(r"^\{$.*?^\}$", re.MULTILINE | re.DOTALL)
 """JSON over several lines."""
 
@@ -303,7 +303,7 @@ class Trip:
         if self.delivery.mode is Mode.HEADLESS:
             if found.ending is Ending.ENDED and found.reply:
                 return
-            self.start(GO_ON, found.id)
+            self.start(RESUME.text, found.id)
         else:
             self.start("", found.id)
 

@@ -15,6 +15,7 @@ from segue.agents.shared.launch import Start
 from segue.base.text import begun
 from segue.errors import AgentFailed, NotArrived, Stopped
 from segue.model import Ending, Limit
+from segue.model.brief_format import RESUME
 from segue.model.delivery import Mode
 from segue.model.exit_reason import Stop, Why
 from segue.ops.common import exit_reason, process
@@ -22,7 +23,7 @@ from segue.ops.common.desk import Desk
 from segue.ops.common.process import End, Ended
 from segue.ops.handoff import arrival, deliver, handoff_records, handoffs, plan
 from segue.ops.handoff.arrival import Arrival, Sought
-from segue.ops.handoff.execution import GO_ON, Trip
+from segue.ops.handoff.execution import Trip
 from segue.ops.run import run_records
 from segue.routing import Leg, Run
 
@@ -73,7 +74,7 @@ class Opening:
         elif not (found := self.look()).has_handoff:
             ended = self.start(self.said, "")
         elif not _is_done(found):
-            ended = self.start(GO_ON, found.id)
+            ended = self.start(RESUME.text, found.id)
         found = self.look()
         return outcome(self.desk, self.agent.name, ended, found)
 
