@@ -278,7 +278,7 @@ def test_claims_that_could_not_be_confirmed_are_counted_and_named(away: CommandL
 def test_a_return_that_stopped_in_the_middle_is_gone_on_with(away: CommandLine, agents: Agents) -> None:
     agents.do("crash")
     stopped = away(*BACK)
-    assert stopped.code == 6 and "next: segue back lets it go on" in stopped.err, stopped
+    assert stopped.code == 6 and "next: segue back resumes it" in stopped.err, stopped
     begin_another(away)
     assert next_of(away).startswith("segue back goes on with the return")
     agents.do("done I know.")

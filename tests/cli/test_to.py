@@ -80,7 +80,7 @@ How      native: the conversation in its own format, opened by its own resume
 Sent     N tokens (brief N, 2 turns of the conversation; estimate of o200k + 8 % (openai)), price not known
 Facts    7 passed, 0 can be looked up, 0 not passed; 1 secret replaced
 Consent  not given yet for openai: you are asked before anything goes
-Changed  this is no git repository; branch was main
+Changed  this is not a git repository; branch was main
 Nothing was sent. segue to codex does it.
 """)
     assert worked("handoff", "list").out.startswith("No handoff was made yet")
@@ -102,7 +102,7 @@ Handoff     h-000000000001, completed
 Session     s-p979gdrp755x
 From        Claude Code, transcript 6f0c1a52-0000-4000-8000-000000000001
 To          Demonstration agent
-Why         a person asked for it: to go on in demo
+Why         the user asked for it: to go on in demo
 When        2026-11-16 09:30:05Z, last changed 2026-11-16 09:30:20Z
 How         prompt, headless (asked for); started 1 time
 Sent        N tokens (estimate of o200k + 8 % (none)), 0 turns
@@ -115,7 +115,7 @@ segue show h-000000000001 --facts tells what became of every fact.
     assert worked("handoff", "validate", handoff["id"]).code == 0
     assert worked("history", "show", "--limit", "10").out == snapshot("""\
 id              when                  from    to    state      kept  satisfied  why
-h-000000000001  2026-11-16 09:30:05Z  claude  demo  validated  100%  -          a person asked for it: to go on in demo
+h-000000000001  2026-11-16 09:30:05Z  claude  demo  validated  100%  -          the user asked for it: to go on in demo
 """)
     assert worked("log", "verify").code == 0
 
@@ -326,7 +326,7 @@ def test_work_that_went_on_since_is_handed_over_though_a_handoff_was_never_finis
         stopped = worked(*DEMO)
     assert (
         stopped.code == 6
-        and "has the work, and stopped" in stopped.err
+        and "has the work, but stopped" in stopped.err
         and states(worked) == ["acknowledged"]
     )
     add(worked, "And round half to even: canary-since.")

@@ -1,7 +1,6 @@
-"""Every noun of the vocabulary as a frozen value. No I/O, no behaviour beyond what a value knows.
+"""Every noun of the vocabulary as a frozen value. No I/O, no behaviour beyond the value itself.
 
-`docs/glossary.md` says in words what each one means. Values compare by content and
-never change: a new state of a thing is a new value.
+`docs/glossary.md` defines each one. Values compare by content and never change: a new state is a new value.
 """
 
 from __future__ import annotations
