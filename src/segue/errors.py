@@ -157,7 +157,9 @@ class FixedByPolicy(SettingsError):
 class SettingsNotWritten(SettingsError):
     """{place} cannot be written: {what}. Nothing was changed."""
 
-    hint = "make it writable for you, or set SEGUE_HOME to a writable folder; segue config path shows all files"
+    hint = (
+        "make it writable for you, or set SEGUE_HOME to a writable folder; segue config path shows all files"
+    )
 
 
 class DraftRefused(SettingsError):
@@ -315,7 +317,7 @@ class NoConsent(Refused):
 
 
 class NotTold(Refused):
-    """{caller} may not read this: {vendor} has received nothing of this work so far, and there is no terminal to ask on."""
+    """{caller} may not read this: {vendor} has received nothing of this work, and there is no terminal to ask on."""
 
     hint = "{asking}segue config set vendors.allowed {allowed} allows that vendor everywhere"
 

@@ -37,9 +37,7 @@ class RunState(StrEnum):
     WAITING = "waiting"
     DONE = "done"
     STOPPED = "stopped"
-    """The user stopped it."""
     CAPPED = "capped"
-    """It reached a cap."""
     FAILED = "failed"
     """No agent in the chain can continue."""
 
@@ -59,8 +57,6 @@ class Caps(Value, frozen=True):
 
 
 class Spent(Value, frozen=True):
-    """The usage of a run."""
-
     usd: float = 0.0
     tokens: int = 0
     seconds: float = 0.0
@@ -90,7 +86,6 @@ class Leg(Value, frozen=True):
     """Why it stopped; None if it finished the work."""
     ended_at: Moment | None = None
     reply: str = ""
-    """The agent's last reply."""
     refused: int = 0
     """The number of calls that were refused because no user was there to ask."""
 
@@ -119,7 +114,6 @@ class Run(Value, frozen=True):
     """The user's arguments for agents' programs: the agent, and one argument."""
     legs: tuple[Leg, ...] = ()
     until: Moment | None = None
-    """The end of the wait."""
     why: str = ""
     """Why it is in this state, as a sentence."""
     spent: Spent = Spent()
@@ -138,7 +132,7 @@ class Run(Value, frozen=True):
 
     @property
     def doubts(self) -> str:
-        """The reasons not to trust a finished run; empty if there are none."""
+        """The reasons not to trust a finished run; empty without any."""
         counts = (
             (self.broken, "prohibition", "broken"),
             (self.unconfirmed, "claim", "not confirmed"),
@@ -184,8 +178,6 @@ class Do(StrEnum):
 
 
 class Move(Value, frozen=True):
-    """The next step of a run."""
-
     do: Do
     target: str = ""
     until: Moment | None = None
@@ -225,7 +217,9 @@ def week_used(run: Run, target: str, limits: Sequence[Limit], now: Moment) -> Li
 
 
 def week_in_words(run: Run, limit: Limit) -> str:
-    return f"{limit.used_percent or 0:.0f}% of its weekly limit is used, and this run stops at {run.caps.week}%"
+    return (
+        f"{limit.used_percent or 0:.0f}% of its weekly limit is used, and this run stops at {run.caps.week}%"
+    )
 
 
 def holds_for(limit: Limit, target: str) -> bool:

@@ -79,20 +79,17 @@ def _read_flag(value: Any) -> bool:
     raise ValueError
 
 
-def _read_percent(value: Any) -> int:
-    if isinstance(value, str) and re.fullmatch(r"\d{1,3}%?", value.strip()):
-        value = int(value.strip().rstrip("%"))
-    if isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= 100:
-        return value
-    raise ValueError
+def _read_whole(pattern: str, most: int) -> Callable[[Any], int]:
+    """A reader of whole numbers from 1, also as a text that matches a pattern."""
 
+    def read(value: Any) -> int:
+        if isinstance(value, str) and re.fullmatch(pattern, value.strip()):
+            value = int(value.strip().rstrip("%"))
+        if isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= most:
+            return value
+        raise ValueError
 
-def _read_seconds(value: Any) -> int:
-    if isinstance(value, str) and value.isdecimal():
-        value = int(value)
-    if isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= 3600:
-        return value
-    raise ValueError
+    return read
 
 
 def _read_names(value: Any) -> tuple[str, ...]:
@@ -152,8 +149,8 @@ def without_password(url: str) -> str:
 
 
 FLAG = Kind("true or false", _read_flag)
-PERCENT = Kind("a whole percentage from 1% to 100%", _read_percent)
-SECONDS = Kind("a whole number of seconds from 1 to 3600", _read_seconds)
+PERCENT = Kind("a whole percentage from 1% to 100%", _read_whole(r"\d{1,3}%?", 100))
+SECONDS = Kind("a whole number of seconds from 1 to 3600", _read_whole(r"\d+", 3600))
 NAMES = Kind("a list of names", _read_names)
 ALLOWED_TOOLS = Kind(f"a list of {' and '.join(TOOLS)}, or nothing", _read_tools)
 TEXT = Kind("a line of text", _read_text)
@@ -194,9 +191,7 @@ SETTINGS = (
     Setting("limits.recommend", PERCENT, "recommend a handoff once this share of a limit is used", _never),
     Setting("limits.urgent", PERCENT, "call a handoff urgent once this share of a limit is used", _never),
     Setting("limits.models", PERCENT, "the share for one model, as limits.models.NAME", _never),
-    Setting(
-        "run.chain", NAMES, "default agents of `segue run`, the preferred one first", _fewer
-    ),
+    Setting("run.chain", NAMES, "default agents of `segue run`, the preferred one first", _fewer),
     Setting("run.week", PERCENT, "skip agents that have used this share of their weekly limit", _lower),
     Setting("run.prewarm", FLAG, "give the next agent the context before the switch; costs tokens", _lower),
     Setting(
@@ -212,7 +207,12 @@ SETTINGS = (
         _fewer,
     ),
     Setting("mcp.allow", ALLOWED_TOOLS, "what an agent may do through `segue mcp` beyond reading", _fewer),
-    Setting("verify.test_command", ARGV, "the command that runs the project's tests, for `segue verify --tests`", _never),
+    Setting(
+        "verify.test_command",
+        ARGV,
+        "the command that runs the project's tests, for `segue verify --tests`",
+        _never,
+    ),
     Setting("verify.run_tests", FLAG, "run the tests on every return and `segue verify`", _lower),
     Setting("store.url", STORE, "where the shared store is", _never),
     Setting("store.busy_seconds", SECONDS, "how long to wait for a busy store", _never),

@@ -88,8 +88,6 @@ class Wanted(Value, frozen=True):
 
 
 class State(Value, frozen=True):
-    """The state of a worktree."""
-
     is_repository: bool = False
     branch: str = ""
     """Empty if none is checked out."""
@@ -110,7 +108,6 @@ class Difference(Value, frozen=True):
     """The kind of the outdated fact: 'branch', 'commit' or 'file'; 'worktree' if there is no such fact."""
     subject: str
     text: str
-    """The difference, on one line."""
 
     def __str__(self) -> str:
         return self.text
@@ -154,7 +151,9 @@ def _repository(facts: Sequence[Fact], now: State) -> Iterator[Difference]:
     if told and now.problem:
         yield Difference(kind="worktree", subject="", text=one_line(now.problem, 2 * LONGEST_NAME))
     elif told and not now.is_repository:
-        yield Difference(kind="branch", subject=branch, text=f"this is not a git repository; {', '.join(told)}")
+        yield Difference(
+            kind="branch", subject=branch, text=f"this is not a git repository; {', '.join(told)}"
+        )
     elif told:
         yield from _branch(branch, now)
         yield from _commits(commit, now) if commit else ()

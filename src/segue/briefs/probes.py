@@ -17,8 +17,7 @@ import msgspec
 from segue.base.text import begun
 from segue.briefs import grading, render, select
 from segue.facts import constraints
-from segue.model import Brief, Fact, Fate, Origin, Receipt, Section, Tier, Value
-from segue.model.brief_format import RESENT
+from segue.model import Fact, Fate, Origin, Receipt, Section, Value
 
 MOST = 12
 """At most this many questions."""
@@ -173,7 +172,7 @@ def topic_of(fact: Fact) -> str:
 
 def _due(kind: str, facts: Sequence[Fact]) -> list[Fact]:
     """The latest facts of a topic, each answer once."""
-    of_kind = [fact for fact in facts if topic_of(fact) == kind and _can_be_said(fact)]
+    of_kind = [fact for fact in facts if topic_of(fact) == kind and any(map(str.isalnum, answer_of(fact)))]
     if kind == "commit" and of_kind and of_kind[-1].value == "mentioned":
         # The user mentioned it; a brief does not show whether it is the last one.
         return []
@@ -220,10 +219,6 @@ def answer_of(fact: Fact) -> str:
     return fact.value
 
 
-def _can_be_said(fact: Fact) -> bool:
-    return any(char.isalnum() for char in answer_of(fact))
-
-
 def _line(fact: Fact) -> str:
     label = render.LABELS.get(fact.kind)
     return f"{label}: {render.line(fact)}" if label else render.line(fact)
@@ -266,7 +261,6 @@ def parse(reply: str) -> dict[str, tuple[str, ...]]:
 
 
 def grade(probes: Sequence[Probe], reply: str) -> Report:
-    """The grades of a reply."""
     answers = parse(reply)
     given = Counter(item for items in answers.values() for item in {grading.plain(item) for item in items})
     repeated = {item for item, times in given.items() if times > REPEATED}
@@ -290,12 +284,6 @@ def _graded(probe: Probe, answer: tuple[str, ...] | None, repeated: set[str]) ->
 def _report(results: Sequence[Graded]) -> Report:
     shares = [one.recall if len(one.wrong) <= one.probe.most_wrong else 0.0 for one in results]
     return Report(score=sum(shares) / len(shares) if shares else 0.0, results=tuple(results))
-
-
-def merged(first: Report, again: Report) -> Report:
-    """The report after the failed probes were asked again."""
-    newer = {one.probe: one for one in again.results}
-    return _report([newer.get(one.probe, one) for one in first.results])
 
 
 # Sending again
@@ -323,13 +311,3 @@ def _missing_lines(graded: Graded) -> Iterator[str]:
     for text, line in zip(graded.probe.expected, graded.probe.lines, strict=True):
         if text in graded.lost or not graded.lost:
             yield line
-
-
-def resend(report: Report, nonce: str) -> str:
-    """The message for a receiver that did not know everything; empty if it did. It needs its own nonce."""
-    sections = missing(report)
-    if not sections:
-        return ""
-    return render.render(
-        Brief(tier=Tier.METADATA, budget=0, tokens=0, sections=sections, source=RESENT, nonce=nonce)
-    )

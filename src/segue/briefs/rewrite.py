@@ -90,9 +90,7 @@ def packed(
     # What must not leave as a brief must not leave in parts either.
     sent = prose(facts, clean, pack) if clean(text) == text else ()
     if not sent:
-        asked.tell(
-            f"{asked.name} gets nothing: this brief has no long text of the agent that may leave"
-        )
+        asked.tell(f"{asked.name} gets nothing: this brief has no long text of the agent that may leave")
         return plain, ()
     many = "1 text" if len(sent) == 1 else f"{len(sent)} texts"
     length = sum(len(text) for _, text in sent)

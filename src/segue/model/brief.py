@@ -81,7 +81,6 @@ class Brief(Value, frozen=True):
     nonce: str = ""
     """The mark of the fence around everything but the user's words."""
     not_passed: tuple[str, ...] = ()
-    """What was left out, and why."""
     counter: str = ""
     """The name of the token counter."""
     rewritten_by: str = ""

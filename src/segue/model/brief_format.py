@@ -77,7 +77,6 @@ CLOSING = (
     "finished work."
 )
 POINTER = "Read {file} first, all of it: it hands this work to you. Then continue the work."
-RESENT = "Part of the handoff did not arrive. This is that part."
 PREWARM = (
     "Another agent is still working on this: do nothing yet, change nothing and use no tool. You will get a message "
     "when the work is yours, with what has changed until then. Answer with one word now: ready."

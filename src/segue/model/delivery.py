@@ -58,7 +58,6 @@ class Delivery(Struct, frozen=True, kw_only=True):
     """The file of that transcript, and the part of that file."""
     part: str = ""
     turns: int = 0
-    """The number of turns that were passed."""
     tokens: int = 0
     """The size of what the target reads: the brief and the conversation."""
     counter: str = ""

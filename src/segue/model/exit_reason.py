@@ -27,7 +27,6 @@ class Why(StrEnum):
     CRASHED = "crashed"
     """It ended in the middle of its work, for an unknown reason."""
     HUNG = "hung"
-    """No sign of life."""
     ASKED = "asked"
     """The user, or a cap that they set, stopped it."""
 

@@ -152,9 +152,7 @@ class Handoff(Value, frozen=True):
     delivery: Delivery | None = None
     """None until the way of delivery is decided."""
     event: HandoffEvent | None = None
-    """Its trigger and its outcome."""
     returns: str = ""
-    """The handoff that this one returns from."""
 
     def contents(self) -> tuple[Hash, ...]:
         """The hashes of everything that the store keeps for it."""

@@ -40,7 +40,6 @@ class TaskEdit(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=
         return msgspec.structs.replace(task, **self.said())
 
     def said(self) -> dict[str, Any]:
-        """The edited fields."""
         return {name: value for name, value in msgspec.structs.asdict(self).items() if value is not None}
 
 

@@ -13,7 +13,6 @@ from segue.model import Value
 
 class Deed(StrEnum):
     RUN = "run"
-    """A shell command."""
     WRITE = "write"
     """A whole file."""
     EDIT = "edit"
@@ -27,13 +26,11 @@ class Deed(StrEnum):
     PLAN = "plan"
     """The todo list, or one item of it."""
     ASK = "ask"
-    """A question to the user."""
     PROPOSE = "propose"
     """A plan for the user to approve."""
     COMMIT = "commit"
     """A commit that the agent makes itself, without a command."""
     DELEGATE = "delegate"
-    """Work given to a sub-agent."""
     OTHER = "other"
 
 
@@ -56,8 +53,6 @@ class TodoState(StrEnum):
 
 
 class Todo(Value, frozen=True):
-    """One item of a todo list."""
-
     text: str
     """Empty if only the state of a known item changes."""
     state: TodoState | None = TodoState.OPEN

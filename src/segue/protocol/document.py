@@ -345,9 +345,7 @@ def _origins(form: HandoffForm, received: Sequence[HandoffForm]) -> tuple[dict[s
     """The origin of each item, from the form and from what its sender received."""
     for one in received:
         if one.to_agent != form.from_agent:
-            what = (
-                f"The received handoff was to {one.to_agent}, but this handoff is from {form.from_agent}."
-            )
+            what = f"The received handoff was to {one.to_agent}, but this handoff is from {form.from_agent}."
             raise BadInput(what=what, next="segue protocol check --help")
     handed = [_Handed(one) for one in received]
     lies = []

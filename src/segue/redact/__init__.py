@@ -43,7 +43,6 @@ class Redacted(Value, frozen=True):
     findings: tuple[Finding, ...]
     """In the order of the text, with their places in the original text."""
     rules: str
-    """The rules that were available."""
 
     @property
     def kinds(self) -> dict[str, int]:

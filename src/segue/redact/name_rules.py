@@ -87,7 +87,7 @@ OTHER_TOKENS = lazy_pattern(
     r"|reasoning|thinking|bos|eos|pad|unk|mask|design|css|color|theme|syntax|lexer|sort|of|per|public)[_. -]?$"
 )
 PRINTED = lazy_pattern(r"(?:echo|printenv|printf|print|cat)\b[^\r\n]{0,24}$")
-"""A variable that a shell was told to print: its value is on the next line."""
+"""A variable that a shell should print: its value is on the next line."""
 QUOTED = {quote: lazy_pattern(rf"[^{quote}\r\n\x01]{{0,512}}?(?={ESCAPED}*{quote})") for quote in "\"'`"}
 BARE = lazy_pattern(rf"[^\s\"'`<>,;(){{}}\[\]\\|&\x01{ESCAPED}]{{1,512}}")
 TO_THE_END = lazy_pattern(rf"[^\s\"'`\\\x01{ESCAPED}]{{1,512}}")

@@ -125,7 +125,6 @@ class Search:
                 yield hit._replace(start=start, end=end)
 
     def _places(self, view: str, depth: int) -> list[tuple[int, int]]:
-        """Where runs start and end."""
         if view is self._last[0]:
             return self._last[1]
         places = list(_runs(view))

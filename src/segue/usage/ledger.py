@@ -44,7 +44,6 @@ def size_in(size_class: int) -> int:
 
 
 def class_of(size: int) -> int:
-    """The class of an input size."""
     return bisect_left(CLASSES, size)
 
 

@@ -54,7 +54,7 @@ def data_date() -> str:
 
 
 def notice(models: Iterable[str]) -> str:
-    """A note on models without a price; empty if there are none."""
+    """A note on models without a price; empty without any."""
     names = sorted({model for model in models if model})
     if not names:
         return ""

@@ -428,9 +428,7 @@ def test_the_person_hears_that_nothing_goes_anywhere() -> None:
     make.of_facts(
         work("Done."), About(), Wish(budget=4000), SECRETS, {}, rewriter=Recorder(), tell=heard.append
     )
-    assert heard == [
-        "a function gets nothing: this brief has no long text of the agent that may leave"
-    ]
+    assert heard == ["a function gets nothing: this brief has no long text of the agent that may leave"]
 
 
 # What comes of it

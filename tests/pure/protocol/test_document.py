@@ -253,7 +253,11 @@ MALFORMED = [
     ("schema: ImprovementReport", "schema: X\n    strict: true", "expected_output.strict"),
     ("    - file_contents\n", "    - {file: contents}\n", "not_passed[0]"),
     ("  not_passed:", "  origins: {nothing: {from_agent: a}}\n  not_passed:", "not in the payload"),
-    ("  not_passed:", "  origins: {mode: {from_agent: a, context_level: SOME}}\n  not_passed:", "is not a tier"),
+    (
+        "  not_passed:",
+        "  origins: {mode: {from_agent: a, context_level: SOME}}\n  not_passed:",
+        "is not a tier",
+    ),
     ("  not_passed:", "  origins: {mode: {from_agent: a, said: b}}\n  not_passed:", "origins.mode.said"),
     ("  not_passed:", "  origins: {mode: {}}\n  not_passed:", "origins.mode.from_agent"),
     ("handoff:", "title: x\nhandoff:", "unknown field 'title'"),
