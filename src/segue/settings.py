@@ -331,7 +331,7 @@ def read_bytes(path: Path) -> bytes | None:
     finally:
         os.close(fd)
     if content is None or len(content) > LARGEST_FILE:
-        raise BadFile(place=path, what="it is not an ordinary file, or is far too large")
+        raise BadFile(place=path, what="it is not a regular file, or is too large")
     return content
 
 

@@ -471,8 +471,10 @@ def test_a_full_disk(small_disk: Path) -> None:
             file.write(os.urandom(4096))
     before = content_of(small_disk / "home")
     result = segue("session", "create", "--title", "one too many", env=env)
-    assert_clear(result, code=4, says="no room left", next_step="free some space")
-    assert_clear(segue("backup", "make", env=env), code=4, says="no room left", next_step="free some space")
+    assert_clear(result, code=4, says="No space is left", next_step="free some space")
+    assert_clear(
+        segue("backup", "make", env=env), code=4, says="No space is left", next_step="free some space"
+    )
     assert content_of(small_disk / "home") == before
     assert "precious" in segue("session", "list", env=env).out
     filler.unlink()
