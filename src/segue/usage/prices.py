@@ -2,7 +2,7 @@
 
 The data is in prices.json beside this file, so nothing is fetched, and the package, which is slow to load, is not
 needed to run; `./dev docs` writes the file. It is read on the first look-up of a model. Everything else works on
-`Price`, which can be stored: `stamp` shows whether a stored one is still valid.
+`ModelPrice`, which can be stored: `stamp` shows whether a stored one is still valid.
 
 Prices change, and a transcript may be older than the change: each model has a history of prices, and an answer costs
 the price of its day. A model that is not in the data has no price: nothing is guessed from a name. Not counted: fees
