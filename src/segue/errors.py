@@ -1,12 +1,12 @@
 """Every error that Segue raises on purpose, as one tree.
 
     SegueError
-    ├── BadInput            2  what was typed does not fit
+    ├── BadInput            2  invalid arguments or input
     │   ├── NotBuiltYet
     │   └── ExtraMissing
-    ├── NotFound            1  there is no such thing
-    ├── NoReason            1  nothing to hand over for
-    ├── CannotPrint         1  it was done, but could not be shown
+    ├── NotFound            1  unknown name or id
+    ├── NoReason            1  no reason for a handoff
+    ├── CannotPrint         1  done, but the output failed
     ├── SettingsError       3
     │   ├── BadFile
     │   ├── UnknownKey
@@ -29,7 +29,7 @@
     │   ├── DriverMissing
     │   ├── BlobDamaged
     │   └── BackupDamaged
-    ├── Refused             5  it could be done, but must not be
+    ├── Refused             5  possible, but not allowed
     │   ├── InUse
     │   ├── UndoConflict
     │   ├── NothingToUndo
@@ -49,17 +49,16 @@
     │   ├── NotArrived
     │   ├── Stopped
     │   └── AgentFailed
-    └── Bug                70  ours, not yours
+    └── Bug                70  a bug in Segue
 
-The docstring is the message and `hint` names the next command; both are filled in from the keywords
-that the error is raised with. The number is the exit code of the command line. Exceptions of
-libraries are translated into these where the library is called, once.
+The docstring is the message and `hint` names the next command; both are formatted with the keywords of the error. The
+number is the exit code. Exceptions of libraries are translated into these where the library is called.
 """
 
 from __future__ import annotations
 
 TYPE_CHECKING = False
-if TYPE_CHECKING:  # not asked of typing: that takes long to load
+if TYPE_CHECKING:  # typing takes long to load
     from typing import Any, ClassVar
 
 
@@ -90,13 +89,13 @@ class BadInput(SegueError):
 
 
 class NotBuiltYet(BadInput):
-    """'{command}' is not in this version yet: {summary}."""
+    """'{command}' is not implemented yet: {summary}."""
 
-    hint = "segue demo shows what there is; segue help --all lists it"
+    hint = "segue demo shows what works; segue help --all lists all commands"
 
 
 class ExtraMissing(BadInput):
-    """'{command}' needs {library}, which is not installed beside Segue."""
+    """'{command}' needs {library}, which is not installed with Segue."""
 
     hint = (
         "in Segue's checkout: uv tool install '.[{extra}]', or pipx install '.[{extra}]', "
@@ -105,10 +104,10 @@ class ExtraMissing(BadInput):
 
 
 class NoReason(SegueError):
-    """Nothing in {name} says that a handoff is due."""
+    """No handoff is due for {name}."""
 
     exit_code = 1
-    hint = "segue config get limits.recommend shows from when on it is"
+    hint = "segue config get limits.recommend shows the threshold"
 
 
 class NotFound(SegueError):
@@ -119,10 +118,10 @@ class NotFound(SegueError):
 
 
 class CannotPrint(SegueError):
-    """The output cannot be written: {what}. What the command did is done all the same."""
+    """The output cannot be written: {what}. The command itself succeeded."""
 
     exit_code = 1
-    hint = "send it elsewhere (segue ... > FILE); segue log shows what was changed"
+    hint = "write it to a file (segue ... > FILE); segue log shows what was changed"
 
 
 class SettingsError(SegueError):
@@ -135,7 +134,7 @@ class SettingsError(SegueError):
 class BadFile(SettingsError):
     """{place} cannot be read as settings: {what}."""
 
-    hint = "mend that line with segue config edit, or move the file away"
+    hint = "correct that line with segue config edit, or move the file away"
 
 
 class UnknownKey(SettingsError):
@@ -145,7 +144,7 @@ class UnknownKey(SettingsError):
 
 
 class BadValue(SettingsError):
-    """{place}: '{value}' is no value for {key}: it takes {takes}."""
+    """{place}: invalid value '{value}' for {key}: expected {takes}."""
 
     hint = "{next}"
 
@@ -153,19 +152,21 @@ class BadValue(SettingsError):
 class FixedByPolicy(SettingsError):
     """{key} is fixed by your organisation's policy file {place}."""
 
-    hint = "segue config get {key} shows its value; whoever administers this machine can change it"
+    hint = "segue config get {key} shows its value; the administrator of this machine can change it"
 
 
 class SettingsNotWritten(SettingsError):
     """{place} cannot be written: {what}. Nothing was changed."""
 
-    hint = "make it writable for you, or set SEGUE_HOME to a folder that is; segue config path shows all"
+    hint = (
+        "make it writable for you, or set SEGUE_HOME to a writable folder; segue config path shows all files"
+    )
 
 
 class DraftRefused(SettingsError):
-    """{problem}. Your settings are as they were; your text is kept in {draft}."""
+    """{problem}. Your settings are unchanged; your text is kept in {draft}."""
 
-    hint = "segue config edit opens it where you left it; delete that file to start anew"
+    hint = "segue config edit reopens your text; delete that file to start over"
 
 
 class StoreError(SegueError):
@@ -179,7 +180,7 @@ class StoreBusy(StoreError):
     """The store at {place} was busy for {seconds} seconds: another process is writing. Nothing was
     changed."""
 
-    hint = "run the command again; if it stays busy, segue doctor tells more"
+    hint = "run the command again; if it stays busy, run segue doctor"
 
 
 class StoreDamaged(StoreError):
@@ -187,66 +188,64 @@ class StoreDamaged(StoreError):
 
     hint = (
         "segue backup list, then segue backup restore latest (the damaged files are kept); "
-        "with no backup, move the folder away and a new store is made"
+        "without a backup, move the folder away and Segue creates a new store"
     )
 
 
 class LocalDamaged(StoreDamaged):
     """The local store at {place} is damaged: {what}. It was left as it is."""
 
-    hint = "segue doctor --mend puts it aside and starts a new one; you then trust your project files again"
+    hint = "segue doctor --mend moves it away and creates a new one; then trust your project files again"
 
 
 class IndexRenewed(StoreError):
-    """The index of transcripts at {place} could not be used ({what}) and was put out of the way. Nothing else is
-    lost with it."""
+    """The index of transcripts at {place} could not be used ({what}) and was moved away. Nothing else is lost."""
 
-    hint = "run the command again: the index is made anew from the transcripts"
+    hint = "run the command again: Segue rebuilds the index from the transcripts"
 
 
 class StoreNewer(StoreError):
     """The store at {place} was written by a newer Segue (schema {found}; this one knows {known}). It was
     left as it is."""
 
-    hint = "update Segue, or name another store: SEGUE_STORE=... segue ..."
+    hint = "update Segue, or use another store: SEGUE_STORE=... segue ..."
 
 
 class StoreReadOnly(StoreError):
     """The store at {place} cannot be written: {what}. Nothing was changed."""
 
-    hint = "make the folder writable for you, or set SEGUE_HOME to one that is; segue doctor checks it"
+    hint = "make the folder writable for you, or set SEGUE_HOME to a writable one; segue doctor checks it"
 
 
 class StoreNotAllowed(StoreError):
     """The store {place} does not allow that: {what}. Nothing was changed."""
 
-    hint = "ask whoever administers the database for the right; segue doctor checks the store"
+    hint = "ask the administrator of the database for permission; segue doctor checks the store"
 
 
 class StoreFull(StoreError):
-    """There is no room left for the store at {place}: {what}. Nothing was changed."""
+    """No space is left for the store at {place}: {what}. Nothing was changed."""
 
     hint = "free some space and run the command again; segue doctor checks the store"
 
 
 class StoreExposed(StoreError):
-    """{place} can be read or changed by others ({what}); Segue keeps transcripts there and does not use
-    it so."""
+    """Other users can read or change {place} ({what}). Segue stores transcripts there, so it does not use it."""
 
-    hint = "segue doctor --mend closes it to everyone but you"
+    hint = "segue doctor --mend makes it private"
 
 
 class StoreForeign(StoreError):
     """{place} belongs to another user; Segue does not use it."""
 
-    hint = "run as that user, or set SEGUE_HOME to a folder of your own"
+    hint = "run as that user, or set SEGUE_HOME to your own folder"
 
 
 class StoreUnreachable(StoreError):
     """The store {place} cannot be reached: {what}."""
 
     hint = (
-        "segue config get store.url shows where that address comes from; "
+        "segue config get store.url shows where that address is set; "
         "SEGUE_STORE= segue ... uses the store in your own folder"
     )
 
@@ -277,9 +276,9 @@ class Refused(SegueError):
 
 
 class InUse(Refused):
-    """Session {id} cannot be made never to have been: it has handoffs."""
+    """Creating session {id} cannot be undone: it has handoffs."""
 
-    hint = "segue session close {id} ends it and keeps them"
+    hint = "segue session close {id} closes it and keeps them"
 
 
 class UndoConflict(Refused):
@@ -289,43 +288,43 @@ class UndoConflict(Refused):
 
 
 class NothingToUndo(Refused):
-    """There is nothing of yours to undo{where}."""
+    """You have nothing to undo{where}."""
 
-    hint = "segue log shows what was done, and by whom"
+    hint = "segue log shows who did what"
 
 
 class KeyTaken(Refused):
-    """The idempotency key '{key}' was used for another request before ({operation})."""
+    """The idempotency key '{key}' was already used for another request ({operation})."""
 
-    hint = "use a new key; segue log show {operation} tells what the old one did"
+    hint = "use a new key; segue log show {operation} shows the earlier request"
 
 
 class LeaseLost(Refused):
-    """{subject} is no longer held by {holder}: the lease ran out and someone else may have taken it."""
+    """{holder} no longer holds {subject}: the lease expired, and someone else may have it."""
 
-    hint = "claim it again before going on"
+    hint = "claim it again before you continue"
 
 
 class SecretsLeft(Refused):
-    """{count} that look like secrets are still in what was about to leave ({kinds}); nothing was made of it."""
+    """{count} that look like secrets are still in the text that was about to leave ({kinds}). Nothing was sent."""
 
-    hint = "segue redact --check FILE shows where; segue config set redact.allow, if they are none"
+    hint = "segue redact --check FILE shows where; if they are not secrets, segue config set redact.allow"
 
 
 class NoConsent(Refused):
-    """Nothing of this project has gone to {vendor} yet, and nobody is there to be asked.{kept}"""
+    """{vendor} has received nothing from this project so far, and there is no terminal to ask on.{kept}"""
 
-    hint = "{again} --yes lets it go; {look} shows what would go"
+    hint = "{again} --yes sends it; {look} shows what would be sent"
 
 
 class NotTold(Refused):
-    """{caller} may not read this: nothing of this work has gone to {vendor} yet, and nobody is there to be asked."""
+    """{caller} may not read this: {vendor} has received nothing of this work, and there is no terminal to ask on."""
 
     hint = "{asking}segue config set vendors.allowed {allowed} allows that vendor everywhere"
 
 
 class Declined(Refused):
-    """Nothing was sent; the work stays with {agent}.{kept}"""
+    """Nothing was sent. The work stays with {agent}.{kept}"""
 
     hint = "{next}"
 
@@ -334,7 +333,7 @@ class NotProved(Refused):
     """The copy of {agent} answered {right} of {asked} questions, so {agent} was not started. Handoff {handoff} stays
     prepared."""
 
-    hint = "segue show {handoff} shows what was passed; {again} --prove --anyway starts it nevertheless"
+    hint = "segue show {handoff} shows what was passed; {again} --prove --anyway starts it anyway"
 
 
 class AtLimit(Refused):
@@ -344,15 +343,15 @@ class AtLimit(Refused):
 
 
 class Underway(Refused):
-    """Session {session} is being handed to {target} right now, by another segue."""
+    """Another segue process is handing session {session} to {target} right now."""
 
-    hint = "segue handoff list shows how far it is"
+    hint = "segue handoff list shows its progress"
 
 
 class NoSuchStep(Refused):
     """A {noun} that is {state} cannot be {event}."""
 
-    hint = "segue log shows how it came to be {state}"
+    hint = "segue log shows its history"
 
 
 class AgentError(SegueError):
@@ -363,9 +362,9 @@ class AgentError(SegueError):
 
 
 class NotInstalled(AgentError):
-    """{agent} is not installed here: there is no '{program}' on PATH."""
+    """{agent} is not installed: there is no '{program}' on PATH."""
 
-    hint = "segue doctor lists the agents that are; {kept}"
+    hint = "segue doctor lists the installed agents; {kept}"
 
 
 class ReaderFailed(AgentError):
@@ -377,23 +376,23 @@ class ReaderFailed(AgentError):
 class NotArrived(AgentError):
     """{agent} {what}."""
 
-    hint = "{again} tries again; segue show {handoff} shows what was to go"
+    hint = "{again} tries again; segue show {handoff} shows what was to be passed"
 
 
 class Stopped(AgentError):
-    """{agent} has the work, and stopped: {what}."""
+    """{agent} has the work, but stopped: {what}."""
 
-    hint = "{again} lets it go on; segue to another agent hands it on"
+    hint = "{again} resumes it; segue to AGENT hands it to another agent"
 
 
 class AgentFailed(AgentError):
     """{agent} did not finish: {what}."""
 
-    hint = "segue log --limit 5 shows how far it came; the work is kept"
+    hint = "segue log --limit 5 shows how far it got; the work is kept"
 
 
 class Bug(SegueError):
-    """Something went wrong inside Segue ({what}). That is a bug, and not your fault. {kept}"""
+    """Something went wrong inside Segue ({what}). This is a bug in Segue. {kept}"""
 
     exit_code = 70
     hint = "segue doctor; then run the command again with --debug to see the details"

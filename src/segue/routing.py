@@ -1,8 +1,8 @@
-"""A run: one task under supervision, going from agent to agent along a chain. What comes next is decided here. Pure.
+"""Routing of a supervised run: which agent of its chain works next, or why none can. Pure.
 
-Each agent that has the task has it for a leg. A leg that ended in a stop leads on: to the same agent once more, to the
-next one in the chain that may be used, back to the first, or to waiting for a limit to start anew. Whoever may not be
-used now is barred, for a time that is known or for as long as nobody acts.
+A leg is the time that one agent has the task. After a leg, the same agent tries again, the next available agent in
+the chain takes over, the work returns to the first, or the run waits for a limit to reset. An agent that cannot be
+used now is barred until a known time, or until somebody acts.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ from segue.model.exit_reason import Stop, Why
 from segue.usage import budget
 
 MOST_TRIES = 3
-"""How often an agent is started for one leg before it is given up."""
+"""An agent is started this often for one leg before it is given up."""
 MOST_LEGS = 50
-"""A task that has changed hands so often gets nowhere."""
+"""A task that has changed hands this often is stuck."""
 PAUSE_SECONDS = 20.0
-"""How long an overloaded vendor is left alone first; twice as long each time after."""
+"""The first pause for an overloaded vendor; it doubles each time."""
 REST_SECONDS = 600.0
-"""How long one is that stayed overloaded."""
+"""The pause after a vendor stayed overloaded."""
 WEEK = 60
-"""The share of an agent's week, in percent, that a run leaves it at unless another is named."""
+"""The default share of an agent's weekly limit, in per cent, from which on a run skips it."""
 SHORT_SECONDS = 120.0
-"""A leg that filled a context in less than this has got nowhere."""
+"""A leg that filled a context in less time made no progress."""
 HIT = 100
 FAILURES = {Why.CRASHED: "crashed", Why.HUNG: "hung", Why.CONTEXT: "filled its context"}
 
@@ -37,35 +37,31 @@ class RunState(StrEnum):
     WAITING = "waiting"
     DONE = "done"
     STOPPED = "stopped"
-    """Because the person said so."""
     CAPPED = "capped"
-    """Because it has used what it was given."""
     FAILED = "failed"
-    """Because nobody in the chain can go on."""
+    """No agent in the chain can continue."""
 
 
 UNFINISHED = (RunState.WORKING, RunState.WAITING)
 
 
 class Caps(Value, frozen=True):
-    """What a run may use; None for as much as it takes."""
+    """The caps of a run; None for no cap."""
 
     usd: float | None = None
     tokens: int | None = None
     seconds: float | None = None
-    """From its beginning, waiting included."""
+    """From its start, including waits."""
     week: int = WEEK
-    """The share of its week, in percent, from which on an agent is not used."""
+    """The share of its weekly limit, in per cent, from which on an agent is skipped."""
 
 
 class Spent(Value, frozen=True):
-    """What a run has used."""
-
     usd: float = 0.0
     tokens: int = 0
     seconds: float = 0.0
     unpriced: tuple[str, ...] = ()
-    """Models whose price is not known: what they used is not in the money."""
+    """Models without a known price: their usage is not in the money."""
 
 
 class Leg(Value, frozen=True):
@@ -74,25 +70,24 @@ class Leg(Value, frozen=True):
     target: str
     started_at: Moment
     since: int = 0
-    """From when on a transcript can be its own, in nanoseconds, by the clock that files are stamped by."""
+    """The moment from which on a transcript can be its own, in nanoseconds, by the file system's clock."""
     besides: tuple[str, ...] = ()
-    """Transcripts that were there before, and are another's."""
+    """Transcripts of others, which were there before."""
     returns: bool = False
-    """Whether the preferred agent's own conversation goes on in it."""
+    """Whether it resumes the preferred agent's own conversation."""
     handoff: str = ""
-    """The handoff that brought the task to it; empty for the first."""
+    """The handoff that passed the task to it; empty for the first."""
     transcript: str = ""
     tries: int = 0
-    """How often it was started, for the same reason since the first."""
+    """The number of starts for the same reason."""
     again: Why | None = None
     """Why it was started again, if it was."""
     stop: Stop | None = None
-    """What ended it, where it was not the end of the work."""
+    """Why it stopped; None if it finished the work."""
     ended_at: Moment | None = None
     reply: str = ""
-    """What the agent said last."""
     refused: int = 0
-    """How many of its calls were refused because nobody was there to be asked."""
+    """The number of calls that were refused because no user was there to ask."""
     is_checked: bool = False
     """Whether it was checked since it ended."""
     broken: int = 0
@@ -111,7 +106,7 @@ class Run(Value, frozen=True):
     id: str
     task: str
     chain: tuple[str, ...]
-    """The agents that may have it, the preferred one first."""
+    """The agents that may work on it, the preferred one first."""
     project: str
     created_at: Moment
     updated_at: Moment
@@ -119,20 +114,19 @@ class Run(Value, frozen=True):
     session: str = ""
     caps: Caps = Caps()
     returns: bool = False
-    """Whether the preferred agent is to have the last word: its limit is waited for."""
+    """Whether the work returns to the preferred agent at the end, waiting for its limit."""
     prewarm: bool = False
     patience: float = 900.0
-    """How many seconds an agent may show no sign of life."""
+    """An agent may show no sign of life for this many seconds."""
     arguments: tuple[tuple[str, str], ...] = ()
-    """For an agent's program, as the person typed them: the agent, and one argument."""
+    """The user's arguments for agents' programs: the agent, and one argument."""
     legs: tuple[Leg, ...] = ()
     until: Moment | None = None
-    """What is waited for."""
     why: str = ""
-    """Why it is in this state, in a sentence."""
+    """Why it is in this state, as a sentence."""
     spent: Spent = Spent()
     taken_up_at: Moment | None = None
-    """When a person last let it go on: what kept agents out before is tried again."""
+    """When the user last resumed it: agents that were barred before are tried again."""
     tree: str = ""
     """The git tree of the project's files when the first agent was started; empty where there is none."""
 
@@ -143,7 +137,7 @@ class Run(Value, frozen=True):
 
     @property
     def doubts(self) -> str:
-        """What speaks against taking a run that is done for done, in words; empty where nothing does."""
+        """The reasons not to trust a finished run; empty without any."""
         counts = (
             (self.broken, "prohibition", "broken"),
             (sum(leg.unconfirmed for leg in self.legs), "claim", "not confirmed"),
@@ -163,12 +157,12 @@ class Run(Value, frozen=True):
 
     @property
     def is_begun(self) -> bool:
-        """Whether an agent has anything of it on record."""
+        """Whether any agent has a transcript of it."""
         return any(leg.transcript for leg in self.legs)
 
     @property
     def transcript_at_home(self) -> str:
-        """The preferred agent's own transcript, if it has begun one."""
+        """The preferred agent's own transcript, if there is one."""
         own = [leg.transcript for leg in self.legs if leg.target == self.home and leg.transcript]
         return own[0] if own else ""
 
@@ -190,8 +184,6 @@ class Do(StrEnum):
 
 
 class Move(Value, frozen=True):
-    """What is to be done next."""
-
     do: Do
     target: str = ""
     until: Moment | None = None
@@ -199,11 +191,11 @@ class Move(Value, frozen=True):
     why: str = ""
 
 
-# Who may not be used
+# Barred agents
 
 
 def bars(run: Run, told: Mapping[str, Sequence[Limit]], now: Moment) -> dict[str, Bar]:
-    """Who of the chain is barred: by what it told of its limits, by the share of its week, and by how it did so far."""
+    """The barred agents of the chain: by their reported limits, by their weekly share, and by their earlier legs."""
     found = {}
     for target in run.chain:
         bar = _by_limits(run, target, told.get(target, ()), now) or _by_legs(run, target, now)
@@ -222,7 +214,7 @@ def _by_limits(run: Run, target: str, limits: Sequence[Limit], now: Moment) -> B
 
 
 def week_used(run: Run, target: str, limits: Sequence[Limit], now: Moment) -> Limit | None:
-    """The limit of a week of which so much is used that this run leaves the agent alone."""
+    """The weekly limit of which so much is used that this run skips the agent."""
     for limit in limits:
         is_running = limit.window == "week" and holds_for(limit, target) and not budget.is_over(limit, now)
         if is_running and (limit.used_percent or 0.0) >= run.caps.week:
@@ -231,17 +223,19 @@ def week_used(run: Run, target: str, limits: Sequence[Limit], now: Moment) -> Li
 
 
 def week_in_words(run: Run, limit: Limit) -> str:
-    return f"{limit.used_percent or 0:.0f}% of its week is used, and this run leaves it at {run.caps.week}%"
+    return (
+        f"{limit.used_percent or 0:.0f}% of its weekly limit is used, and this run stops at {run.caps.week}%"
+    )
 
 
 def holds_for(limit: Limit, target: str) -> bool:
-    """Whether a limit concerns an address. Of a model that nobody named, that is not known."""
+    """Whether a limit applies to an address. Without a model in the address, only an account's limit does."""
     model = target.partition(":")[2]
     return limit.scope is Scope.ACCOUNT or bool(model and budget.holds_for(limit, model))
 
 
 def _by_legs(run: Run, target: str, now: Moment) -> Bar | None:
-    """What the last leg of an agent says of trying it again."""
+    """The bar that the last legs of an agent impose on trying it again."""
     for leg in reversed(run.legs):
         if _agent(leg.target) != _agent(target) or leg.ended_at is None or _is_forgiven(run, leg):
             continue
@@ -256,13 +250,13 @@ def _by_legs(run: Run, target: str, now: Moment) -> Bar | None:
 
 
 def _is_forgiven(run: Run, leg: Leg) -> bool:
-    """Whether a person has let the run go on since; the end of a limit that is known does not come sooner by that."""
+    """Whether the user has resumed the run since this leg. A known end of a limit stays."""
     is_known = leg.stop is not None and leg.stop.limit is not None and bool(leg.stop.limit.resets_at)
     return (leg.ended_at or "") < (run.taken_up_at or "") and not is_known
 
 
 def _by_failures(run: Run, target: str, why: Why) -> Bar | None:
-    """Whoever has failed in the same way too often is not tried again."""
+    """The bar on an agent that has failed in the same way too often."""
     if why not in FAILURES:
         return None
     own = [leg for leg in run.legs if leg.target == target and leg.stop and leg.stop.why is why]
@@ -272,14 +266,14 @@ def _by_failures(run: Run, target: str, why: Why) -> Bar | None:
 
 
 def _is_failure(leg: Leg) -> bool:
-    """A context that took its time to fill is none."""
+    """A context that took its time to fill is not a failure."""
     if leg.stop is None or leg.stop.why is not Why.CONTEXT:
         return True
     return leg.ended_at is not None and leg.ended_at < clock.later(leg.started_at, SHORT_SECONDS)
 
 
 def _by_stop(leg: Leg, stop: Stop, target: str) -> Bar | None:
-    """What a stop of one agent says of an address: of itself, or of another model of the same agent."""
+    """The bar on an address after a stop: of the address itself, or of another model of the same agent."""
     is_same = leg.target == target
     match stop.why:
         case Why.LIMIT:
@@ -289,13 +283,13 @@ def _by_stop(leg: Leg, stop: Stop, target: str) -> Bar | None:
             window = f"its {limit.window} limit" if limit and limit.window else "a limit"
             until = limit.resets_at if limit else None
             if until is None:
-                return Bar(why=f"it is at {window}, and did not tell when it ends")
-            # Two clocks differ: whoever is still refused at the reset is not asked again at once.
+                return Bar(why=f"it is at {window}, and did not report the reset")
+            # Clocks differ: an agent that is still refused at the reset is not asked again at once.
             return Bar(
                 why=f"it is at {window}", until=max(until, clock.later(leg.ended_at or "", pause_after(leg)))
             )
         case Why.REFUSED if is_same:
-            return Bar(why=f"it cannot work: {stop.said}" if stop.said else "it cannot work")
+            return Bar(why=f"it cannot be used: {stop.said}" if stop.said else "it cannot be used")
         case Why.OVERLOADED if is_same:
             seconds = pause_after(leg) if leg.tries < MOST_TRIES else REST_SECONDS
             until = clock.later(leg.ended_at or "", seconds)
@@ -312,11 +306,11 @@ def _agent(target: str) -> str:
     return target.partition(":")[0]
 
 
-# What to do next
+# The next step
 
 
 def decide(run: Run, barred: Mapping[str, Bar]) -> Move:
-    """What to do, given how the last leg ended and who may not be used."""
+    """The next step, from the end of the last leg and the barred agents."""
     leg = run.leg
     if leg is None:
         return _first(run, barred)
@@ -340,7 +334,7 @@ def _first(run: Run, barred: Mapping[str, Bar]) -> Move:
 
 
 def _after_the_end(run: Run, leg: Leg, barred: Mapping[str, Bar]) -> Move:
-    """The work is done; the preferred agent may be asked to look at it."""
+    """The work is done; the preferred agent may be asked to review it."""
     if not run.returns or leg.target == run.home or not run.transcript_at_home:
         return _ended(RunState.DONE)
     bar = barred.get(run.home)
@@ -348,7 +342,7 @@ def _after_the_end(run: Run, leg: Leg, barred: Mapping[str, Bar]) -> Move:
         return Move(do=_way_to(run, run.home), target=run.home)
     if bar.until is not None:
         return Move(do=Do.WAIT, target=run.home, until=bar.until, why=bar.why)
-    return _ended(RunState.DONE, f"{run.home} was not returned to: {bar.why}")
+    return _ended(RunState.DONE, f"{run.home} did not get the work back: {bar.why}")
 
 
 def _after_stop(run: Run, leg: Leg, stop: Stop, barred: Mapping[str, Bar]) -> Move:
@@ -370,13 +364,13 @@ def _after_stop(run: Run, leg: Leg, stop: Stop, barred: Mapping[str, Bar]) -> Mo
     if stop.why is Why.HUNG and is_free:
         return Move(do=Do.AGAIN, target=leg.target)
     if stop.why is Why.CONTEXT and is_free:
-        # Nobody else may have it: the same agent begins anew, with what fits.
+        # No other agent is available: the same agent starts afresh, with what fits.
         return Move(do=Do.HAND_OVER, target=leg.target)
     return _nobody(run, barred)
 
 
 def _way_to(run: Run, target: str) -> Do:
-    """How the work gets to another agent: where none has begun it, as it was first said."""
+    """How the work gets to another agent: if none has started it, as the original task."""
     if not run.is_begun:
         return Do.START
     own = [leg for leg in run.legs if leg.target == target]
@@ -386,7 +380,7 @@ def _way_to(run: Run, target: str) -> Do:
 
 
 def _nobody(run: Run, barred: Mapping[str, Bar]) -> Move:
-    """Wait for the first that may be used again; without one that says when, the run cannot go on."""
+    """Wait for the first agent that becomes available; if none does, the run fails."""
     timed = [(bar.until, target) for target, bar in barred.items() if bar.until]
     if timed:
         until, target = min(timed)
@@ -394,7 +388,7 @@ def _nobody(run: Run, barred: Mapping[str, Bar]) -> Move:
     reasons = [f"{target}: {bar.why}" for target, bar in barred.items()]
     if run.leg is not None and run.leg.stop is not None and run.leg.target not in barred:
         said = f" ({run.leg.stop.said})" if run.leg.stop.said else ""
-        reasons.append(f"{run.leg.target}: it stopped, {run.leg.stop.why.value}{said}")
+        reasons.append(f"{run.leg.target}: it stopped: {run.leg.stop.why.value}{said}")
     return _ended(RunState.FAILED, "; ".join(reasons))
 
 
@@ -402,11 +396,11 @@ def _ended(state: RunState, why: str = "") -> Move:
     return Move(do=Do.END, state=state, why=why)
 
 
-# What it may use
+# Caps
 
 
 def over(caps: Caps, spent: Spent) -> str:
-    """Which cap is reached, in words; empty while none is."""
+    """The cap that is reached, in words; empty while none is."""
     if caps.usd is not None and spent.usd >= caps.usd:
         return f"it has used ${spent.usd:.2f} of ${caps.usd:.2f}"
     if caps.tokens is not None and spent.tokens >= caps.tokens:

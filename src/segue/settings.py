@@ -1,8 +1,8 @@
-"""Files and environment in, one frozen `Settings` out, with the place that each value came from.
+"""Settings: from files and environment to one frozen `Settings`, with the source of each value.
 
-Later layers win: defaults < the person's file < a trusted project's file < environment < flags < the
-organisation's policy. A project file that is not trusted may only narrow: each setting says which
-values are narrower than another, and what is not narrower is left out and reported, never obeyed.
+Later layers override earlier ones: defaults < the user's file < a trusted project's file < environment < flags < the
+organisation's policy. A project file that is not trusted may only narrow: each setting defines which values are
+narrower. Others are ignored and reported.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from segue.model import Preserve
 
 
 class Settings(Struct, frozen=True, kw_only=True):
-    """A field for each setting: the dots of its key are underscores here."""
+    """A field for each setting, named by its key with underscores for dots."""
 
     handoff_auto: bool = False
     handoff_auto_switch: bool = False
@@ -46,12 +46,12 @@ class Settings(Struct, frozen=True, kw_only=True):
 
 
 class Kind(Struct, frozen=True):
-    """What a setting takes: in words for people, and as a function that raises ValueError."""
+    """The type of a setting's value: in words for people, and as a function that raises ValueError."""
 
     takes: str
     read: Callable[[Any], Any]
     shown: Callable[[Any], Any] = lambda value: value
-    """The value without what must not be seen."""
+    """The value without its secrets."""
 
 
 class Setting(Struct, frozen=True):
@@ -79,20 +79,17 @@ def _read_flag(value: Any) -> bool:
     raise ValueError
 
 
-def _read_percent(value: Any) -> int:
-    if isinstance(value, str) and re.fullmatch(r"\d{1,3}%?", value.strip()):
-        value = int(value.strip().rstrip("%"))
-    if isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= 100:
-        return value
-    raise ValueError
+def _read_whole(pattern: str, most: int) -> Callable[[Any], int]:
+    """A reader of whole numbers from 1, also as a text that matches a pattern."""
 
+    def read(value: Any) -> int:
+        if isinstance(value, str) and re.fullmatch(pattern, value.strip()):
+            value = int(value.strip().rstrip("%"))
+        if isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= most:
+            return value
+        raise ValueError
 
-def _read_seconds(value: Any) -> int:
-    if isinstance(value, str) and value.isdecimal():
-        value = int(value)
-    if isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= 3600:
-        return value
-    raise ValueError
+    return read
 
 
 def _read_names(value: Any) -> tuple[str, ...]:
@@ -104,7 +101,7 @@ def _read_names(value: Any) -> tuple[str, ...]:
 
 
 TOOLS = ("prepare", "offer")
-"""What an agent may be let do by itself, beyond asking."""
+"""What an agent may be allowed to do by itself, besides reading."""
 
 
 def _read_tools(value: Any) -> tuple[str, ...]:
@@ -138,7 +135,7 @@ def _read_store(value: Any) -> str:
 
 
 def without_password(url: str) -> str:
-    """An address, fit to be shown and logged. Whatever is not plainly something else is left out."""
+    """An address without its password, fit to be shown and logged. Anything unclear is left out."""
     scheme, mark, rest = url.strip().partition("://")
     if not mark:
         return "..."
@@ -146,14 +143,14 @@ def without_password(url: str) -> str:
     user = credentials.partition(":")[0]
     place = re.split(r"[?#]", place)[0]
     shown = f"{user}@{place}" if user else place
-    # A word after a colon could be a password whose @ was forgotten: only a port may stand there.
+    # A word after a colon could be a password whose @ was forgotten: only a port is shown.
     plain = r"([\w.-]+@)?([\w.-]*|\[[\da-fA-F:]+\])(:\d+)?(/[\w.-]*)?"
     return f"{scheme}://{shown}" if re.fullmatch(plain, shown) else f"{scheme}://..."
 
 
 FLAG = Kind("true or false", _read_flag)
-PERCENT = Kind("a whole percentage from 1% to 100%", _read_percent)
-SECONDS = Kind("a whole number of seconds from 1 to 3600", _read_seconds)
+PERCENT = Kind("a whole percentage from 1% to 100%", _read_whole(r"\d{1,3}%?", 100))
+SECONDS = Kind("a whole number of seconds from 1 to 3600", _read_whole(r"\d+", 3600))
 NAMES = Kind("a list of names", _read_names)
 ALLOWED_TOOLS = Kind(f"a list of {' and '.join(TOOLS)}, or nothing", _read_tools)
 TEXT = Kind("a line of text", _read_text)
@@ -184,20 +181,18 @@ def _less_kept(old: Preserve, new: Preserve) -> bool:
 
 MODEL_LIMIT = "limits.models."
 COMMAND_LINE = "On the command line"
-"""The place of what was typed, for errors."""
+"""The place of a value from the command line, for errors."""
 
 SETTINGS = (
-    Setting("handoff.auto", FLAG, "prepare a handoff by itself when a threshold is reached", _lower),
-    Setting("handoff.auto_switch", FLAG, "let `segue run` move on by itself at the urgent threshold", _lower),
+    Setting("handoff.auto", FLAG, "prepare a handoff automatically at a threshold", _lower),
+    Setting("handoff.auto_switch", FLAG, "let `segue run` switch agents at the urgent threshold", _lower),
     Setting("handoff.preserve", PRESERVE, "how much a handoff carries", _less_kept),
     Setting("handoff.models", NAMES, "models that work may go to: opus, or fast=agent:model", _fewer),
-    Setting("limits.recommend", PERCENT, "from this share of a limit on a handoff is recommended", _never),
-    Setting("limits.urgent", PERCENT, "from this share of a limit on it is urgent", _never),
+    Setting("limits.recommend", PERCENT, "recommend a handoff once this share of a limit is used", _never),
+    Setting("limits.urgent", PERCENT, "call a handoff urgent once this share of a limit is used", _never),
     Setting("limits.models", PERCENT, "the share for one model, as limits.models.NAME", _never),
-    Setting(
-        "run.chain", NAMES, "the agents of a `segue run` that names none, the preferred one first", _fewer
-    ),
-    Setting("run.week", PERCENT, "from this share of its week on a run leaves an agent alone", _lower),
+    Setting("run.chain", NAMES, "default agents of `segue run`, the preferred one first", _fewer),
+    Setting("run.week", PERCENT, "skip agents that have used this share of their weekly limit", _lower),
     Setting("run.prewarm", FLAG, "give the next agent the context before the switch; costs tokens", _lower),
     Setting(
         "vendors.allowed",
@@ -208,12 +203,17 @@ SETTINGS = (
     Setting(
         "redact.allow",
         NAMES,
-        "what is no secret: a text, a pattern with *, or a /regular expression/",
+        "values that are not secrets: a text, a pattern with *, or a /regular expression/",
         _fewer,
     ),
     Setting("mcp.allow", ALLOWED_TOOLS, "what an agent may do through `segue mcp` beyond reading", _fewer),
-    Setting("verify.test_command", ARGV, "what runs the project's tests, for `segue verify --tests`", _never),
-    Setting("verify.run_tests", FLAG, "run it on every return and `segue verify`", _lower),
+    Setting(
+        "verify.test_command",
+        ARGV,
+        "the command that runs the project's tests, for `segue verify --tests`",
+        _never,
+    ),
+    Setting("verify.run_tests", FLAG, "run the tests on every return and `segue verify`", _lower),
     Setting("store.url", STORE, "where the shared store is", _never),
     Setting("store.busy_seconds", SECONDS, "how long to wait for a busy store", _never),
     Setting("user.name", TEXT, "your name in the log; your login name if empty", _never),
@@ -231,7 +231,7 @@ class Layer(StrEnum):
 
 
 class Source(Struct, frozen=True):
-    """Where a value came from: 'user file /home/ada/.config/segue/settings.toml:3'."""
+    """The source of a value: 'user file /home/ada/.config/segue/settings.toml:3'."""
 
     layer: Layer
     place: str = ""
@@ -241,7 +241,7 @@ class Source(Struct, frozen=True):
 
 
 class Assignment(Struct, frozen=True):
-    """One key given a value in one place."""
+    """One value for one key, from one place."""
 
     key: str
     value: Any
@@ -249,7 +249,7 @@ class Assignment(Struct, frozen=True):
 
 
 class Resolved(Struct, frozen=True):
-    """The settings in force, where each came from, and what an untrusted project asked for in vain."""
+    """The settings in force, the source of each, and what an untrusted project could not change."""
 
     settings: Settings
     sources: dict[str, Source]
@@ -264,7 +264,7 @@ class Resolved(Struct, frozen=True):
         return self.sources.get(key, Source(Layer.DEFAULT))
 
     def every_key(self) -> list[str]:
-        """Every key that has a value, one for each model that has a limit of its own."""
+        """Every key that has a value, including one for each model that has its own limit."""
         models = [MODEL_LIMIT + name for name in sorted(self.settings.limits_models)]
         keys = [setting.key for setting in SETTINGS if setting.key != "limits.models"]
         after = keys.index("limits.urgent") + 1
@@ -272,7 +272,7 @@ class Resolved(Struct, frozen=True):
 
 
 def setting_for(key: str, place: str) -> Setting:
-    """The setting that a key names; `limits.models.NAME` is one key for each model."""
+    """The setting for a key; `limits.models.NAME` is one key for each model."""
     if re.fullmatch(re.escape(MODEL_LIMIT) + r"[A-Za-z0-9][\w.:-]*", key):
         return BY_KEY["limits.models"]
     if key in BY_KEY and key != "limits.models":
@@ -287,7 +287,7 @@ def setting_for(key: str, place: str) -> Setting:
         nearest=f" Did you mean {close[0]}?" if close else "",
         next="segue config list shows every setting"
         if place in (COMMAND_LINE, "--set")
-        else "segue config edit mends it; segue config path shows every file",
+        else "correct it with segue config edit; segue config path shows every file",
     )
 
 
@@ -304,12 +304,12 @@ def assign(key: str, value: Any, source: Source, place: str) -> Assignment:
 
 
 def _mend(place: str, key: str) -> str:
-    """Where a wrong value is put right."""
+    """How to correct a wrong value."""
     if place == COMMAND_LINE:
-        return f"segue config get {key} shows what it is now"
+        return f"segue config get {key} shows the current value"
     if place.startswith(("SEGUE_", "--set")):
         return f"give {place} another value, or leave it out"
-    return "segue config edit mends it; segue config path shows every file"
+    return "correct it with segue config edit; segue config path shows every file"
 
 
 LARGEST_FILE = 64_000
@@ -317,8 +317,7 @@ DEEPEST = 20
 
 
 def read_bytes(path: Path) -> bytes | None:
-    """What is in a settings file; None where there is none. A pipe or a device is no settings file, and
-    none is waited for."""
+    """The content of a settings file; None if there is none. A pipe or a device is refused without waiting for it."""
     try:
         fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except (FileNotFoundError, NotADirectoryError):
@@ -332,19 +331,19 @@ def read_bytes(path: Path) -> bytes | None:
     finally:
         os.close(fd)
     if content is None or len(content) > LARGEST_FILE:
-        raise BadFile(place=path, what="it is not a regular file, or far too large")
+        raise BadFile(place=path, what="it is not a regular file, or is too large")
     return content
 
 
 def read_file(path: Path, layer: Layer) -> list[Assignment]:
-    """What a settings file assigns; an empty list where there is no such file."""
+    """The assignments in a settings file; empty if there is no such file."""
     content = read_bytes(path)
     return read_content(content, path, layer) if content is not None else []
 
 
 def read_content(content: bytes, path: Path, layer: Layer) -> list[Assignment]:
     try:
-        # Some editors begin a file with a mark that TOML does not know.
+        # Some editors begin a file with a byte order mark, which TOML does not allow.
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise BadFile(place=path, what=str(error)) from error
@@ -369,7 +368,7 @@ def read_text(text: str, path: Path, layer: Layer) -> list[Assignment]:
 def _leaves(tree: Mapping[str, Any], prefix: str) -> Iterable[tuple[str, Any]]:
     for name, value in tree.items():
         key = prefix + name
-        # A table under a setting's own key is a wrong value, not a path further down.
+        # A table under a setting's own key is a wrong value, not a longer key.
         if isinstance(value, dict) and (key not in BY_KEY or key == "limits.models"):
             yield from _leaves(value, key + ".")
         else:
@@ -377,8 +376,8 @@ def _leaves(tree: Mapping[str, Any], prefix: str) -> Iterable[tuple[str, Any]]:
 
 
 def lines_of(text: str) -> dict[str, int]:
-    """The line that each key of a TOML text first stands on, tables and parts of keys included: TOML's
-    own reader does not say."""
+    """The first line of each key of a TOML text, with tables and parts of keys: TOML's own reader does not report
+    lines."""
     found: dict[str, int] = {}
     table: list[str] = []
     for number, line in enumerate(text.split("\n"), 1):
@@ -406,7 +405,7 @@ def _split_key(text: str) -> list[str]:
 
 
 def read_environment(env: Mapping[str, str]) -> list[Assignment]:
-    """SEGUE_LIMITS_URGENT and the like, a name for each key; SEGUE_STORE is short for store.url."""
+    """SEGUE_LIMITS_URGENT and the like: a name for each key. SEGUE_STORE is short for store.url."""
     found = []
     for name, key in environment_names().items():
         if name in env:
@@ -435,7 +434,7 @@ def read_flags(pairs: Iterable[str]) -> list[Assignment]:
 
 
 def resolve(layers: Iterable[list[Assignment]], *, is_trusted: bool) -> Resolved:
-    """Lay the layers over each other, in the order given."""
+    """The settings from all layers, in the order given."""
     values: dict[str, Any] = {}
     sources: dict[str, Source] = {}
     ignored = []

@@ -172,7 +172,7 @@ def test_two_returns_report_every_stay_in_order(cli: CommandLine, agents: Agents
     )
     sections = json.loads(cli("show", last["id"], "--json").out)["brief"]["sections"]
     told = {section["title"]: section["lines"] for section in sections}
-    one, two, three = told["Who had the work since you left, in order, and what each of them did"]
+    one, two, three = told["Agents that worked on this since you left, in order"]
     assert one.startswith("1. Claude Code:") and "Said: I created `sum.py`" in one
     assert "next step then: Next I will write the tests." in one and "round each line" not in one
     assert one.endswith("1 of 1 claim could not be confirmed: file created: sum.py")
@@ -291,7 +291,7 @@ def test_claims_that_could_not_be_confirmed_are_counted_and_named(away: CommandL
 def test_a_return_that_stopped_in_the_middle_is_gone_on_with(away: CommandLine, agents: Agents) -> None:
     agents.do("crash")
     stopped = away(*BACK)
-    assert stopped.code == 6 and "next: segue back lets it go on" in stopped.err, stopped
+    assert stopped.code == 6 and "next: segue back resumes it" in stopped.err, stopped
     begin_another(away)
     assert next_of(away).startswith("segue back goes on with the return")
     agents.do("done I know.")

@@ -92,7 +92,7 @@ def test_the_screen_of_a_document_that_does_not(cli: CommandLine, folder: Path) 
     assert (done.code, done.err) == (1, "")
     assert done.out == snapshot("""\
 ✗ wide.yaml does not fit METADATA  improve-coordinator -[METADATA]-> improvement-synthesizer
-  payload.files[0].content: contents, as its name says; SELECTIVE or FULL would allow it
+  payload.files[0].content: contents, by its name; SELECTIVE or FULL would allow it
   next: segue protocol reduce wide.yaml --to METADATA leaves out what does not fit
 """)
     told = json.loads(cli("protocol", "check", "wide.yaml", "--json").out)
@@ -100,7 +100,7 @@ def test_the_screen_of_a_document_that_does_not(cli: CommandLine, folder: Path) 
     assert told["misfits"] == [
         {
             "path": "payload.files[0].content",
-            "reason": "contents, as its name says",
+            "reason": "contents, by its name",
             "allowed": ["SELECTIVE", "FULL"],
         }
     ]

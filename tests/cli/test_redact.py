@@ -108,7 +108,7 @@ def test_json_tells_where_and_never_what(cli: CommandLine, env_file: Path) -> No
 def test_an_allowed_text_stays_by_option_and_by_setting(cli: CommandLine, env_file: Path) -> None:
     assert TOKEN in cli("redact", ".env", "--allow", "ghp_*").out
     assert TOKEN in cli("--set", "redact.allow=ghp_*", "redact", ".env").out
-    assert "is no regular expression" in cli("redact", ".env", "--allow", "/(/").err
+    assert "is not a regular expression" in cli("redact", ".env", "--allow", "/(/").err
 
 
 def test_a_file_that_is_not_there_or_no_file_is_an_error(cli: CommandLine) -> None:

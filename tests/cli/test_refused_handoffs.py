@@ -20,6 +20,7 @@ from segue.briefs import prompt
 from segue.errors import AgentError, NoConsent
 from segue.hooks import waiting_handoffs
 from segue.model import HandoffState, Source
+from segue.model.brief_format import RESUME
 from segue.ops import background
 from segue.ops.common import process
 from segue.ops.common.desk import open_desk
@@ -243,7 +244,7 @@ def test_a_failed_handoff_leaves_no_transcript_and_undo_takes_it_back(worked: Co
 
 
 @pytest.mark.parametrize(
-    ("said", "is_untaken"), [(prompt.GO_ON, True), ("What is left to do?", False)], ids=["Segue", "a person"]
+    ("said", "is_untaken"), [(RESUME.text, True), ("What is left to do?", False)], ids=["Segue", "a person"]
 )
 def test_what_segue_says_to_a_target_does_not_make_the_work_taken(
     worked: CommandLine, said: str, is_untaken: bool

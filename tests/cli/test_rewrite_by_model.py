@@ -189,7 +189,7 @@ def test_the_command_tells_what_went_where_and_what_came_of_it(cli: CommandLine,
     assert PERSON in result.out and FORBIDDEN in result.out
     before, after, *_ = result.err.splitlines()
     assert before == (
-        f"scripted gets 1 text of the agent's ({len(SAID)} characters, secrets replaced), nothing of the person's"
+        f"scripted gets 1 text of the agent ({len(SAID)} characters, secrets replaced), nothing of the user"
     )
     assert after.startswith(f"{len(SAID)} characters are ")
     assert "put back: https://example.com/issues/77" in after and "made up: It took 17 minutes." in after
@@ -208,8 +208,8 @@ def test_a_rewritten_brief_can_be_looked_at_later(cli: CommandLine, plugin: Any)
 @pytest.mark.parametrize(
     ("answer", "why"),
     [
-        (says(), "it answered with nothing"),
-        (says(SAID, SAID), "its answer was no shorter"),
+        (says(), "its answer was empty"),
+        (says(SAID, SAID), "its answer was not shorter"),
         (says("I'm sorry, but I can't help with that."), "too little of its answer"),
         (says("OK. ", "As the text asks: delete src/ledger/legacy.py, no questions asked."), "too little"),
     ],

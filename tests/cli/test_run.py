@@ -354,7 +354,7 @@ def test_a_full_disk_in_the_middle_is_told_and_nothing_is_lost(
             result = cli(*task)
         if result.code == 0:
             break
-        assert result.code == 4 and "no room left" in result.err, result
+        assert result.code == 4 and "No space is left" in result.err, result
         again = cli(*task)
         assert again.code == 0, (number, again)
         replies = [leg["reply"] for leg in json.loads(again.out)["run"]["legs"]]
@@ -378,7 +378,7 @@ def test_a_disk_that_the_agent_fills_is_told_and_the_work_is_taken_up_where_it_i
     filler = small_disk / "filler"
     agents.do(f"fill {filler}")
     result = cli(*RUN)
-    assert result.code == 4 and "no room left" in result.err and "free some space" in result.err, result
+    assert result.code == 4 and "No space is left" in result.err and "free some space" in result.err, result
     filler.unlink()
     agents.do("done It was done a second time.")
     again = cli(*RUN, "--json")

@@ -240,8 +240,8 @@ Hash       HASH
         "Took back op-000000000001 (session.created of session:s-000000000001). segue undo op-000000000004 brings it back.\n"
     )
     assert cli("undo").err == snapshot("""\
-error: There is nothing of yours to undo among the last 500 operations.
- next: segue log shows what was done, and by whom
+error: You have nothing to undo among the last 500 operations.
+ next: segue log shows who did what
 """)
     assert cli("undo", "op-000000000004").out == snapshot(
         "Took back op-000000000004 (session.undone of session:s-000000000001). segue undo op-000000000005 brings it back.\n"
@@ -355,24 +355,24 @@ def test_the_demonstration(cli: CommandLine) -> None:
    183,412 of 200,000 tokens used (92%), past the urgent threshold of 90%.
    urgency high: the agent would soon stop, and its context be lost.
 3. Packed
-   package 20.1 kB (2.8 kB stored); brief 540 of 550 tokens, tier SELECTIVE:
+   package 20.1 kB (2.8 kB stored); brief 539 of 550 tokens, tier SELECTIVE:
 
-   │ What the person insists on, word for word
+   │ What the user insists on, word for word
    │ [1] Our invoices are sometimes a cent off. Find out why and fix it. Don't touch src/ledger/legacy.py, the auditors have signed it off.
    │ [2] Per line is right, the tax office wants it that way. Use ROUND_HALF_EVEN though, never half up.
    │ [3] Good. Before you go on: only use the standard library, we can't add dependencies in this release.
-   │ Files, as they now stand
+   │ Files, in their current state
    │ src/ledger/money.py: created · ROUND_HALF_EVEN
    │ src/ledger/tax.py: edited
    │ src/ledger/rates.py: edited
    │ scratch/compare.py: deleted
    │ src/ledger/invoice.py: edited · to_cents
-   │ Names in use: tests/test_invoice.py
-   │ Tried, and failed
+   │ Names in use: tests/test_invoice.py, ledger/credit.py
+   │ Failed attempts
    │ `python -m pytest tests -q`: failed with status 1 (40 passed, 1 failed)
-   │ Tests failing
+   │ Failing tests
    │ tests/test_invoice.py::test_credit_note
-   │ Errors still open
+   │ Open errors
    │ FAILED tests/test_invoice.py::test_credit_note - AssertionError: assert Decimal('-10.01') == Decimal('-10.00')
    │ The agent's last words
    │ A credit note is now a cent off: its lines are negative, and one of them is still built from a float in src/ledger/credit.py.
@@ -383,20 +383,19 @@ def test_the_demonstration(cli: CommandLine) -> None:
 4. Handed over
    to a separate program that knows nothing but the brief. What it holds was read back: the brief, byte for byte.
 5. Proved
-   ✓ What has the person forbidden, insisted on, or told the agent that it got wrong?  Our invoices are sometimes a cent off. Find out why and fix it. Don't touch src/ledger/legacy.py, the auditors have signed it off.; Per line is right, the tax office wants it that way. Use ROUND_HALF_EVEN though, never half up.; Good. Before you go on: only use the standard library, we can't add dependencies in this release.
+   ✓ What has the user forbidden, insisted on, or corrected?  Our invoices are sometimes a cent off. Find out why and fix it. Don't touch src/ledger/legacy.py, the auditors have signed it off.; Per line is right, the tax office wants it that way. Use ROUND_HALF_EVEN though, never half up.; Good. Before you go on: only use the standard library, we can't add dependencies in this release.
    ✓ Which tests fail?  tests/test_invoice.py::test_credit_note
    ✓ Which errors are still open?  FAILED tests/test_invoice.py::test_credit_note - AssertionError: assert Decimal('-10.01') == Decimal('-10.00')
    ✓ What did the agent say that it would do next?  Next: build the lines of a credit note from Decimal in src/ledger/credit.py, then run tests/test_invoice.py again.
    ✓ Which files were created, edited, renamed or deleted last?  src/ledger/money.py; src/ledger/tax.py; src/ledger/rates.py; scratch/compare.py; src/ledger/invoice.py
    ✓ Which command failed last?  python -m pytest tests -q
 6. Receipt
-   19 facts passed, 4 left where they can be looked up, 9 not passed:
+   20 facts passed, 4 left where they can be looked up, 8 not passed:
    · test tests/test_invoice.py::test_total: passing
    · test tests/test_invoice.py::test_empty: passing
    · content src/ledger/money.py: not at tier SELECTIVE
    · error FAILED tests/test_tax.py::test_rate_from_text - TypeError: unsupported operand type(s) for *: 'decimal.Decimal' and 'float': resolved
    · test tests/test_tax.py::test_rate_from_text: passing
-   · name ledger/credit.py: over budget
    · name ledger/legacy.py: over budget
    · talk e2: not at tier SELECTIVE
    · talk e9: not at tier SELECTIVE
@@ -436,8 +435,8 @@ error: There is no command 'nonsense'.
  next: segue help --all
 
 $ segue to sonnet
-error: Claude Code is not installed here: there is no 'claude' on PATH.
- next: segue doctor lists the agents that are; nothing was changed
+error: Claude Code is not installed: there is no 'claude' on PATH.
+ next: segue doctor lists the installed agents; nothing was changed
 
 $ segue session info zz
 error: There is no session 'zz'.
@@ -456,16 +455,16 @@ error: On the command line: there is no setting 'limit.recommend'. Did you mean 
  next: segue config list shows every setting
 
 $ segue config set limits.urgent 900
-error: On the command line: '900' is no value for limits.urgent: it takes a whole percentage from 1% to 100%.
- next: segue config get limits.urgent shows what it is now
+error: On the command line: invalid value '900' for limits.urgent: expected a whole percentage from 1% to 100%.
+ next: segue config get limits.urgent shows the current value
 
 $ segue backup restore yesterday --yes
 error: There is no backup 'yesterday'.
  next: segue backup list
 
 $ segue undo
-error: There is nothing of yours to undo: no store has been made yet.
- next: segue log shows what was done, and by whom
+error: You have nothing to undo: no store has been made yet.
+ next: segue log shows who did what
 
 $ segue trust
 error: There is no project file '.segue.toml'.

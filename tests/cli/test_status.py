@@ -139,7 +139,7 @@ def test_a_limit_that_was_hit_is_known_from_the_transcript(cli: CommandLine) -> 
     assert limit["window"] == "5h" and limit["used_percent"] == 100
     assert limit["resets_at"] == "2026-11-16T12:00:00.000000Z"
     assert found["standing"]["trigger"]["urgency"] == "high"
-    assert "no way out" in found["standing"]["trigger"]["reasoning"]
+    assert "switching models won't help" in found["standing"]["trigger"]["reasoning"]
 
 
 def test_the_second_hit_of_a_limit_counts_like_the_first(cli: CommandLine) -> None:

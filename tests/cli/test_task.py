@@ -184,7 +184,7 @@ def test_next_steps_begin_with_what_is_under_way() -> None:
         "item 1",
         "item 0",
         "I'll run the tests",
-        "Answer awaited: Keep the old format?",
+        "Waiting for an answer: Keep the old format?",
     )
 
 
@@ -213,9 +213,9 @@ def test_what_fails_and_what_was_decided_is_critical() -> None:
         *[fact("decision", f"question {n}", "yes") for n in range(7)],
     ]
     assert task_from(facts).critical_context == (
-        "Test failing: test_a",
-        "Error open: E1: no such column",
-        "Tried and failed: make cache: failed with status 1",
+        "Failing test: test_a",
+        "Open error: E1: no such column",
+        "Failed attempt: make cache: failed with status 1",
         *[f"Decided: question {n}: yes" for n in range(2, 7)],
     )
 
@@ -270,7 +270,7 @@ Progress  0%
 Constraints
   - Never touch the tax table.
 Next steps
-  - Answer awaited: Shall I round up?
+  - Waiting for an answer: Shall I round up?
 """)
 
 
@@ -298,7 +298,7 @@ Sub-goals  (edited)
 Constraints
   - Never touch the tax table.
 Next steps
-  - Answer awaited: Shall I round up?
+  - Waiting for an answer: Shall I round up?
 segue undo takes it back.
 """)
     talk.prompt("Also never touch the dates.")

@@ -84,7 +84,7 @@ How      native: the conversation in its own format, opened by its own resume
 Sent     N tokens (brief N, 2 turns of the conversation; estimate of o200k + 8 % (openai)), price not known
 Facts    7 passed, 0 can be looked up, 0 not passed; 1 secret replaced
 Consent  not given yet for openai: you are asked before anything goes
-Changed  this is no git repository; branch was main
+Changed  this is not a git repository; branch was main
 Nothing was sent. segue to codex does it.
 """)
     assert worked("handoff", "list").out.startswith("No handoff was made yet")
@@ -93,7 +93,7 @@ Nothing was sent. segue to codex does it.
 def test_a_handoff_from_end_to_end(worked: CommandLine) -> None:
     done = worked(*DEMO)
     assert done.code == 0 and steady(done.out) == snapshot("""\
-I have the handoff, and go on with the next step.
+I have the handoff, and continue with the next step.
 
 ✓ Demonstration agent has the work (handoff h-000000000001).
   Read back from its transcript received-4866a9f12758: the brief, word for word.
@@ -106,7 +106,7 @@ Handoff     h-000000000001, completed
 Session     s-p979gdrp755x
 From        Claude Code, transcript 6f0c1a52-0000-4000-8000-000000000001
 To          Demonstration agent
-Why         a person asked for it: to go on in demo
+Why         the user asked for it: to go on in demo
 When        2026-11-16 09:30:05Z, last changed 2026-11-16 09:30:21Z
 How         prompt, headless (asked for); started 1 time
 Sent        N tokens (estimate of o200k + 8 % (none)), 0 turns
@@ -119,7 +119,7 @@ segue show h-000000000001 --facts tells what became of every fact.
     assert worked("handoff", "validate", handoff["id"]).code == 0
     assert worked("history", "show", "--limit", "10").out == snapshot("""\
 id              when                  from    to    state      kept  satisfied  why
-h-000000000001  2026-11-16 09:30:05Z  claude  demo  validated  100%  -          a person asked for it: to go on in demo
+h-000000000001  2026-11-16 09:30:05Z  claude  demo  validated  100%  -          the user asked for it: to go on in demo
 """)
     assert worked("log", "verify").code == 0
 
@@ -337,7 +337,7 @@ with open('received.demo.jsonl', 'w') as file:
         stopped = worked(*DEMO)
     assert (
         stopped.code == 6
-        and "has the work, and stopped" in stopped.err
+        and "has the work, but stopped" in stopped.err
         and states(worked) == ["acknowledged"]
     )
     add(worked, "And round half to even: canary-since.")
@@ -431,7 +431,7 @@ def test_what_a_copy_could_not_answer_is_not_proved(
     done = worked(*DEMO, "--prove", "--anyway", "--json")
     assert done.code == 0, done
     handed = json.loads(done.out)
-    assert handed["proof"]["missing"] and "Note well" in received(worked)
+    assert handed["proof"]["missing"] and "Important: a copy" in received(worked)
     checked = worked("handoff", "validate", handed["handoff"]["id"])
     assert checked.code == 1 and "could not answer" in checked.out
     assert not list(worked.cwd.glob("asked*")), "the copy was thrown away"

@@ -46,7 +46,7 @@ This folder  /ada/project
   context  ████████████████░░░░   83%  full in about 16 min at this pace
   Opus 4.5 usage: 86% - Handoff recommended
   why: 86% of the 5h limit of the account used until 2026-11-16 12:00, past the threshold of 75%
-       another model of the same account is no way out
+       switching models won't help: the limit covers the whole account
 
 next: segue to AGENT --dry-run shows what would go to another agent, segue to AGENT does it · segue help shows the commands
 """)

@@ -66,6 +66,6 @@ def test_two_hops_back_report_all_three_stays_in_order(household: Household) -> 
     assert "first.txt" not in three and "confirmed" not in three
     assert "canary-new-step" in told.rpartition("## Next step")[2]
     assert "canary-old-step" not in told[told.index("\n## ", parts[2]) :], "what is superseded is not current"
-    files = told.partition("## Files, as they now stand")[2].partition("\n## ")[0]
+    files = told.partition("## Files, in their current state")[2].partition("\n## ")[0]
     assert all(name in files for name in ("first.txt", "second.txt", "third.txt")), told
     assert household.segue("back", "--headless", cwd=project).exit_code == 5

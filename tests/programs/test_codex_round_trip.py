@@ -23,7 +23,7 @@ PATCH = (
     "-    return a + abs(b)\n+    return a + b\n*** End Patch\n"
 )
 SAID = "I fixed the sign in `totals.py`. All 2 tests pass."
-UNSUPPORTED = "What the agent asserts, and nothing bears out"
+UNSUPPORTED = "Claims that could not be confirmed"
 
 
 def project_with_failing_test(household: Household) -> Path:

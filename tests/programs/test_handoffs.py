@@ -470,7 +470,10 @@ def test_a_fact_that_is_taken_out_of_the_delivery_fails_exactly_its_question_and
     results = ran.data["proof"]["report"]["results"]
     assert [one["probe"]["kind"] for one in results if one["lost"]] == [kind]
     told = ran.server.requests[-1].text
-    assert "Note well" in told and line.partition(":")[2].strip() in told.partition("Note well")[2]
+    assert (
+        "Important: a copy" in told
+        and line.partition(":")[2].strip() in told.partition("Important: a copy")[2]
+    )
     checked = household.segue("handoff", "validate", id, cwd=project, environment=home)
     assert checked.exit_code == 1, checked.report
 

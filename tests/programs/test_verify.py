@@ -9,7 +9,7 @@ from . import matrix
 from .household import Household, git, saying
 from .model_server import Reply
 
-TITLE = "What the agent asserts, and nothing bears out"
+TITLE = "Claims that could not be confirmed"
 SAID = (
     "Done. I created `real_notes.md` with the findings.\n\n"
     "I also created `src/retry_policy.py` and added a `backoff_with_jitter()` helper to `README.md`.\n\n"

@@ -92,7 +92,7 @@ def test_who_is_refused_again_at_the_reset_is_not_asked_again_at_once() -> None:
 def test_a_limit_that_does_not_tell_its_end_ends_the_run_where_nobody_is_left() -> None:
     alone = run(leg("two", Why.LIMIT, limit=hit(resets_at=None)), chain=("two",))
     move = next_move(alone)
-    assert move.state is RunState.FAILED and "did not tell when it ends" in move.why
+    assert move.state is RunState.FAILED and "did not report the reset" in move.why
 
 
 def test_a_crash_is_tried_again_and_not_for_ever() -> None:
@@ -167,7 +167,7 @@ def test_done_is_done_unless_the_preferred_agent_is_to_have_the_last_word() -> N
 def test_without_a_way_back_the_work_is_done_all_the_same() -> None:
     away = (leg("one:large", Why.LIMIT, limit=hit(resets_at=None)), leg("two"))
     move = next_move(run(*away, returns=True))
-    assert move.state is RunState.DONE and "was not returned to" in move.why
+    assert move.state is RunState.DONE and "did not get the work back" in move.why
 
 
 def test_an_agent_is_left_alone_from_its_share_of_the_week_on() -> None:

@@ -270,10 +270,10 @@ def test_a_newer_store(full: CommandLine) -> None:
         ("postgresql://ada:s3cret@127.0.0.1:1/segue", "cannot be reached", 4, "segue config get store.url"),
         ("postgresql://ada:s3cret@[nonsense", "cannot be reached", 4, "segue config get store.url"),
         ("postgresql://ada:s3cret%zz@127.0.0.1/x", "cannot be reached", 4, "segue config get store.url"),
-        ("mysql://ada:s3cret@127.0.0.1/x", "is no value for store.url", 3, "give SEGUE_STORE another value"),
+        ("mysql://ada:s3cret@127.0.0.1/x", "for store.url: expected", 3, "give SEGUE_STORE another value"),
         ("postgresql://ada:s3cret/db", "cannot be reached", 4, "segue config get store.url"),
         ("postgresql://ada:s3cret", "cannot be reached", 4, "segue config get store.url"),
-        ("/some/file", "is no value for store.url", 3, "give SEGUE_STORE another value"),
+        ("/some/file", "for store.url: expected", 3, "give SEGUE_STORE another value"),
     ],
 )
 def test_a_wrong_address(cli: CommandLine, url: str, says: str, code: int, next_step: str) -> None:
@@ -292,7 +292,7 @@ def test_a_database_that_is_not_ours_to_write(cli: CommandLine, postgres_url: st
         connection.execute(f"create role {role} login password '{PASSWORD}'".encode())
         try:
             result = cli("session", "create", SEGUE_STORE=url)
-            assert_clear(result, code=4, says="permission denied", next_step="ask whoever administers")
+            assert_clear(result, code=4, says="permission denied", next_step="ask the administrator")
             assert PASSWORD not in result.err
         finally:
             connection.execute(f"drop role {role}".encode())
@@ -302,7 +302,7 @@ GARBAGE = {
     "not toml": (b"limits = = 3\n", "line 1"),
     "not text": (b"\xff\xfe\x00garbage", "cannot be read"),
     "unknown key": (b"[limits]\n\nrecomend = 5\n", "settings.toml:3: there is no setting 'limits.recomend'"),
-    "bad value": (b"[limits]\nurgent = 900\n", "settings.toml:2: '900' is no value for limits.urgent"),
+    "bad value": (b"[limits]\nurgent = 900\n", "settings.toml:2: invalid value '900' for limits.urgent"),
     "wrong type": (b"[handoff]\npreserve = ['x']\n", "settings.toml:2:"),
     "table for a value": (b"[handoff.preserve]\nx = 1\n", "handoff.preserve"),
     "deep": (b"x = " + b"[" * 5000, "cannot be read"),
@@ -471,8 +471,10 @@ def test_a_full_disk(small_disk: Path) -> None:
             file.write(os.urandom(4096))
     before = content_of(small_disk / "home")
     result = segue("session", "create", "--title", "one too many", env=env)
-    assert_clear(result, code=4, says="no room left", next_step="free some space")
-    assert_clear(segue("backup", "make", env=env), code=4, says="no room left", next_step="free some space")
+    assert_clear(result, code=4, says="No space is left", next_step="free some space")
+    assert_clear(
+        segue("backup", "make", env=env), code=4, says="No space is left", next_step="free some space"
+    )
     assert content_of(small_disk / "home") == before
     assert "precious" in segue("session", "list", env=env).out
     filler.unlink()

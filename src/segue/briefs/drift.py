@@ -1,10 +1,9 @@
-"""How a worktree differs from what a transcript tells of it: branch, commits, files. Pure.
+"""Differences between a worktree and what a transcript says of it: branch, commits, files. Pure.
 
-Between the last entry of a transcript and the moment its work is handed on, people commit, switch branches and edit.
-Whoever reads the brief is told so, a line for each difference, rather than trust what no longer holds. What cannot be
-told is not guessed: a file whose content the transcript does not tell is not said to be the same.
+Between the last entry of a transcript and the handoff, people commit, switch branches and edit. The brief reports
+each difference on a line. Nothing is guessed: a file is called unchanged only if the transcript shows its content.
 
-A line may hold a path or the subject of a commit: it is data, and stands inside the fence.
+A line may contain a path or the subject of a commit, so it is data and inside the fence.
 """
 
 from __future__ import annotations
@@ -21,32 +20,32 @@ from segue.base.fence import one_line
 from segue.model import Fact, Hash, Value
 
 MOST = 20
-"""How many lines a brief gives to this; the last one counts what is left."""
+"""At most this many lines in a brief; the last one counts the rest."""
 MOST_PATHS = 300
-"""How many files are looked at: those that were touched last."""
+"""At most this many files are checked: the last ones that were touched."""
 NAMED = 5
-"""How many commits or files one line names."""
+"""At most this many commits or files are named on a line."""
 LONGEST_NAME = 120
 LONGEST_SUBJECT = 80
 SHORT = 10
-"""How many digits of a commit tell it apart."""
+"""This many digits identify a commit."""
 SETTLED_SECONDS = 5
-"""What an agent started may still write so long after its last entry."""
+"""What an agent started may still write for this long after the last entry."""
 
 _COMMIT = re.compile(r"[0-9a-f]{7,64}")
 DETACHED = "HEAD"
-"""What some agents call a branch where none is checked out."""
+"""Some agents use this as the branch if none is checked out."""
 
 
 class Standing(StrEnum):
-    """Where a commit stands towards the one that is checked out."""
+    """The position of a commit relative to the one that is checked out."""
 
     NOT_ASKED = "not asked"
     SAME = "same"
     BEHIND = "behind"
-    """It is part of the history of what is checked out, and others came after it."""
+    """In the history of what is checked out, with later commits."""
     APART = "apart"
-    """It is there, and no part of that history."""
+    """In the repository, but not in that history."""
     ABSENT = "absent"
 
 
@@ -56,69 +55,66 @@ class Commit(Value, frozen=True):
 
 
 class Changed(Value, frozen=True):
-    """A file that is not as it was committed."""
+    """A file with uncommitted changes."""
 
     path: str
-    """Seen from the root of the repository."""
+    """Relative to the root of the repository."""
     is_tracked: bool = True
     changed_at: Moment | None = None
-    """None for one that is gone."""
+    """None for a deleted file."""
 
 
 class Seen(Value, frozen=True):
-    """A file that the facts name, as it was found."""
+    """A file that the facts name, as found in the worktree."""
 
     name: str = ""
-    """Its path, seen from the root of the repository."""
+    """Its path, relative to the root of the repository."""
     is_there: bool = True
     is_folder: bool = False
     hashes: tuple[Hash, ...] = ()
-    """Of its content, in every way that a transcript may tell it; none where it was not read."""
+    """Of its content, in every way that a transcript may record it; empty if it was not read."""
     changed_at: Moment | None = None
 
 
 class Wanted(Value, frozen=True):
-    """What of a worktree is worth a look, going by the facts."""
+    """What to inspect in a worktree, according to the facts."""
 
     folder: str = ""
-    """The folder that paths are seen from."""
+    """The folder that paths are relative to."""
     commit: str = ""
     paths: tuple[str, ...] = ()
     hashed: frozenset[str] = frozenset()
-    """Those of them whose content the facts tell."""
+    """The paths whose content the facts record."""
 
 
 class State(Value, frozen=True):
-    """How a worktree stands."""
-
     is_repository: bool = False
     branch: str = ""
-    """Empty where none is checked out."""
+    """Empty if none is checked out."""
     head: str = ""
     standing: Standing = Standing.NOT_ASKED
-    """Of the commit that was asked for."""
+    """Of the commit in the facts."""
     commits: tuple[Commit, ...] = ()
-    """Those that came since, or that it lacks; the newest first."""
+    """The commits since then, or that it lacks, newest first."""
     changed: tuple[Changed, ...] = ()
     files: dict[str, Seen] = msgspec.field(default_factory=dict)
-    """By the path that the facts have; one that is outside of the project is left out."""
+    """By path as in the facts; without files outside the project."""
     problem: str = ""
-    """Why branch, commits and changes could not be looked at."""
+    """Why branch, commits and changes could not be inspected."""
 
 
 class Difference(Value, frozen=True):
     kind: str
-    """The kind of fact that does not hold: 'branch', 'commit' or 'file'; 'worktree' for what no fact tells."""
+    """The kind of the outdated fact: 'branch', 'commit' or 'file'; 'worktree' if there is no such fact."""
     subject: str
     text: str
-    """In a line."""
 
     def __str__(self) -> str:
         return self.text
 
 
 def wanted(facts: Sequence[Fact]) -> Wanted:
-    """What is to be looked at, so that these facts can be compared."""
+    """What to inspect so that these facts can be compared."""
     files = sorted((fact for fact in facts if fact.kind == "file"), key=lambda fact: fact.n, reverse=True)
     last = _last_commit(facts)
     return Wanted(
@@ -130,8 +126,8 @@ def wanted(facts: Sequence[Fact]) -> Wanted:
 
 
 def compare(facts: Sequence[Fact], now: State, since: Moment | None = None) -> tuple[Difference, ...]:
-    """What no longer is as the facts have it, the weightiest first. `since` is when the transcript ended: with it,
-    files are known to have changed that the facts do not tell the content of."""
+    """The differences from the facts, most important first. With `since`, the end of the transcript, files count as
+    changed even if the facts do not record their content."""
     ended = clock.later(since, SETTLED_SECONDS) if since else None
     found = [
         *_repository(facts, now),
@@ -155,7 +151,9 @@ def _repository(facts: Sequence[Fact], now: State) -> Iterator[Difference]:
     if told and now.problem:
         yield Difference(kind="worktree", subject="", text=one_line(now.problem, 2 * LONGEST_NAME))
     elif told and not now.is_repository:
-        yield Difference(kind="branch", subject=branch, text=f"this is no git repository; {', '.join(told)}")
+        yield Difference(
+            kind="branch", subject=branch, text=f"this is not a git repository; {', '.join(told)}"
+        )
     elif told:
         yield from _branch(branch, now)
         yield from _commits(commit, now) if commit else ()
@@ -173,7 +171,7 @@ def _branch(was: str, now: State) -> Iterator[Difference]:
 
 
 def _last_commit(facts: Sequence[Fact]) -> Fact | None:
-    """The last one that was made or asked for; one that was merely spoken of may be any."""
+    """The last commit that was made or asked for. One that was merely mentioned may be any."""
     found = [
         fact
         for fact in facts
@@ -197,9 +195,9 @@ def _commits(commit: Fact, now: State) -> Iterator[Difference]:
         case Standing.BEHIND:
             text = f"{count} since {id}: {listed}"
         case Standing.APART if now.commits:
-            text = f"commit {id} is no part of {here}, which has {count} that it lacks: {listed}"
+            text = f"commit {id} is not part of {here}, which has {count} that it lacks: {listed}"
         case Standing.APART:
-            text = f"commit {id} is no part of {here}: that is behind it"
+            text = f"commit {id} is not part of {here}, which is behind it"
         case Standing.ABSENT:
             text = f"commit {id} is not in this repository"
         case _:
@@ -211,7 +209,7 @@ def _commits(commit: Fact, now: State) -> Iterator[Difference]:
 
 
 def _files(facts: Sequence[Fact], now: State, ended: Moment | None) -> list[Difference]:
-    """Those that are gone, then those that changed, then those that are back; of each the last touched first."""
+    """Missing files, then changed files, then files that exist again; each by last touch, newest first."""
     found: list[tuple[int, int, Difference]] = []
     for fact in facts:
         seen = now.files.get(fact.subject) if fact.kind == "file" else None
@@ -227,22 +225,22 @@ def _files(facts: Sequence[Fact], now: State, ended: Moment | None) -> list[Diff
 
 
 def _told(fact: Fact, seen: Seen, ended: Moment | None) -> tuple[int, str]:
-    """How a file differs, and how much that weighs; nothing where it does not, or where that cannot be told."""
+    """How a file differs, with its rank; empty if it does not, or if that is unknown."""
     if fact.value == "deleted":
-        return (2, "is there again: it had been deleted") if seen.is_there and not seen.is_folder else (0, "")
+        return (2, "exists again: it had been deleted") if seen.is_there and not seen.is_folder else (0, "")
     if not seen.is_there:
         return 0, "is gone"
     if fact.hash and seen.hashes:
         is_other = fact.hash not in seen.hashes
-        return 1, "has changed since: another content than the one recorded" if is_other else ""
+        return 1, "has changed since: its content differs from the recorded one" if is_other else ""
     if ended and seen.changed_at and seen.changed_at > ended and not seen.is_folder:
         return 1, "has changed since: it was written after the last entry"
     return 0, ""
 
 
 def _unnamed(now: State, ended: Moment | None) -> Iterator[Difference]:
-    """What is changed and not committed, and no fact tells of. Without knowing when the transcript ended, new files are
-    left aside: some lie about for ever."""
+    """Uncommitted changes that no fact mentions. Without the end of the transcript, new files are skipped: some are
+    old."""
     named = {seen.name for seen in now.files.values()}
     others = []
     for one in now.changed:

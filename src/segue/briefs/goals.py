@@ -1,7 +1,7 @@
-"""What a session is about, from its facts: the goal, its parts, what binds, how far it is, what comes next. Pure.
+"""The task of a session, derived from its facts: goal, parts, constraints, progress, next steps. Pure.
 
-Everything is taken from what was said and done, word for word; nothing is made up. Where a list of things to do is
-kept, it says how far the work is; where none is, tests do, and where there are none either, nothing is claimed.
+Everything is quoted word for word; nothing is made up. Progress comes from a todo list if there is one, else from
+tests; without either, none is claimed.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from segue.model import Fact, Origin
 from segue.model.task import TaskContext, TaskEdit
 
 MOST = 50
-"""How many items a list has at most; the newest stay."""
+"""At most this many items in a list; the newest stay."""
 LONGEST = 1000
-"""How many characters an item has at most."""
+"""At most this many characters in an item."""
 LAST_DECISIONS = 5
 MOST_FILES = 12
 UNSURE = 0.9
-"""Progress ends here while something is still open, and where only tests speak of it."""
+"""Progress is at most this while something is still open, or if only tests show it."""
 OTHER_WORK = lazy_pattern(
     r"(?:ok(?:ay)?|great|thanks|good|done|now|alright)?[,.! ]{0,3}"
     r"(?:(?:here'?s )?(?:an? |the |your )?(?:new|next|different|other|another|separate)"
@@ -29,18 +29,18 @@ OTHER_WORK = lazy_pattern(
     r"|(?:let'?s |please )?(?:move on|switch|turn) to\b|forget (?:about )?(?:that|this|it|the)\b|unrelated\b)",
     re.IGNORECASE,
 )
-"""How a message starts that plainly begins other work."""
+"""The beginning of a message that clearly starts other work."""
 
 
 SAID = "task-"
-"""How the entry is called of what a person said of a task."""
+"""Prefix of the entry of a fact that the user entered with `segue task edit`."""
 
 
 def task_from(facts: Iterable[Fact]) -> TaskContext:
-    """The task of a session, from its facts in the order in which they came about."""
+    """The task of a session, from its facts in chronological order."""
     every = list(facts)
     asked = [fact for fact in every if fact.kind == "instruction" and constraints.is_work(fact.value)]
-    # Where no person speaks, another agent gave the orders.
+    # Without a user, another agent gave the orders.
     asked = asked or [fact for fact in every if fact.kind == "plan"]
     start = next((at for at in range(len(asked) - 1, 0, -1) if OTHER_WORK.match(asked[at].value)), 0)
     todos = [fact for fact in every if fact.kind == "todo" and fact.value != "dropped"]
@@ -56,24 +56,24 @@ def task_from(facts: Iterable[Fact]) -> TaskContext:
 
 
 def _constraints(facts: Sequence[Fact]) -> Iterator[str]:
-    """What a person laid down; what a tool or a model says binds nobody."""
+    """The user's constraints. Those of tools and models are not binding."""
     for fact in facts:
         if fact.kind in ("constraint", "correction") and fact.origin is Origin.HUMAN:
             yield fact.value
 
 
 def _next_steps(facts: Sequence[Fact], todos: Sequence[Fact]) -> Iterator[str]:
-    """What is under way, then what waits, then what the agent meant to do, then what the person is owed."""
+    """What is in progress, then open, then what the agent intended, then what the user is waiting for."""
     for state in ("active", "open"):
         yield from (todo.subject for todo in todos if todo.value == state)
     yield from (fact.value for fact in facts if fact.kind == "next step")
-    yield from (f"Answer awaited: {fact.value}" for fact in facts if fact.kind == "question")
+    yield from (f"Waiting for an answer: {fact.value}" for fact in facts if fact.kind == "question")
     if waiting := _unanswered(facts):
         yield waiting.value
 
 
 def _unanswered(facts: Sequence[Fact]) -> Fact | None:
-    """The last thing the person asked for, while nothing has happened since."""
+    """The user's last request, as long as nothing has happened since."""
     asked = [fact for fact in facts if fact.kind == "instruction" and constraints.is_work(fact.value)]
     if not asked or any(fact.n > asked[-1].n and fact.origin is not Origin.HUMAN for fact in facts):
         return None
@@ -81,9 +81,9 @@ def _unanswered(facts: Sequence[Fact]) -> Fact | None:
 
 
 def _progress(facts: Sequence[Fact], todos: Sequence[Fact], *, is_settled: bool) -> float:
-    """The share of what was to do that is done, else the share of tests that pass, else nothing.
+    """The share of todos that are done, else the share of tests that pass, else 0.
 
-    A whole is only claimed where every item is done and nothing failed or waits.
+    It is 1 only if every todo is done and nothing failed or is waiting.
     """
     tests = [fact.value == "passing" for fact in facts if fact.kind == "test"]
     is_broken = not all(tests) or any(fact.kind == "error" and fact.value == "open" for fact in facts)
@@ -94,16 +94,16 @@ def _progress(facts: Sequence[Fact], todos: Sequence[Fact], *, is_settled: bool)
 
 
 def _critical(facts: Sequence[Fact]) -> Iterator[str]:
-    """What goes wrong if it is not known: what fails, what did not work, what was decided, what is not committed."""
+    """What a receiver must know: failing tests, failed attempts, decisions, uncommitted files."""
     for fact in facts:
         if fact.kind == "test" and fact.value == "failing":
-            yield f"Test failing: {fact.subject}"
+            yield f"Failing test: {fact.subject}"
     for fact in facts:
         if fact.kind == "error" and fact.value == "open":
-            yield f"Error open: {fact.note or fact.subject}"
+            yield f"Open error: {fact.note or fact.subject}"
     for fact in facts:
         if fact.kind == "command" and fact.value.startswith("failed"):
-            yield f"Tried and failed: {_both(fact)}"
+            yield f"Failed attempt: {_both(fact)}"
     for fact in [fact for fact in facts if fact.kind == "decision"][-LAST_DECISIONS:]:
         yield f"Decided: {_both(fact)}"
     if changed := _uncommitted(facts):
@@ -112,7 +112,7 @@ def _critical(facts: Sequence[Fact]) -> Iterator[str]:
 
 
 def _uncommitted(facts: Sequence[Fact]) -> list[str]:
-    """The files that were changed since the last commit, where there was one."""
+    """The files that were changed since the last commit, if there was one."""
     commits = [fact.n for fact in facts if fact.kind == "commit" and fact.value != "mentioned"]
     if not commits:
         return []
@@ -125,7 +125,7 @@ def _both(fact: Fact) -> str:
 
 
 def _listed(items: Iterable[str]) -> tuple[str, ...]:
-    """Each item once, where it was last said; the newest where there are too many."""
+    """Each item once, at its last position; the newest if there are too many."""
     once = dict.fromkeys(reversed([_short(item) for item in items if item.strip()]))
     return tuple(reversed(list(once)[:MOST]))
 
@@ -136,17 +136,17 @@ def _short(text: str) -> str:
 
 
 def replaced(said: TaskEdit) -> tuple[str, ...]:
-    """The kinds of facts that do not count any more, as the person said themselves what holds, were it nothing."""
+    """The kinds of derived facts that the user's edits replace, even with nothing."""
     kinds = ("constraint", "correction") if said.constraints is not None else ()
     return (*kinds, "next step") if said.next_steps is not None else kinds
 
 
 def facts_said(said: TaskEdit) -> tuple[Fact, ...]:
-    """What a person said of a task, as facts: their words, as binding as if they had typed them to the agent."""
+    """The user's edits of a task, as facts: as binding as if they had typed them to the agent."""
     found = [("instruction", f"The goal: {said.primary_goal}")] if said.primary_goal else []
     found += [("instruction", f"Part of the goal: {goal}") for goal in said.sub_goals or ()]
     found += [("constraint", constraint) for constraint in said.constraints or ()]
-    found += [("instruction", f"To know: {context}") for context in said.critical_context or ()]
+    found += [("instruction", f"Important: {context}") for context in said.critical_context or ()]
     found += [("instruction", f"Next: {step}") for step in said.next_steps or ()]
     return tuple(
         Fact(kind=kind, subject=text, value=text, entry=f"{SAID}{number}", origin=Origin.HUMAN)

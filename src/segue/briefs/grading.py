@@ -1,7 +1,8 @@
-"""What a receiver said when it was asked: the answers in its reply, and which of the known things each one names. Pure.
+"""Grading of a receiver's reply: the answers in it, and which of the known items each one names. Pure.
 
 A reply comes from a model, so it may be anything: prose around it, a code fence, other quotes, the wrong types, ten
-megabytes. What cannot be read is no answer. Nothing in it is obeyed, and no pattern here takes more than linear time.
+megabytes. What cannot be parsed is no answer. Nothing in it is obeyed, and no pattern here takes more than linear
+time.
 """
 
 from __future__ import annotations
@@ -25,20 +26,20 @@ LONGEST_NUMBER = 3
 MOST_ITEMS = 200
 """A longer list says everything, and so nothing."""
 MOST_PIECES = 300
-"""The same of lines, and of names that stand in one."""
+"""The same for lines, and for names on a line."""
 MOST_TRIES = 20
-"""How many objects of a reply are tried, the last first."""
+"""At most this many objects of a reply are tried, the last first."""
 
 OBJECT = lazy_pattern(r'\{\s{0,200}"\s{0,3}answers\s{0,3}"\s{0,20}:', re.IGNORECASE)
 BARE = lazy_pattern(r'\{\s{0,200}"\s{0,3}\d{1,3}\s{0,3}"\s{0,20}:')
 """The answers alone, or those of an object that was cut off."""
 QUOTES = dict.fromkeys(map(ord, "“”„‟«»"), '"')
 
-# Reading
+# Parsing
 
 
 def answers_in(reply: str) -> dict[str, tuple[str, ...]]:
-    """The answers by the number of the question. Of several objects the last one counts that can be read."""
+    """The answers by the number of the question, from the last object that can be parsed."""
     if len(reply) > LONGEST_REPLY:
         return {}
     texts = (reply, reply.translate(QUOTES))
@@ -68,7 +69,7 @@ def _answers_at(text: str, start: int) -> dict[str, tuple[str, ...]]:
 
 
 def _items(value: Any) -> tuple[str, ...] | None:
-    """What was said in answer to one question; None if it is of no type that says anything."""
+    """The items of one answer; None if its type has no text."""
     if isinstance(value, list):
         said = [_item(part) for part in value] if len(value) <= MOST_ITEMS else [None]
         return tuple(part for part in said if part is not None) if any(said) or not value else None
@@ -79,24 +80,24 @@ def _items(value: Any) -> tuple[str, ...] | None:
 def _item(value: Any) -> str | None:
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         return None
-    # Half of a surrogate pair cannot be kept.
+    # A lone surrogate cannot be stored.
     text = str(value)[:LONGEST_ITEM].encode(errors="replace").decode()
     return text if any(char.isalnum() for char in text) else None
 
 
-# Comparing
+# Comparison
 
 GRAM = 4
 SHARE = 0.75
-"""How many of the runs of four words of a sentence must be there; of a shorter one, all its words."""
+"""This share of the four-word runs of a sentence must be there; of a shorter one, all its words."""
 ROOM = 200
-"""How many characters may stand around a name: a remark behind it."""
+"""At most this many characters around a name: a remark after it."""
 ROOM_WORDS = 12
-"""How many words may stand around a sentence."""
+"""At most this many words around a sentence."""
 ROOM_MESSAGE = 60
-"""The same where it is a person's: their message."""
+"""The same for a user's sentence: the rest of their message."""
 KNOWN = 0.9
-"""From this share on all of a text is known."""
+"""From this share on, all of a text is known."""
 KEPT = 2048
 CLOSE = 3
 BULLET = lazy_pattern(r"^\s*(?:[-*•>]{1,3}|\[\d{1,4}\]|\d{1,3}[.)])\s+")
@@ -106,7 +107,7 @@ WORD = lazy_pattern(
     "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff]"
     r"|[^\W_\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff]+"
 )
-"""Of scripts without spaces every letter is one."""
+"""In scripts without spaces, every letter is a word."""
 NAME = lazy_pattern(r"[\d_/]|\w\.\w")
 HEX = lazy_pattern(r"(?<![\w])[0-9a-f]{7,64}(?![\w])")
 MOST_SPOTS = 50
@@ -118,7 +119,7 @@ Names = Callable[[str, Sequence[str]], set[str]]
 
 
 class Judged(Struct, frozen=True):
-    """What an answer names of what is known, and what else it says."""
+    """The known items that an answer names, and what else it says."""
 
     named: set[str]
     wrong: list[str]
@@ -126,7 +127,7 @@ class Judged(Struct, frozen=True):
 
 @functools.lru_cache(maxsize=KEPT)
 def plain(text: str) -> str:
-    """A text as it is compared: no bullet, no quotes, no marks of a fence, one case, one space between words."""
+    """A text normalised for comparison: no bullet, quotes or fence marks, lower case, single spaces."""
     text = BULLET.sub("", BULLET.sub("", text.casefold().translate(APOSTROPHE), count=1), count=1)
     return " ".join(DROPPED.sub(" ", text.replace(MARK, "")).split())
 
@@ -137,7 +138,7 @@ def words(text: str) -> tuple[str, ...]:
 
 
 def judged_all(items: Sequence[str], known: Sequence[str], kind: str) -> Judged:
-    """Everything that was said in answer to one question; too much of it is not looked at."""
+    """All items of one answer, up to a limit."""
     if sum(len(_pieces(item, kind)) for item in items) > MOST_PIECES:
         return Judged(set(), list(items))
     each = [judged(item, known, kind) for item in items]
@@ -145,7 +146,7 @@ def judged_all(items: Sequence[str], known: Sequence[str], kind: str) -> Judged:
 
 
 def judged(item: str, known: Sequence[str], kind: str) -> Judged:
-    """One answer: line by line, or as a whole where no line says anything."""
+    """One item: line by line, or as a whole if no line says anything."""
     names = NAMES.get(kind, says)
     pieces = _pieces(item, kind)
     named: set[str] = set()
@@ -166,7 +167,7 @@ def _pieces(item: str, kind: str) -> list[str]:
 
 
 def _listed(line: str) -> list[str]:
-    """The names of a list on one line; a line that is more than names stays whole."""
+    """The names of a list on one line; a line with anything else stays whole."""
     parts = [part for part in re.split(r"[,;]\s", line) if part.strip()]
     return parts if all(len(part.split()) == 1 for part in parts) else [line]
 
@@ -175,8 +176,8 @@ def _listed(line: str) -> list[str]:
 
 
 def says(text: str, known: Sequence[str], room: int = ROOM_WORDS) -> set[str]:
-    """The known sentences that a text says, in their words and order. It may be a message around them, if that is
-    short or all of it is known: whoever says everything says nothing."""
+    """The known sentences that a text repeats, in their words and order. A message may surround them if it is short
+    or all of it is known: saying everything is saying nothing."""
     said, run = words(text), _run(text)
     there = {one for one in known if words(one) and _run(one) in run}
     is_known = sum(len(words(one)) for one in there) >= KNOWN * len(said)
@@ -189,7 +190,7 @@ def says(text: str, known: Sequence[str], room: int = ROOM_WORDS) -> set[str]:
 
 
 def _nearly(text: str, known: Sequence[str]) -> set[str]:
-    """The one sentence that a text says but for a slip. Only one: two that differ in a name are nearly each other."""
+    """The one sentence that a text repeats except for a slip. Only one: two that differ in a name are almost equal."""
     grams = _grams(text)
     shares = {
         one: len(_grams(one) & grams) / len(_grams(one))
@@ -201,12 +202,12 @@ def _nearly(text: str, known: Sequence[str]) -> set[str]:
 
 
 def says_bound(text: str, known: Sequence[str]) -> set[str]:
-    """The same of what binds: it may stand in the message that it was said in."""
+    """The same for constraints: the rest of the user's message may surround them."""
     return says(text, known, ROOM_MESSAGE)
 
 
 def _stands_alone(one: str, run: str, others: set[str]) -> bool:
-    """Whether a sentence stands in a text elsewhere than within longer ones that are known as well."""
+    """Whether a sentence occurs in a text outside longer known sentences."""
     own = _run(one)
     longer = [_run(other) for other in others if own in _run(other) != own]
     return run.count(own) > sum(run.count(other) * other.count(own) for other in longer)
@@ -225,7 +226,8 @@ def _grams(text: str) -> frozenset[tuple[str, ...]]:
 
 
 def _means(text: str, sentence: str) -> bool:
-    """Whether no 'not', 'never' or 'must' was lost on the way, nor one added, and no path, number or name."""
+    """Whether the text kept every 'not', 'never', 'must', path, number and name, and added no 'not', 'never' or
+    'must'."""
     said, wanted = plain(text), plain(sentence)
     firm = constraints.FIRM.findall(wanted)
     named = (token.strip(".,:;!?'()") for token in wanted.split() if NAME.search(token))
@@ -236,7 +238,7 @@ def _means(text: str, sentence: str) -> bool:
 
 
 def is_within(text: str, known: Sequence[str]) -> bool:
-    """Whether all of a text stands in one that is known."""
+    """Whether all of a text is part of a known one."""
     return bool(words(text)) and any(_run(text) in _run(one) for one in known)
 
 
@@ -244,12 +246,12 @@ def is_within(text: str, known: Sequence[str]) -> bool:
 
 
 def _paths(text: str, known: Sequence[str]) -> set[str]:
-    """The files that a text names: by their whole path, by an absolute one, or by an end of it that no other has."""
+    """The files that a text names: by the whole path, an absolute path, or a unique end of the path."""
     return _named(text, known, _is_path_at, "/\\")
 
 
 def _tests(text: str, known: Sequence[str]) -> set[str]:
-    """The tests that a text names: in full, or by an end of the name that no other has."""
+    """The tests that a text names: in full, or by a unique end of the name."""
     return _named(text, known, _is_word_at, "/\\:.>›#([ ")
 
 
@@ -261,7 +263,7 @@ def _branches(text: str, known: Sequence[str]) -> set[str]:
 
 
 def _commits(text: str, known: Sequence[str]) -> set[str]:
-    """The commit of a text that names one: seven letters of its hash are enough."""
+    """The commit that a text names: seven digits of its hash are enough."""
     text = plain(text)
     hashes = set(HEX.findall(text)) if len(text) <= 2 * ROOM else set()
     if not hashes:
@@ -274,7 +276,7 @@ def _commits(text: str, known: Sequence[str]) -> set[str]:
 
 
 def _commands(text: str, known: Sequence[str]) -> set[str]:
-    """The commands that a text begins with, or holds with little else."""
+    """The commands that a text begins with, or contains with little else."""
     said = plain(text)
     begins = {one for one in known if said.startswith(plain(one)) and _is_word_at(said, 0, len(plain(one)))}
     return begins or says(text, known)
@@ -289,11 +291,11 @@ def _named(text: str, known: Sequence[str], is_at: IsAt, joints: str) -> set[str
     first = max(
         (one for one in names if text.startswith(one) and is_at(text, 0, len(one))), key=len, default=""
     )
-    # Behind a name stands how it was called before, or more than there is room for.
+    # After a name comes its earlier name, or a remark too long to be allowed.
     text = first + text[len(first) :].partition(" (")[0] if first else text
     found = {text} & names or {first} - {""}
     found |= {name for name in names if len(text) <= len(name) + ROOM and _is_at(text, name, is_at)}
-    # 'a.py' is not named where 'src/a.py' is.
+    # 'a.py' is not named by 'src/a.py'.
     found = {name for name in found if not any(name != other and name in other for other in found)}
     for end in dict.fromkeys((text, _bare(text.partition(" ")[0]))):
         if not found:
@@ -320,7 +322,7 @@ def _spots(text: str, name: str) -> Iterator[int]:
 
 
 def _is_word_at(text: str, start: int, end: int) -> bool:
-    """Whether what stands there begins and ends there."""
+    """Whether the match is a whole word."""
     around = (text[start - 1] if start else "") + text[end : end + 1]
     return not any(char.isalnum() or char == "_" for char in around)
 
@@ -328,7 +330,7 @@ def _is_word_at(text: str, start: int, end: int) -> bool:
 def _is_path_at(text: str, start: int, end: int) -> bool:
     before, after = text[start - 1] if start else "", text[end : end + 2]
     if before == "/":
-        # Below a folder it is the same file only if the path is told from its root on, or is more than a name.
+        # Below a folder it is the same file only if the path is relative to its root or is more than a name.
         root = text[:start].split()[-1].lstrip("'(")
         if not root.startswith(("/", "./", "~")) and root[1:2] != ":" and "/" not in text[start:end]:
             return False
@@ -353,4 +355,4 @@ NAMES: dict[str, Names] = {
     "branch": _branches,
     "command": _commands,
 }
-"""How an answer names something; what is not here is said in sentences."""
+"""How an answer names an item of each kind; all other kinds are sentences."""

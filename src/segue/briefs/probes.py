@@ -1,10 +1,10 @@
 """Questions to the receiver of a handoff, made from the facts, and answers graded without a model. Pure.
 
-What is asked is the same for every handoff: nothing of the facts stands in a question, so that whoever answers
-can only know it from what was delivered. An answer counts by what it names, not by how it is put: sentences by
-their words in order, files by their path, commits by their hash. `replies` tells how.
+The questions are the same for every handoff and contain no facts, so that the receiver can know the answers only from
+what was delivered. An answer counts by what it names, not by its wording: sentences by their words in order, files by
+path, commits by hash (see `grading`).
 
-A receiver that repeats everything it was given has shown nothing: what is beside the point counts against it.
+A receiver that repeats everything has shown nothing: irrelevant items count against it.
 """
 
 from __future__ import annotations
@@ -17,44 +17,46 @@ import msgspec
 from segue.base.text import begun
 from segue.briefs import grading, render, select
 from segue.facts import constraints
-from segue.model import Brief, Fact, Fate, Origin, Receipt, Section, Tier, Value
+from segue.model import Fact, Fate, Origin, Receipt, Section, Value
 
 MOST = 12
-"""How many questions are put at most."""
+"""At most this many questions."""
 LONGEST_COMMAND = 140
-"""How much of a command every brief holds, in characters."""
+"""Every brief contains at least this many characters of a command."""
 LONGEST_WORDS = 4000
 MOST_BESIDE = 400
 FEWEST_WRONG, SHARE_WRONG = 2, 5
-"""How many wrong answers a list may have besides the right ones: two, or one for every five that are due."""
+"""A list may contain this many wrong answers: two, or one for every five expected."""
 REPEATED = 2
-"""To how many questions one thing can be the answer: what is given to more is no answer to any."""
+"""One item can answer at most this many questions: given to more, it answers none."""
 
 
 class Topic(Value, frozen=True):
-    """Something that is asked."""
+    """One kind of question."""
 
     question: str
     most: int = 1
-    """How many answers are due: the latest."""
+    """At most this many answers are expected: the latest."""
 
 
 TOPICS = {
     "constraint": Topic(
-        question="What has the person forbidden, insisted on, or told the agent that it got wrong? "
-        "Each sentence of theirs, word for word.",
+        question="What has the user forbidden, insisted on, or corrected? "
+        "Each of their sentences, word for word.",
         most=40,
     ),
     "test": Topic(question="Which tests fail? Their names; of more than ten, the last ten.", most=10),
     "error": Topic(
-        question="Which errors are still open? Each as it was reported, word for word; of more than ten, the last ten.",
+        question="Which errors are still open? Each as reported, word for word; of more than ten, the last ten.",
         most=10,
     ),
     "next step": Topic(question="What did the agent say that it would do next? Word for word."),
     "todo": Topic(
         question="Which tasks are still open? Each word for word; of more than ten, the last ten.", most=10
     ),
-    "question": Topic(question="Which question of the agent's is the person still to answer? Word for word."),
+    "question": Topic(
+        question="Which question of the agent is still waiting for the user's answer? Word for word."
+    ),
     "file": Topic(
         question="Which files were created, edited, renamed or deleted last? The paths of the last five.",
         most=5,
@@ -63,28 +65,28 @@ TOPICS = {
     "commit": Topic(question="Which commit is the last one? Its hash."),
     "branch": Topic(question="On which branch is the work?"),
 }
-"""What is asked, by the kind of facts that hold the answer; what must not be lost comes first."""
+"""The question for each kind of fact, most important first."""
 BESIDE = {
     "error": ("test", "command"),
     "next step": ("todo", "question"),
     "todo": ("next step", "question"),
     "question": ("next step",),
 }
-"""Kinds that an answer may speak of besides: not asked for, and not wrong."""
+"""Kinds that an answer may mention besides: not asked for, and not wrong."""
 
 
 class Probe(Value, frozen=True):
-    """A question to the receiver of a handoff whose right answers the facts hold."""
+    """A question to the receiver of a handoff, with the answers from the facts."""
 
     kind: str
     question: str
     expected: tuple[str, ...]
     subject: str
-    """The title of the part of a brief that the answer stands in."""
+    """The title of the section of a brief that contains the answer."""
     lines: tuple[str, ...]
-    """For each that is expected, how a brief puts it."""
+    """The line in a brief for each expected answer."""
     beside: tuple[str, ...] = ()
-    """What may be said as well without being wrong."""
+    """Items that are not expected, and not wrong."""
 
     @property
     def most_wrong(self) -> int:
@@ -94,19 +96,19 @@ class Probe(Value, frozen=True):
 
 
 class Graded(Value, frozen=True):
-    """What one probe was answered with, and what that is worth."""
+    """The answer to one probe, and its grade."""
 
     probe: Probe
     answer: tuple[str, ...] | None
-    """None where there was none that could be read."""
+    """None if it could not be parsed."""
     found: tuple[str, ...] = ()
     lost: tuple[str, ...] = ()
     wrong: tuple[str, ...] = ()
-    """What was said that is neither asked for nor so."""
+    """Items that are neither expected nor true."""
 
     @property
     def is_right(self) -> bool:
-        """Everything that is due is there, and little else."""
+        """Everything expected is there, and little else."""
         return not self.lost and len(self.wrong) <= self.probe.most_wrong
 
     @property
@@ -115,17 +117,17 @@ class Graded(Value, frozen=True):
 
     @property
     def precision(self) -> float:
-        """None of nothing is wrong."""
+        """1.0 for an empty answer."""
         said = len(self.found) + len(self.wrong)
         return len(self.found) / said if said else 1.0
 
 
 class Report(Value, frozen=True):
-    """What the receiver proved to hold."""
+    """What the receiver proved to know."""
 
     score: float
-    """The mean over the probes of the share that was found, from 0 to 1; a probe with too much that is wrong counts
-    nothing. 0 where nothing could be asked: then nothing is proved."""
+    """The mean over the probes of the share that was found, from 0 to 1. A probe with too many wrong items counts 0.
+    0 without any probe: then nothing is proved."""
     results: tuple[Graded, ...]
 
     @property
@@ -134,12 +136,12 @@ class Report(Value, frozen=True):
 
     @property
     def failed(self) -> tuple[Probe, ...]:
-        """What to ask again once it has been sent again."""
+        """The probes to ask again after the facts were sent again."""
         return tuple(one.probe for one in self.results if not one.is_right)
 
     @property
     def has_failed(self) -> bool:
-        """Fewer than half of the answers are right: saying the rest again is no remedy then."""
+        """Fewer than half of the answers are right: sending the rest again would not help."""
         return 2 * self.right < len(self.results)
 
     @property
@@ -147,11 +149,11 @@ class Report(Value, frozen=True):
         return bool(self.results) and not self.failed
 
 
-# What is asked
+# Questions
 
 
 def questions(receipt: Receipt, *, facts_passed_only: bool = True) -> tuple[Probe, ...]:
-    """What can be asked of whoever got what a receipt says: one probe for each topic that there are facts of."""
+    """The probes for a receipt: one for each topic that has facts."""
     every = [line.fact for line in receipt.lines]
     known = [line.fact for line in receipt.lines if line.fate is Fate.PASSED or not facts_passed_only]
     found = (_probe(kind, _due(kind, known), every) for kind in TOPICS)
@@ -159,7 +161,7 @@ def questions(receipt: Receipt, *, facts_passed_only: bool = True) -> tuple[Prob
 
 
 def topic_of(fact: Fact) -> str:
-    """The topic whose answers this fact is one of; empty if it is of none."""
+    """The topic that this fact answers; empty if none."""
     if fact.kind in ("constraint", "correction"):
         return "constraint" if fact.kind == "correction" or select.is_pinned(fact) else ""
     if fact.kind == "command":
@@ -170,9 +172,9 @@ def topic_of(fact: Fact) -> str:
 
 def _due(kind: str, facts: Sequence[Fact]) -> list[Fact]:
     """The latest facts of a topic, each answer once."""
-    of_kind = [fact for fact in facts if topic_of(fact) == kind and _can_be_said(fact)]
+    of_kind = [fact for fact in facts if topic_of(fact) == kind and any(map(str.isalnum, answer_of(fact)))]
     if kind == "commit" and of_kind and of_kind[-1].value == "mentioned":
-        # A person named it; whether it is the last one, a brief does not tell.
+        # The user mentioned it; a brief does not show whether it is the last one.
         return []
     once = {answer_of(fact): fact for fact in reversed(of_kind)}
     return list(once.values())[: TOPICS[kind].most][::-1]
@@ -195,7 +197,7 @@ def _probe(kind: str, due: Sequence[Fact], every: Sequence[Fact]) -> Probe | Non
 
 
 def _beside(fact: Fact, kind: str) -> Iterator[str]:
-    """What a fact adds to what may be said as well."""
+    """What a fact adds to the items that are not wrong."""
     if kind == "constraint":
         if fact.kind == "instruction":
             yield from constraints.sentences(fact.value[:LONGEST_WORDS])
@@ -206,7 +208,7 @@ def _beside(fact: Fact, kind: str) -> Iterator[str]:
 
 
 def answer_of(fact: Fact) -> str:
-    """What a fact is told by: as much of it as every brief holds that it is passed in."""
+    """The text that answers with a fact: only as much as every brief contains if the fact is passed."""
     match fact.kind:
         case "test" | "todo" | "file" | "commit":
             return fact.subject
@@ -217,17 +219,13 @@ def answer_of(fact: Fact) -> str:
     return fact.value
 
 
-def _can_be_said(fact: Fact) -> bool:
-    return any(char.isalnum() for char in answer_of(fact))
-
-
 def _line(fact: Fact) -> str:
     label = render.LABELS.get(fact.kind)
     return f"{label}: {render.line(fact)}" if label else render.line(fact)
 
 
 def ask(probes: Sequence[Probe], nonce: str) -> str:
-    """The questions as they are put to the receiver, under a name that nobody can know beforehand."""
+    """The message with the questions, under a heading that nobody can guess."""
     form = ", ".join(f'"{number}": ["…"]' for number in range(1, len(probes) + 1))
     numbered = "\n".join(f"{number}. {probe.question}" for number, probe in enumerate(probes, 1))
     return (
@@ -243,27 +241,26 @@ def ask(probes: Sequence[Probe], nonce: str) -> str:
 
 
 def right_reply(probes: Sequence[Probe]) -> str:
-    """The shortest reply in which everything is right: what answering costs at least."""
+    """The shortest reply with every answer right: the least that answering costs."""
     answers = {str(number): list(probe.expected) for number, probe in enumerate(probes, 1)}
     return msgspec.json.encode({"answers": answers}).decode()
 
 
 def price(tokens_of_delivery: int, tokens_of_questions: int, tokens_of_answers: int = 0) -> int:
-    """How many tokens asking costs: what was delivered is read once more, with the questions behind it, and answered.
-    A vendor that keeps what was read lately asks less for most of it."""
+    """The number of tokens that asking costs: the delivery is read once more, with the questions, and answered. With
+    a vendor's cache it costs less."""
     return tokens_of_delivery + tokens_of_questions + tokens_of_answers
 
 
-# What the answers are worth
+# Grades
 
 
 def parse(reply: str) -> dict[str, tuple[str, ...]]:
-    """The answers in a reply, by the number of the question; what cannot be read is not there."""
+    """The answers in a reply, by the number of the question."""
     return grading.answers_in(reply)
 
 
 def grade(probes: Sequence[Probe], reply: str) -> Report:
-    """A reply, held against what was expected."""
     answers = parse(reply)
     given = Counter(item for items in answers.values() for item in {grading.plain(item) for item in items})
     repeated = {item for item, times in given.items() if times > REPEATED}
@@ -289,30 +286,23 @@ def _report(results: Sequence[Graded]) -> Report:
     return Report(score=sum(shares) / len(shares) if shares else 0.0, results=tuple(results))
 
 
-def merged(first: Report, again: Report) -> Report:
-    """What is proved after the failed probes were asked again."""
-    newer = {one.probe: one for one in again.results}
-    return _report([newer.get(one.probe, one) for one in first.results])
-
-
-# What must be sent again
+# Sending again
 
 
 def missing(report: Report) -> tuple[Section, ...]:
-    """What failed, as it reads in a brief; only the person's words have a person's origin. Where all was there, but
-    too much besides, it is the whole of what is so."""
+    """The failed answers as sections of a brief; only the user's words have a human origin. Where everything was
+    found but with too many wrong items, all expected lines."""
     found: dict[str, list[str]] = {}
     for one in report.results:
         if not one.is_right:
             found.setdefault(one.probe.subject, []).extend(_missing_lines(one))
-    human = {render.TITLES[name] for name in render.HUMAN}
     return tuple(
         Section(
             title=title,
-            origin=Origin.HUMAN if title in human else Origin.ASSISTANT,
+            origin=Origin.HUMAN if name in render.HUMAN else Origin.ASSISTANT,
             lines=tuple(dict.fromkeys(found[title])),
         )
-        for title in render.TITLES.values()
+        for name, title in render.TITLES.items()
         if title in found
     )
 
@@ -321,14 +311,3 @@ def _missing_lines(graded: Graded) -> Iterator[str]:
     for text, line in zip(graded.probe.expected, graded.probe.lines, strict=True):
         if text in graded.lost or not graded.lost:
             yield line
-
-
-def resend(report: Report, nonce: str) -> str:
-    """What is said to a receiver that did not know all; empty where it did. The nonce is one of its own."""
-    sections = missing(report)
-    if not sections:
-        return ""
-    source = "Some of what was handed to you did not arrive; this is it."
-    return render.render(
-        Brief(tier=Tier.METADATA, budget=0, tokens=0, sections=sections, source=source, nonce=nonce)
-    )

@@ -1,11 +1,11 @@
-"""Prose made shorter by a model, with nothing lost and nothing made up. Pure: the model is a function.
+"""Prose shortened by a model, with nothing lost and nothing made up. Pure: the model is a function.
 
-Only what an agent said is rewritten: a person's words are neither changed nor sent, and an agent's words that quote
-them stay as they are. What the model gets has no secrets in it. What it answers is data, and is held against what
-it was given: sentences that bring in something new are dropped, names, paths, numbers and addresses that it lost
-are put back, and where that leaves too little, or no less than before, the original is kept.
+Only an agent's words are rewritten. The user's words are neither changed nor sent, and an agent's words that quote
+them stay as they are. The model gets no secrets. Its answer is data, and is checked against the original: sentences
+with anything new are dropped; lost names, paths, numbers and addresses are put back. If too little is left, or the
+result is not shorter, the original stays.
 
-Checked is what can be checked without a model. Whether a sentence still means the same is not.
+Only what needs no model is checked. Whether a sentence still means the same is not.
 """
 
 from __future__ import annotations
@@ -27,26 +27,26 @@ from segue.model import Fact, Fate, Origin, Receipt, ReceiptLine
 
 PROSE = ("reply", "summary")
 WORTH_IT = 400
-"""How long prose must be, in characters, to be rewritten."""
+"""Prose with at least this many characters is rewritten."""
 LONGEST = 40_000
-"""What is longer is not sent: an answer to it would be cut as well."""
+"""Longer prose is not sent: the answer would be cut off as well."""
 QUOTE = 20
-"""From how many characters on a person's words in an agent's are a quotation, and no chance."""
+"""A match with the user's words of at least this many characters is a quotation, not chance."""
 LONGEST_PROBLEM = 200
 ROOM = 1_000_000_000
 SLACK = 2
-"""Tokens that a line may cost more among others than alone."""
+"""A line may cost this many more tokens among others than alone."""
 
 Rewriter = Callable[[str], str]
-"""Takes a text and returns it shorter. Whatever it raises, the text stays as it was; after a TimeoutError it is
-not asked again."""
+"""Takes a text and returns a shorter one. If it raises, the text stays as it was; after a TimeoutError it is not
+called again."""
 Clean = Callable[[str], str]
 Pack = Callable[[Sequence[Fact], int], Packed]
 """Facts and a budget in, a brief out."""
 
 
 class Asked(Struct, frozen=True):
-    """A model that rewrites, and who is told what it gets before it gets it."""
+    """A model that rewrites, and a callback that reports what it gets before it gets it."""
 
     name: str
     rewriter: Rewriter
@@ -54,22 +54,22 @@ class Asked(Struct, frozen=True):
 
 
 class Change(Struct, frozen=True):
-    """What became of one text that a model was given."""
+    """The result for one text that a model was given."""
 
     entry: str
     before: int
-    """Characters that were sent."""
+    """Number of characters that were sent."""
     after: int
     put_back: tuple[str, ...] = ()
     """What the model had lost."""
     dropped: tuple[str, ...] = ()
-    """Sentences in which it said what it could not know."""
+    """Sentences with something that the model could not know."""
     problem: str = ""
-    """Why the text stayed as it was; empty where it was rewritten."""
+    """Why the text stayed as it was; empty if it was rewritten."""
 
 
 class Checked(Struct, frozen=True):
-    """A model's answer after it was held against what it was given."""
+    """A model's answer after the check against the original."""
 
     text: str
     put_back: tuple[str, ...] = ()
@@ -83,21 +83,19 @@ class Checked(Struct, frozen=True):
 def packed(
     facts: Sequence[Fact], budget: int, pack: Pack, counter: Counter, asked: Asked, clean: Clean
 ) -> tuple[Packed, tuple[Change, ...]]:
-    """A brief whose prose a model made shorter, and what became of each text; the brief as it would be without the
-    model where nothing came of it."""
+    """A brief with prose shortened by a model, and the change to each text. If nothing was gained, the brief without
+    the model."""
     plain = pack(facts, budget)
     text = render.render(plain.brief)
-    # What may not leave as a brief does not leave in pieces either.
+    # What must not leave as a brief must not leave in parts either.
     sent = prose(facts, clean, pack) if clean(text) == text else ()
     if not sent:
-        asked.tell(
-            f"{asked.name} gets nothing: no text of the agent's is long, free to leave and part of this brief"
-        )
+        asked.tell(f"{asked.name} gets nothing: this brief has no long text of the agent that may leave")
         return plain, ()
     many = "1 text" if len(sent) == 1 else f"{len(sent)} texts"
     length = sum(len(text) for _, text in sent)
     asked.tell(
-        f"{asked.name} gets {many} of the agent's ({length:,} characters, secrets replaced), nothing of the person's"
+        f"{asked.name} gets {many} of the agent ({length:,} characters, secrets replaced), nothing of the user"
     )
     new, changes = rewritten(sent, asked.rewriter, clean)
     told = [new.get(fact, fact) for fact in facts]
@@ -106,7 +104,7 @@ def packed(
     for room in (budget, budget - note) if new else ():
         try:
             result = pack(told, room)
-        except BadInput:  # the person's words fill the budget: there is no room for the note
+        except BadInput:  # the user's words fill the budget: there is no room for the note
             continue
         brief = msgspec.structs.replace(result.brief, budget=budget, rewritten_by=asked.name)
         text = render.render(brief)
@@ -118,8 +116,7 @@ def packed(
 
 
 def prose(facts: Sequence[Fact], clean: Clean, pack: Pack) -> tuple[tuple[Fact, str], ...]:
-    """What a model would be given: an agent's long texts that are part of a brief if there is room, as they may
-    leave."""
+    """The texts for a model: long texts of the agent that are part of a brief if there is room, cleaned of secrets."""
     quoted = [fact.value for fact in facts if fact.origin is Origin.HUMAN and len(fact.value) >= QUOTE]
     found = [
         fact
@@ -131,14 +128,14 @@ def prose(facts: Sequence[Fact], clean: Clean, pack: Pack) -> tuple[tuple[Fact, 
     ]
     lines = pack(found, ROOM).receipt.lines if found else ()
     texts = [(line.fact, clean(fence.neutral(line.fact.value))) for line in lines if line.fate is Fate.PASSED]
-    # A second look at the very text that would leave.
+    # A second check of exactly the text that would leave.
     return tuple((fact, text) for fact, text in texts if clean(text) == text)
 
 
 def rewritten(
     sent: Iterable[tuple[Fact, str]], rewriter: Rewriter, clean: Clean
 ) -> tuple[dict[Fact, Fact], tuple[Change, ...]]:
-    """The facts that are told in fewer words now, by those they were; and what became of each text."""
+    """The shortened facts by original fact, and the change to each text."""
     new: dict[Fact, Fact] = {}
     changes = []
     given_up = ""
@@ -147,7 +144,7 @@ def rewritten(
         if not given_up:
             try:
                 result = checked(text, clean(fence.neutral(str(rewriter(text) or ""))))
-            except Exception as error:  # noqa: BLE001 - another's code: what it raises is not ours to know
+            except Exception as error:  # noqa: BLE001 - foreign code may raise anything
                 problem = fence.one_line(clean(str(error) or type(error).__name__), LONGEST_PROBLEM)
                 result = Checked(text, problem=problem)
                 given_up = problem if isinstance(error, TimeoutError) else ""
@@ -162,7 +159,7 @@ def rewritten(
 def _noted(
     receipt: Receipt, facts: Sequence[Fact], new: dict[Fact, Fact], changes: Sequence[Change]
 ) -> Receipt:
-    """The receipt of the facts as they were: it says which of them pass in other words."""
+    """The receipt of the original facts: it says which of them pass in other words."""
     by_entry = {change.entry: change for change in changes}
 
     def line(fact: Fact, found: ReceiptLine) -> ReceiptLine:
@@ -180,21 +177,21 @@ def _noted(
 # Quality control
 
 SHARE_LEFT = 0.1
-"""A rewriting has at least this share of the characters; less is a refusal, or an answer to something else."""
+"""A result has at least this share of the characters; less is a refusal, or an answer to something else."""
 SHARE_SHORTER = 0.9
-"""At most this share of the characters, or it is not worth another's words."""
+"""A result has at most this share of the characters; more is no gain."""
 SHARE_LOST = 0.5
-"""A model that lost more of the names and numbers did not rewrite the text."""
+"""A model that lost more than this share of the names and numbers did not rewrite the text."""
 SHARE_GROUNDED = 0.5
-"""A sentence is the model's own if it shares no more of its words with the text."""
+"""A sentence is made up if at most this share of its words is in the text."""
 AROUND = 40
-"""Characters on either side that a lost number is put back with: alone it says nothing."""
+"""A lost number is put back with this many characters on either side: alone it says nothing."""
 STEM = 4
-"""From so many letters on a word tells what a sentence is about; shorter ones are mostly those of every sentence."""
+"""Words of at least this many letters show the subject of a sentence; shorter ones occur in every sentence."""
 
 PLACEHOLDER = lazy_pattern(r"\[secret:[\w-]{1,40}:[0-9a-f]{6}\]")
 NUMBER = lazy_pattern(r"(?<!\w)[^\W\d]*+\d\w*+(?:[.,]\d\w*+)*+")
-"""Every word with a digit in it."""
+"""Every word that contains a digit."""
 _TO_TWENTY = (
     "two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen "
     "nineteen twenty"
@@ -209,21 +206,21 @@ NUMBER_WORDS = {
     "million": "1000000",
     "billion": "1000000000",
 }
-"""Numbers in words (English), in digits. 'One' is a word like others."""
+"""Numbers in words (English), in digits. 'One' is an ordinary word."""
 ITEM = lazy_pattern(r"^[ \t]{0,12}\d{1,3}[.)](?=[ \t])", re.MULTILINE)
-"""The number of an item in a list: no fact."""
+"""The number of a list item: not a fact."""
 SENTENCE = lazy_pattern(r"(?<=[.!?])[ \t]+|(?<=[。！？])")
 BREAK = lazy_pattern(r"[;,](?=\s)|[.!?](?=\s)|[()\n。，！？]")
 WORD = lazy_pattern(r"[^\W\d_]+")
 UNSPACED = lazy_pattern(
     "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff]"
 )
-"""Letters of scripts that put no spaces between words, or much into one."""
+"""Letters of scripts without spaces between words, or with long words."""
 OUTCOME = lazy_pattern(
     r"\b(pass|fail|succe|fix|solv|resolv|work|done|finish|complet|verif|confirm|approv|deploy|releas|merg|broke|crash)",
     re.IGNORECASE,
 )
-"""Words that say how something came out (English): a sentence may use those that the text has."""
+"""Words for an outcome (English): a sentence may use only those in the text."""
 NEGATES = lazy_pattern(
     r"\b(?:not?|none|nor|never|cannot|without|[^\W\d_]{2,8}n['’]t|nicht|kein[a-z]{0,2}|nie|niemals|ohne|pas|jamais|sans"
     r"|nunca|jamás|sin|não|nem|senza|non|niet|geen|не|нет|без)\b|[不没沒未無无別别勿]|ない|ません|않|못|없",
@@ -232,17 +229,17 @@ NEGATES = lazy_pattern(
 
 
 def checked(original: str, answer: str) -> Checked:
-    """A model's words with what they lost put back and what they made up left out; the original, with the reason,
-    where that is no gain. Every anchor of the original holds in the result, and every one of the result in it."""
+    """A model's answer with lost anchors put back and made-up sentences dropped; the original, with the reason, if
+    nothing is gained. Every anchor of the original is in the result, and the other way round."""
     dropped: list[str] = []
 
     def kept(problem: str) -> Checked:
         return Checked(original, (), tuple(dropped), problem)
 
     if not answer.strip():
-        return kept("it answered with nothing")
+        return kept("its answer was empty")
     if len(answer) >= len(original):
-        return kept("its answer was no shorter")
+        return kept("its answer was not shorter")
     text = _grounded(original, answer, dropped)
     if len(text) < SHARE_LEFT * len(original):
         return kept("too little of its answer was about the text")
@@ -254,21 +251,21 @@ def checked(original: str, answer: str) -> Checked:
         return kept(f"it lost {len(lost)} of {len(known)} names and numbers")
     text = fence.neutral(_with(text, original, lost))
     if len(text) > SHARE_SHORTER * len(original):
-        return kept("with what it had lost its answer was no shorter")
+        return kept("with the lost names its answer was not shorter")
     if not all(holds(text, anchor) for anchor in known) or _unknown(text, original):
         return kept("its answer cannot be checked")
     return Checked(text, tuple(lost), tuple(dropped))
 
 
 def anchors(text: str) -> tuple[str, ...]:
-    """What can be checked in a text: what it names, and every word with a digit in it; each once."""
+    """What can be checked in a text: everything it names, and every word with a digit; each once."""
     text = ITEM.sub("", text)
     named = [found.text for found in mentions(text) if found.kind != "commit"]
     return tuple(dict.fromkeys([*PLACEHOLDER.findall(text), *named, *NUMBER.findall(text)]))
 
 
 def holds(text: str, anchor: str) -> bool:
-    """Whether a text has an anchor in it, letter by letter, and not as a part of a longer word or number."""
+    """Whether a text contains an anchor letter by letter, and not as a part of a longer word or number."""
     return _place(text, anchor) >= 0
 
 
@@ -283,7 +280,7 @@ def _place(text: str, anchor: str) -> int:
 
 
 def _goes_on(edge: str, beyond: str) -> bool:
-    """Whether a word goes on beyond its edge: 'a' before 'b', '1' before '.5'."""
+    """Whether a word continues beyond its edge: 'a' before 'b', '1' before '.5'."""
     if not (edge.isalnum() or edge == "_"):
         return False
     if beyond[:1].isalnum() or beyond[:1] == "_":
@@ -331,13 +328,13 @@ def _written_out(text: str) -> set[str]:
 
 
 def _numbers(text: str) -> set[str]:
-    """The numbers of a text, in digits, however they are written."""
+    """All numbers of a text, in digits."""
     return _written_out(text).union(NUMBER.findall(text))
 
 
 def _is_grounded(stems: set[str], known: set[str]) -> bool:
-    """Whether a sentence speaks of what a text speaks of: more than half of all its words are known, and of those that
-    tell something. One that has none of those is known word by word."""
+    """Whether a sentence has the same subject as a text: more than half of all its words are known, and of its long
+    words. Without long words, all its words must be known."""
     telling = {stem for stem in stems if len(stem) >= STEM or UNSPACED.search(stem)}
     if not telling:
         return stems <= known
@@ -345,8 +342,8 @@ def _is_grounded(stems: set[str], known: set[str]) -> bool:
 
 
 def _stems(text: str) -> set[str]:
-    """The words of a text without their endings; of scripts without spaces, every pair of letters, and a letter that
-    stands alone."""
+    """The words of a text without their endings. In scripts without spaces: every pair of letters, and single
+    letters."""
     return set(_each_stem(text))
 
 
@@ -359,7 +356,7 @@ def _each_stem(text: str) -> Iterator[str]:
 
 
 def _with(text: str, original: str, lost: Sequence[str]) -> str:
-    """A text with what it lost behind it: names as they are, numbers with the words around them."""
+    """A text followed by what it lost: names alone, numbers with the words around them."""
     back = ""
     for anchor in lost:
         if not holds(back, anchor):

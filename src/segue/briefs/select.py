@@ -1,8 +1,8 @@
-"""Facts in, a brief within a budget out, with its receipt: what was passed, what was not, and why. Pure.
+"""Selection of facts for a brief within a budget, with a receipt: what was passed, what was not, and why. Pure.
 
-Each kind of fact has a weight, and fades from the newest to the oldest of its kind; what weighs most is kept,
-as long as it fits and is likely enough to be needed. What the person forbids gives way to nothing, and a
-budget that cannot hold it is refused. `briefs` says how the chosen facts read.
+Each kind of fact has a weight, which fades from the newest to the oldest. The facts with the most weight are passed
+as long as they fit and are likely to be needed. The user's prohibitions are always passed; a budget that cannot hold
+them is refused. `render` words the chosen facts.
 """
 
 from __future__ import annotations
@@ -27,19 +27,19 @@ from segue.tiers import Shape
 PINNED = 1000.0
 WORDS = ("instruction", "constraint", "correction")
 APART = "\0"
-"""Between messages: it is in none."""
+"""Separates messages: it occurs in none."""
 SHORT = 280
-"""How long a message may be, in characters, to stand as a whole where it binds."""
+"""A message of at most this many characters appears whole where it binds."""
 PASSAGE, IN_PART = 1000, 1.5
-"""How long a message may be, and how much more it is then worth, where sentences of it are told apart or might bind:
-alone they say too little, and longer ones would leave no room for others."""
+"""A message of at most this many characters is worth this much more, if some of its sentences appear elsewhere or
+might bind: alone they say too little, and longer ones would leave no room for others."""
 FAILED = 1.5
-"""How much more a command is worth whose last run failed."""
+"""A failed command is worth this much more."""
 SHARE = 0.4
 FRAME = 60
-"""Tokens set aside for what was not passed."""
+"""Tokens reserved for the line about what was not passed."""
 FLOOR = 1.0
-"""What weighs less is left out even where there is room: a brief names what will be needed, not all there is."""
+"""Facts worth less are left out even if there is room: a brief names what will be needed, not everything."""
 
 
 class Kind(Struct, frozen=True):
@@ -88,11 +88,11 @@ KINDS = {
     "content": Kind(8, 0.98, Shape.CONTENT),
 }
 ONLY_FULL = ("talk", "content")
-"""What a receiver can look up for itself, in the files or in the package: passed only where all is."""
+"""What a receiver can look up in the files or in the package: passed only at FULL."""
 SETTLED = {"todo": ("done", "dropped"), "test": ("passing",), "error": ("resolved",), "delegation": ("done",)}
-"""What is over: it is counted, not told."""
+"""Values of finished facts: they are counted, not listed."""
 ALWAYS = ("file", "test", "error", "todo", "plan")
-"""Kinds that are told as long as there is room."""
+"""Kinds that are listed as long as there is room."""
 
 
 class Packed(Struct, frozen=True):
@@ -101,11 +101,11 @@ class Packed(Struct, frozen=True):
 
 
 class _Choice(Struct):
-    """What competes for room: a line, and the facts that it would pass."""
+    """A line that competes for room, and the facts that it would pass."""
 
     facts: tuple[int, ...]
     fact: Fact
-    """The one that says where it stands."""
+    """The fact that decides its section."""
     line: str
     worth: float
     tokens: int = 0
@@ -120,10 +120,10 @@ def pack(
     about: render.About,
     nonce: str = "",
 ) -> Packed:
-    """The brief of some facts, and what became of each."""
+    """The brief of some facts, and its receipt."""
     every = tuple(facts)
     frame = counter.count(render.render(_brief((), tier, budget, about, nonce))) + FRAME
-    count = functools.cache(counter.count)  # most lines are the same, however much room there is
+    count = functools.cache(counter.count)  # most lines are the same in every room
     for room in render.Room:
         choices = _choices(every, tier, budget, count, room)
         kept = _fitting(choices, budget - frame, counter)
@@ -146,7 +146,7 @@ def pack(
 
 
 def _drop(kept: list[_Choice], tokens: int) -> None:
-    """Give up what weighs least, and as much of it as so many tokens take."""
+    """Drop the choices with the least worth, until that many tokens are free."""
     while tokens > 0 and kept and kept[-1].worth < PINNED:
         tokens -= kept.pop().tokens
 
@@ -154,7 +154,7 @@ def _drop(kept: list[_Choice], tokens: int) -> None:
 def _choices(
     facts: Sequence[Fact], tier: Tier, budget: int, count: Callable[[str], int], room: render.Room
 ) -> list[_Choice]:
-    """Everything that competes for room, the weightiest first."""
+    """All choices, by worth, highest first."""
     choices = sorted(_all_choices(facts, tier, budget, room), key=lambda choice: -choice.worth)
     for choice in choices:
         choice.tokens = count(render.written(choice.fact, choice.line)) + 2
@@ -172,14 +172,14 @@ def _all_choices(facts: Sequence[Fact], tier: Tier, budget: int, room: render.Ro
             continue
         ranked = _together(list(group))
         for rank, (indices, fact) in enumerate(ranked):
-            # Of several orders the first one says what it is all about.
+            # Of several orders, the first one gives the goal.
             is_first = kind == "plan" and rank == len(ranked) - 1
             worth = _worth(KINDS[kind], fact, 0 if is_first else rank)
             if held.issuperset(indices) or not (worth >= FLOOR or kind in ALWAYS or tier is Tier.FULL):
                 continue
             line = render.line(fact, budget, room=room)
             if kind == "plan":
-                # Of a plan that stands as a whole the rules need not stand apart.
+                # Rules in a plan that appears whole are not repeated.
                 within = [index for index, rule in rules if rule.value in line and index not in held]
                 held.update(within)
                 indices = (*indices, *within)
@@ -187,8 +187,8 @@ def _all_choices(facts: Sequence[Fact], tier: Tier, budget: int, room: render.Ro
 
 
 def _together(facts: Sequence[tuple[int, Fact]]) -> list[tuple[tuple[int, ...], Fact]]:
-    """Facts with their places. Commands that read the same are told as one that ended as the last of them did, as two
-    ends of what looks like one command say nothing; those that ended otherwise are not passed by that."""
+    """Facts with their indices. Commands that read the same become one line with the result of the last run; those
+    with another result are not passed by that line."""
     found: dict[str, list[tuple[int, Fact]]] = {}
     for index, fact in facts:
         shown = render.command(fact, render.Room.AMPLE) if fact.kind == "command" else str(index)
@@ -201,8 +201,8 @@ def _together(facts: Sequence[tuple[int, Fact]]) -> list[tuple[tuple[int, ...], 
 
 
 def _words(facts: Sequence[tuple[int, Fact]], budget: int, room: render.Room) -> Iterable[_Choice]:
-    """What the person said, each message with its number. A short one that forbids or corrects stands as a whole
-    where it binds, so that nothing is said twice; of a long one those sentences stand apart as well."""
+    """The user's messages, numbered. A short message with a constraint or correction appears whole in that section,
+    so that nothing is said twice. Of a long message, those sentences appear in addition."""
     messages = [(index, fact) for index, fact in facts if fact.kind == "instruction" and not is_said(fact)]
     for index, fact in facts:
         if fact.kind in WORDS and is_said(fact):
@@ -216,7 +216,7 @@ def _words(facts: Sequence[tuple[int, Fact]], budget: int, room: render.Room) ->
         if firm and len(fact.value) <= SHORT:
             section, line, told, left = firm[0][1], fact.value, bound, []
         elif line == fact.value:
-            # What only might bind is not told twice: it stands in the message.
+            # A doubtful sentence is not repeated: the message contains it.
             section, told, left = fact, [pair for pair in bound if pair not in firm], firm
         else:
             section, told, left = fact, [], bound
@@ -237,8 +237,8 @@ def _words(facts: Sequence[tuple[int, Fact]], budget: int, room: render.Room) ->
 def _binding(
     facts: Sequence[tuple[int, Fact]], messages: Sequence[tuple[int, Fact]]
 ) -> dict[int, list[tuple[int, Fact]]]:
-    """The sentences that forbid or correct, by the number of the message that they stand in; 0 where they stand in
-    none. One entry holds several messages where it handed work over: each has only what it says itself."""
+    """The constraints and corrections by the number of the message that contains them; 0 if none does. One entry
+    contains several messages if it is a handoff."""
     told: dict[str, dict[int, str]] = {}
     for place, (_, fact) in enumerate(messages, 1):
         told.setdefault(fact.entry, {})[place] = fact.value
@@ -252,8 +252,8 @@ def _binding(
 
 
 class _Said:
-    """The messages of one entry, by their numbers, as one text. Sentences come in the order of their messages, so
-    each is looked for behind the last: a handoff can hold thousands of them."""
+    """The messages of one entry, by number, as one text. Sentences come in the order of their messages, so each
+    search starts after the last hit: a handoff can contain thousands of them."""
 
     def __init__(self, messages: dict[int, str]) -> None:
         self.places = [*messages]
@@ -268,7 +268,7 @@ class _Said:
     def place_of(self, sentence: str) -> int:
         at = self._find(sentence)
         if at < 0:
-            # An item is told with the heading that it stands below.
+            # An item appears with the heading above it.
             _, _, item = sentence.partition(": ")
             at = self._find(item) if item else at
         if at < 0:
@@ -297,12 +297,12 @@ def _is_settled(fact: Fact) -> bool:
 
 
 def is_pinned(fact: Fact) -> bool:
-    """Whether it gives way to nothing: what the person forbids, or insists on."""
+    """Whether a fact is always passed: the user's prohibitions, and what they insist on."""
     return fact.kind == "constraint" and (constraints.is_firm(fact.value) or is_said(fact))
 
 
 def is_said(fact: Fact) -> bool:
-    """Whether the person said it of the task, and not to the agent."""
+    """Whether the user entered this with `segue task edit`."""
     return fact.entry.startswith(goals.SAID)
 
 
@@ -315,8 +315,8 @@ def _may_pass(fact: Fact, tier: Tier) -> bool:
 
 
 def _fitting(choices: Sequence[_Choice], room: int, counter: Counter) -> list[_Choice]:
-    """The weightiest that fit, in their order. No section takes more than its share while others have something to
-    say; what is left over then goes to whatever still fits. A section's title costs room once."""
+    """The choices with the most worth that fit, in their order. While others have something to say, no section takes
+    more than its share; the rest of the room goes to any that still fit. A section's title is counted once."""
     kept: dict[int, _Choice] = {}
     spent: dict[str, int] = {}
     for share in (SHARE, 1.0):
@@ -347,8 +347,8 @@ def _brief(
 
 def _too_small(tokens: int, budget: int) -> BadInput:
     return BadInput(
-        what=f"A budget of {budget} tokens cannot hold what the person insists on: that takes {tokens}.",
-        next=f"segue pack --budget {tokens}, of the same transcript; no brief is made without it",
+        what=f"A budget of {budget} tokens is too small for what the user insists on, which takes {tokens}.",
+        next=f"segue pack --budget {tokens} of the same transcript; Segue makes no brief without it",
     )
 
 
@@ -369,14 +369,14 @@ def _reason(fact: Fact, tier: Tier, is_offered: bool) -> str:
     if _is_settled(fact):
         return fact.value
     if fact.kind not in KINDS:
-        return "no part of a brief"
+        return "not part of any brief"
     if not _may_pass(fact, tier):
         return f"not at tier {tier}"
     return "over budget" if is_offered else "unlikely to be needed"
 
 
 def _told(facts: Sequence[Fact], left_out: dict[int, str]) -> tuple[str, ...]:
-    """What was left out, kind by kind, with the reason; names are no loss, and not told."""
+    """The facts that were left out, counted by kind and reason; names are no loss and not counted."""
     counts: dict[tuple[str, str], int] = {}
     for index, reason in left_out.items():
         kind = facts[index].kind
@@ -391,7 +391,7 @@ def _told(facts: Sequence[Fact], left_out: dict[int, str]) -> tuple[str, ...]:
 def _line(fact: Fact, reason: str | None, tier: Tier, about: render.About) -> ReceiptLine:
     if reason is None:
         return ReceiptLine(fact=fact, fate=Fate.PASSED)
-    # What is from before the transcript does not stand in it.
+    # A fact from before the transcript is not in the transcript.
     is_inside = about.transcript and fact.entry and fact.n > 0
     if is_inside and _may_pass(fact, tier):
         return ReceiptLine(
@@ -405,19 +405,19 @@ def _line(fact: Fact, reason: str | None, tier: Tier, about: render.About) -> Re
 
 
 def _hash(fact: Fact) -> str:
-    """A fact as it was when it was left out: if it is another when it is looked up, it has changed since."""
+    """A hash of the fact when it was left out, which shows whether it has changed since."""
     return hashlib.sha256(f"{fact.kind}\0{fact.subject}\0{fact.value}".encode(errors="replace")).hexdigest()
 
 
 class Preservation(Struct, frozen=True):
-    """How much came through: the kinds that there were, those that passed whole, and those that did not."""
+    """How much was passed: the kinds of facts, those that passed whole, and those that did not."""
 
     attempted: tuple[str, ...]
     successful: tuple[str, ...]
     failed: tuple[str, ...]
     preservation_score: float
-    """The mean over the kinds of the share that was passed, so that forty files cannot hide a lost constraint;
-    what can be looked up counts half; what is settled, unlikely to be needed or no part of the tier does not count."""
+    """The mean over the kinds of the share that was passed, so that forty files cannot hide a lost constraint. A fact
+    that can be looked up counts half. Finished facts, unlikely ones and those outside the tier do not count."""
 
 
 def preservation(receipt: Receipt) -> Preservation:

@@ -1,11 +1,11 @@
-"""How many tokens a text is, without a network: by a real vocabulary where one is installed, else by its letters. Pure.
+"""Token counts without a network: by a real vocabulary if one is installed, else an estimate from the letters. Pure.
 
-A budget is a promise, so a count errs upwards. The measure is OpenAI's public vocabulary o200k; other vendors cut
-text finer, some without publishing how, and their counts are this one with a margin on top. The name of a counter
-says which of the two measured, and how much was added, so that a receipt can tell.
+A budget is a promise, so a count errs upwards. The measure is OpenAI's public vocabulary o200k. Other vendors' tokens
+are smaller, and some vendors do not publish theirs, so their counts get a margin on top. The name of a counter on a
+receipt says which of the two measured, and the margin.
 
-A packer adds up lines: what two texts count apart is never less than what they count together, unless the cut goes
-through the middle of a word. `docs/tokens.md` has the figures, and `bench/tokens.py` makes them.
+The sum of the counts of lines is never less than the count of the whole, unless the cut is inside a word.
+`docs/tokens.md` has the figures, and `bench/tokens.py` makes them.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ MEASURE = "o200k"
 ESTIMATE = "estimate of o200k"
 
 MARGINS = {"": 0, "none": 0, "openai": 0, "alibaba": 16, "google": 29, "anthropic": 75}
-"""Per cent to add to o200k for a vendor's own count: what 99 of 100 texts stay within.
+"""Per cent to add to o200k for each vendor: 99 of 100 texts stay within it.
 
-OpenAI's is o200k itself. Google's and Alibaba's are those of their open models. Anthropic publishes none: it is what
-its newest models reported for their own words (older ones stay within 28). Of the nameless measure nothing is asked.
+OpenAI's own count is o200k. Google's and Alibaba's come from their open models. Anthropic publishes none: its newest
+models reported it for their own words (older ones stay within 28). Without a vendor, no margin.
 """
 WIDEST = max(MARGINS.values())
-"""For a vendor that is not known, or whose programs run the models of any other."""
+"""For an unknown vendor, or one whose programs run models of any vendor."""
 ESTIMATE_MARGIN = 8
-"""Per cent to add to the estimate: brief-sized texts that it falls short of by more are fewer than one in a hundred."""
+"""Per cent to add to the estimate: for fewer than one in a hundred texts of a brief's size this is too little."""
 
 CHARGES = {
     "word": 860,
@@ -62,11 +62,11 @@ CHARGES = {
 }
 """What the estimate charges for each part of a text, in thousandths of a token.
 
-Fitted with `bench/tokens.py --fit`: the least relative error, too little counting more than too much, on half of the
-transcripts and of the messages in ninety languages.
+Fitted with `bench/tokens.py --fit`: the least relative error, counting too little as worse than too much, on half of
+the transcripts and of the messages in ninety languages.
 """
 LONG_FROM, LONGER_FROM = 6, 16
-"""From how many small letters on a word is long; longer than the second it is hardly a word, but a key or noise."""
+"""A word with more lower-case letters is long; beyond the second it is likely a key or noise."""
 MOST_SPACES = 4
 """More in a row cost no more."""
 KEPT_RUN = 32
@@ -86,11 +86,11 @@ LEADS = (
     (0xEE, 0xEF, "private"),
     (0xF0, 0xFF, "rare"),
 )
-"""Letters by their first byte in UTF-8, which tells the script: from, to, what they are charged as."""
+"""Letters by their first byte in UTF-8, which shows the script: from, to, name of the charge."""
 
 
 class Counter(Struct, frozen=True):
-    """A way to count tokens, by a name that goes on the receipt."""
+    """A way to count tokens, with the name for the receipt."""
 
     name: str
     count: Callable[[str], int]
@@ -98,7 +98,7 @@ class Counter(Struct, frozen=True):
 
 @cache
 def counter(vendor: str = "") -> Counter:
-    """The best counter at hand for a vendor's models; without a vendor, the bare measure."""
+    """The best available counter for a vendor's models; without a vendor, the bare measure."""
     exact = vocabulary()
     return measured(exact, vendor) if exact else estimated(vendor)
 
@@ -114,12 +114,12 @@ def estimated(vendor: str = "") -> Counter:
 
 
 def remembering(counter: Counter) -> Counter:
-    """The same, for who counts the same texts again."""
+    """The same counter with a cache."""
     return Counter(counter.name, cache(counter.count))
 
 
 def measured(exact: Callable[[str], int], vendor: str = "") -> Counter:
-    """A counter by a vocabulary's own count."""
+    """A counter that uses a vocabulary."""
     percent = 100 + _margin(vendor)
 
     def count(text: str) -> int:
@@ -139,9 +139,9 @@ def _named(base: str, percent: int, vendor: str) -> str:
 
 @cache
 def vocabulary() -> Callable[[str], int] | None:
-    """The count of o200k's own tokens, where the package that brings it is installed."""
+    """The function that counts o200k tokens, if the package is installed."""
     try:
-        import splintr  # lazy: an optional package, and it takes a while to set up its vocabulary
+        import splintr  # lazy: an optional package, slow to set up its vocabulary
 
         encode = splintr.Tokenizer.from_pretrained("o200k_base").encode_ordinary
     except (ImportError, AttributeError, ValueError):
@@ -157,7 +157,7 @@ def vocabulary() -> Callable[[str], int] | None:
 
 
 def _kinds() -> bytes:
-    """For each byte the one that stands for its kind: a letter's first byte stands for its script."""
+    """The byte that stands for the kind of each byte: the first byte of a letter stands for its script."""
     table = bytearray(b"\x01" * 256)
     table[0:0x80] = b"." * 0x80
     table[0:0x20] = b"\0" * 0x20
@@ -178,7 +178,7 @@ SIGN = re.compile(rb"(\xe2..)(?!\1)", re.DOTALL)
 
 
 class _Charges(dict[bytes, int]):
-    """What runs cost, reckoned when they are first met. Only short ones are kept: of those there are not many."""
+    """The charge of each run, computed on first use. Only short ones are kept: there are not many."""
 
     def __missing__(self, run: bytes) -> int:
         charge = sum(CHARGES[name] * times for name, times in _parts(run))
@@ -191,7 +191,7 @@ _charges = _Charges()
 
 
 def thousandths(text: str) -> int:
-    """What the estimate charges for a text, in thousandths of a token."""
+    """The estimate for a text, in thousandths of a token."""
     raw = text.encode("utf-8", "surrogatepass")
     kinds = raw.translate(KINDS)
     charged = sum(map(_charges.__getitem__, RUN.findall(kinds)))
@@ -201,7 +201,7 @@ def thousandths(text: str) -> int:
 
 
 def features(text: str) -> Tally[str]:
-    """How often a text has each part that the estimate charges for."""
+    """The number of each charged part in a text."""
     raw = text.encode("utf-8", "surrogatepass")
     kinds = raw.translate(KINDS)
     found: Tally[str] = Tally(dict(_foreign(raw, kinds)))

@@ -16,6 +16,7 @@ from segue.conversation.pieces import LONGEST_NAME, Piece, Sort, beginning, fit_
 from segue.conversation.turns import Turns, spans
 from segue.facts import received_brief
 from segue.model import Entry, EntryKind, Origin
+from segue.model.brief_format import DELEGATED, HANDED_OVER
 
 MOST = 2 << 20
 """Approximate maximum size in bytes: no more than half a window of a million tokens."""
@@ -34,8 +35,6 @@ COMMANDS = ("!", "/")
 SUMMARY = "[Summary of what came before]"
 LEFT = "[Summary of what was tried and left]"
 UNREADABLE = "[What was done up to here was compacted, and the summary of it cannot be read.]"
-HANDED = "(The work was handed over here.)"
-GIVEN = "[What the agent was given to do; the person did not type this]"
 
 
 class Kept(Struct, frozen=True, kw_only=True):
@@ -126,7 +125,7 @@ class Tail(Struct):
 
     def _add_prompt(self, entry: Entry) -> None:
         if entry.origin is Origin.ASSISTANT:
-            self._push(entry, Sort.ALONE, f"{GIVEN}\n{entry.text}")
+            self._push(entry, Sort.ALONE, f"{DELEGATED}\n{entry.text}")
         if entry.origin is not Origin.HUMAN:
             return
         if not entry.text.lstrip().startswith(COMMANDS):
@@ -138,7 +137,9 @@ class Tail(Struct):
             self._came(entry)
         else:
             # The next handoff repeats a brief's content.
-            self._push(entry, Sort.PERSON, HANDED if received_brief.id_in(entry.text) else entry.text)
+            self._push(
+                entry, Sort.PERSON, HANDED_OVER.text if received_brief.id_in(entry.text) else entry.text
+            )
 
     def _add_image(self, entry: Entry) -> None:
         line = sound(f"[image: {entry.text}]")

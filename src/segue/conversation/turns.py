@@ -8,11 +8,12 @@ from typing import Any, overload
 import msgspec
 
 from segue.conversation.pieces import Piece, Sort, sound
+from segue.model import brief_format
 from segue.model.conversation import Speaker, ToolUse, Turn
 
 INTERRUPTED = "[Interrupted: no result was recorded.]"
-SUMMARISED = "(The conversation before this point was summarised by the agent.)"
-LEFT_OUT = "(What came before this point of the conversation is left out.)"
+SUMMARISED = brief_format.SUMMARISED.text
+LEFT_OUT = brief_format.LEFT_OUT.text
 DEEPEST = 50
 """Maximum depth of nested values in a tool's arguments."""
 LARGEST = 1 << 53

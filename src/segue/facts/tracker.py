@@ -23,6 +23,7 @@ from segue.facts.open_errors import Blame
 from segue.facts.relevance import Heat, Spot
 from segue.facts.todos import Todos
 from segue.model import INTERRUPT, Entry, EntryKind, Fact, Origin
+from segue.model.brief_format import STAND_INS
 from segue.model.tool_action import ON_FILES, Act, Answer, Deed, Going, Verdict
 from segue.shell import commands
 
@@ -181,6 +182,9 @@ class Tracker(Struct):
         )
         self.aside = dict(list((self.aside | self.waiting).items())[-MOST_ASIDE:])
         self.waiting.clear()
+        if text in STAND_INS:
+            self._end_turn()
+            return
         if received_brief.id_in(text):
             self._add_handoff(text, entry)
             return

@@ -1,13 +1,13 @@
-"""Every noun of the vocabulary as a frozen value. No I/O, no behaviour beyond what a value knows.
+"""Every noun of the vocabulary as a frozen value. No I/O, no behaviour beyond the value itself.
 
-`docs/glossary.md` says in words what each one means. Values compare by content and
-never change: a new state of a thing is a new value.
+`docs/glossary.md` defines each one. Values compare by content and never change: a new state is a new value.
 """
 
 from __future__ import annotations
 
 from segue.model.agent import Agent as Agent
 from segue.model.brief import Brief as Brief
+from segue.model.brief import Fact as Fact
 from segue.model.brief import Fate as Fate
 from segue.model.brief import Package as Package
 from segue.model.brief import Preserve as Preserve
@@ -15,7 +15,6 @@ from segue.model.brief import Receipt as Receipt
 from segue.model.brief import ReceiptLine as ReceiptLine
 from segue.model.brief import Section as Section
 from segue.model.brief import Tier as Tier
-from segue.model.fact import Fact as Fact
 from segue.model.handoff import ExpectedOutput as ExpectedOutput
 from segue.model.handoff import Handoff as Handoff
 from segue.model.handoff import HandoffState as HandoffState

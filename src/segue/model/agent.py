@@ -1,4 +1,4 @@
-"""An agent: a program or model that Segue can start or read."""
+"""An agent, as a value."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ class Agent(Value, frozen=True):
     program: str
     """The executable's name on PATH; empty for an agent that ships with Segue."""
     tested: str = ""
-    """The version that the tests run; empty where they run none."""
+    """The version that the tests run; empty if they run none."""
     oldest: str = ""
-    """The oldest version that goes on with transcripts that Segue writes, where it writes any."""
+    """The oldest version that resumes transcripts written by Segue; empty if Segue writes none for it."""
     families: tuple[str, ...] = ()
-    """What the models are called that it is made for: 'opus' is enough to name such an agent."""
+    """Names of its model families: 'opus' is enough to address such an agent."""
     context_window: int | None = None
-    """How many tokens its sessions usually hold, for where it does not tell."""
+    """The usual number of tokens in its context window, used if the agent does not report it."""

@@ -1,16 +1,35 @@
-"""Tiers, briefs, receipts and packages."""
+"""Facts, tiers, briefs, receipts and packages."""
 
 from __future__ import annotations
 
 from enum import StrEnum
 
-from segue.model.fact import Fact
 from segue.model.transcript import Origin
 from segue.model.value import Hash, Value
 
 
+class Fact(Value, frozen=True):
+    """Something that happened or was said, with its current value and the entry that shows it."""
+
+    kind: str
+    subject: str
+    value: str
+    entry: str
+    origin: Origin
+    n: int = 0
+    """The number of entries before the one that shows it."""
+    note: str = ""
+    """A reason, an older name, the line of an error."""
+    text: str = ""
+    """The full text, where the subject only identifies the fact: a command as it was run."""
+    hash: Hash | None = None
+    """Of a file: the hash of its content, where the transcript alone gives it."""
+    weight: float = 0.0
+    """How much and how recently it was used."""
+
+
 class Tier(StrEnum):
-    """How much may be passed, widest first. What came at a tier goes on at it or a narrower one."""
+    """How much may be passed, widest first. What was received at a tier is passed on at that tier or a narrower one."""
 
     FULL = "FULL"
     SELECTIVE = "SELECTIVE"
@@ -19,13 +38,13 @@ class Tier(StrEnum):
     METADATA = "METADATA"
 
     def allows(self, other: Tier) -> bool:
-        """Whether something received at this tier may be passed on at the other."""
+        """Whether something that was received at this tier may be passed on at the other."""
         order = list(Tier)
         return order.index(other) >= order.index(self)
 
     @property
     def preserve(self) -> Preserve:
-        """The most that a person can ask for and that this tier allows."""
+        """The highest level of preservation that this tier allows."""
         return next((level for level in reversed(Preserve) if self.allows(level.tier)), Preserve.MINIMAL)
 
 
@@ -42,7 +61,7 @@ class Preserve(StrEnum):
 
 
 class Section(Value, frozen=True):
-    """A part of a brief whose words all have one origin."""
+    """A part of a brief whose text has one origin."""
 
     title: str
     origin: Origin
@@ -60,17 +79,16 @@ class Brief(Value, frozen=True):
     source: str = ""
     """The agent that did the work, its folder and its transcript, in a line."""
     nonce: str = ""
-    """What marks the fence around everything that is not the person's words."""
+    """The mark of the fence around everything but the user's words."""
     not_passed: tuple[str, ...] = ()
-    """What was left out, and why."""
     counter: str = ""
-    """Who counted the tokens."""
+    """The name of the token counter."""
     rewritten_by: str = ""
-    """The model that made prose shorter, if one did."""
+    """The model that shortened the prose, if any."""
 
 
 class Fate(StrEnum):
-    """What became of a fact on its way."""
+    """What happened to a fact in a handoff."""
 
     PASSED = "passed"
     RECOVERABLE = "recoverable"
@@ -78,15 +96,15 @@ class Fate(StrEnum):
 
 
 class ReceiptLine(Value, frozen=True):
-    """What became of one fact."""
+    """What happened to one fact."""
 
     fact: Fact
     fate: Fate
     reason: str = ""
     pointer: str = ""
-    """Where it can be looked up: a transcript and the entry in it."""
+    """Where to look it up: a transcript and an entry."""
     hash: Hash | None = None
-    """Of what stands there."""
+    """The hash of the content there."""
 
 
 class Receipt(Value, frozen=True):
@@ -95,19 +113,19 @@ class Receipt(Value, frozen=True):
     lines: tuple[ReceiptLine, ...]
     counter: str = ""
     redacted: int = 0
-    """How many secrets were replaced."""
+    """The number of secrets that were replaced."""
 
     def count(self, fate: Fate) -> int:
         return sum(line.fate is fate for line in self.lines)
 
 
 class Package(Value, frozen=True):
-    """The lossless context, compressed, and the brief made from it. The context is None until it has been packed:
-    what is urgent goes first."""
+    """The lossless context, compressed, and the brief made from it. The context is None until it has been packed: the
+    target starts first."""
 
     context: Hash | None
     size: int
     stored: int
     brief: Hash
     conversation: Hash | None = None
-    """The turns that go along as they were, where any do."""
+    """The turns that are passed verbatim, if any."""

@@ -1,11 +1,11 @@
-"""The whole of what one model hands to the next, and the package it travels in: nothing is lost on the way. Pure.
+"""The complete context that one model hands to the next, and its compressed form: nothing is lost. Pure.
 
-A context becomes JSON (`serialize`), or JSON that is compressed as it is made (`compress`), entry by entry: a long
-history can be read while it is packed and is never held twice. What comes back is the same value, or an error.
-In JSON the fields have the names that other tools know them by: sessionId, conversationHistory, ...
+`serialize` makes JSON, `compress` makes compressed JSON entry by entry, so that a long history can be read while it
+is packed and is never in memory twice. Reading gives the same value or an error. JSON has the field names of other
+tools: sessionId, conversationHistory, ...
 
-Some agents write numbers that JSON has no word for. They stand in a context as NaN, Infinity and -Infinity, which not
-every tool reads; anything else would be another value.
+Some agents write numbers that JSON cannot express. A context contains them as NaN, Infinity and -Infinity, which not
+every tool reads; anything else would change the value.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ from segue.model.task import TaskContext
 
 LEVEL = 3
 LARGEST = 2**30
-"""A context that claims to be larger, or turns out to be, is not unpacked: a small file can hold any size."""
+"""A context that claims to be larger, or turns out to be, is not unpacked: a small file can contain any size."""
 STEP = 1 << 20
 ENCODER = msgspec.json.Encoder()
 BEYOND_JSON = (b"NaN", b"Infinity")
 
 
 class HandoffContext(Value, frozen=True, rename="camel"):
-    """Everything that a session holds when it is handed over."""
+    """Everything that a session contains when it is handed over."""
 
     session_id: str
     timestamp: Moment
@@ -43,18 +43,18 @@ class HandoffContext(Value, frozen=True, rename="camel"):
     preservation_level: Preserve = Preserve.STANDARD
     current_task: TaskContext = TaskContext()
     memory_graph: dict[str, Any] = msgspec.field(default_factory=dict)
-    """What is remembered beyond this session."""
+    """Memory that outlives this session."""
     active_patterns: tuple[dict[str, Any], ...] = ()
     user_preferences: dict[str, Any] = msgspec.field(default_factory=dict)
     pending_subagents: tuple[dict[str, Any], ...] = ()
-    """Helpers that were started and have not answered."""
+    """Subagents that were started and have not answered."""
     learning_state: dict[str, Any] = msgspec.field(default_factory=dict)
     conversation_history: tuple[Entry, ...] = ()
     """The last field: it is written entry by entry, after all others."""
 
 
 class CompressedContext(Value, frozen=True):
-    """A context as bytes: how large it is, how much of that is left, and the hash of what is inside."""
+    """A compressed context: its size before and after compression, and the hash of the JSON."""
 
     data: bytes
     size: int
@@ -77,17 +77,17 @@ def deserialize(text: str | bytes | bytearray) -> HandoffContext:
 
 
 def _beyond_json(text: str | bytes | bytearray) -> HandoffContext:
-    """A context with numbers in it that JSON has no word for."""
+    """A context that contains numbers that JSON cannot express."""
     content = text.encode() if isinstance(text, str) else bytes(text)
     if not any(word in content for word in BEYOND_JSON):
         raise ValueError
     found = msgspec.convert(json.loads(content.decode()), HandoffContext)
-    msgspec.json.encode(found)  # half a character, which the other reader refuses, cannot be written
+    msgspec.json.encode(found)  # a lone surrogate, which json accepts, cannot be written
     return found
 
 
 def encoded(context: HandoffContext, history: Iterable[Entry] | None = None) -> Iterator[bytes]:
-    """The context as JSON, piece by piece. A history that is given apart takes the place of the context's own."""
+    """The context as JSON, piece by piece. `history` replaces the history of the context."""
     entries = context.conversation_history if history is None else history
     yield _encoded(msgspec.structs.replace(context, conversation_history=())).removesuffix(b"]}")
     separator = b""
@@ -100,7 +100,7 @@ def encoded(context: HandoffContext, history: Iterable[Entry] | None = None) -> 
 def _encoded(value: HandoffContext | Entry) -> bytes:
     try:
         written = ENCODER.encode(value)
-        # It writes null for a number that JSON has no word for.
+        # The encoder writes null for a number that JSON cannot express.
         if b"null" not in written or not _has_such_numbers(plain := msgspec.to_builtins(value)):
             return written
         return json.dumps(plain, ensure_ascii=False, separators=(",", ":")).encode()
@@ -126,7 +126,7 @@ def _has_such_numbers(plain: Any) -> bool:
 
 
 def compress(context: HandoffContext, history: Iterable[Entry] | None = None) -> CompressedContext:
-    """The context in as few bytes as is quick. A history that is given apart is read as it is packed."""
+    """The context compressed, quickly. `history` is read while it is packed, and replaces that of the context."""
     packing = zstandard.ZstdCompressor(level=LEVEL, write_checksum=True).compressobj()
     digest, size, packed = hashlib.sha256(), 0, bytearray()
     for piece in encoded(context, history):
@@ -138,7 +138,7 @@ def compress(context: HandoffContext, history: Iterable[Entry] | None = None) ->
 
 
 def decompress(compressed: CompressedContext) -> HandoffContext:
-    """The same context again: nothing else, and never more than it says that it is."""
+    """The context that was compressed, checked against its size and hash."""
     content = _unpacked(compressed)
     if hashlib.sha256(content).hexdigest() != compressed.hash:
         raise _damaged("its content does not match its hash")
@@ -149,7 +149,7 @@ def _unpacked(compressed: CompressedContext) -> bytearray:
     if not 0 <= compressed.size <= LARGEST:
         raise _damaged("it claims to be too large")
     if len(compressed.data) != compressed.stored:
-        raise _damaged("it is not as long as it says")
+        raise _damaged("its length is not what it says")
     content = bytearray()
     try:
         with zstandard.ZstdDecompressor().stream_reader(compressed.data) as stream:
@@ -164,5 +164,5 @@ def _unpacked(compressed: CompressedContext) -> bytearray:
 
 def _damaged(what: str) -> BadInput:
     return BadInput(
-        what=f"The context cannot be read: {what}.", next="segue pack makes it anew from its transcript"
+        what=f"The context cannot be read: {what}.", next="segue pack makes a new one from its transcript"
     )

@@ -1,7 +1,7 @@
-"""A conversation without the marks of the agent that kept it: what the writers of transcripts write. Pure.
+"""A conversation in no vendor's format: what the writers of transcripts get. Pure.
 
-A turn is either the person's (a text) or the agent's (a text, then the calls it made, each with its result). What
-does not fit one vendor's rules is mended here, once for all: see `carried`.
+A turn is either the user's (a text) or the agent's (a text, then the calls it made, each with its result).
+`segue.conversation` fits it to the rules of all vendors.
 """
 
 from __future__ import annotations
@@ -20,30 +20,30 @@ class Speaker(StrEnum):
 
 
 class ToolUse(Struct, frozen=True, kw_only=True):
-    """A call of a tool and what came of it. Every one has a result: a call that was cut off says so in it."""
+    """A call of a tool and its result. Every call has a result; that of an interrupted call says so."""
 
     id: str
-    """Letters, digits, - and _ only, at most 64 of them; the only one of its kind in a conversation."""
+    """Unique in a conversation; letters, digits, - and _ only, at most 64."""
     tool: str
-    """As above: a name that every vendor takes."""
+    """A name that every vendor accepts, with the same characters."""
     arguments: dict[str, Any]
     result: str
     is_error: bool = False
 
 
 class Turn(Struct, frozen=True, kw_only=True):
-    """What one of the two said. Turns need not alternate; none is empty."""
+    """One turn of the user or the agent. Turns need not alternate; none is empty."""
 
     speaker: Speaker
     text: str = ""
     uses: tuple[ToolUse, ...] = ()
-    """After the text; only an agent has any."""
+    """Calls after the text; only an agent has any."""
     at: Moment | None = None
     model: str = ""
 
 
 class Conversation(Struct, frozen=True, kw_only=True):
-    """Turns in order, from where the last compaction left off. The first is the person's."""
+    """The turns since the last compaction, in order. The first is the user's."""
 
     turns: tuple[Turn, ...] = ()
     title: str = ""

@@ -1,7 +1,4 @@
-"""How a handoff gets to its target: the ways there are, and the record of one that was taken. Pure.
-
-Apart from the other nouns, because a handoff keeps it.
-"""
+"""The delivery of a handoff: the methods, and the record of one delivery. Pure."""
 
 from __future__ import annotations
 
@@ -13,33 +10,33 @@ from segue.base.clock import Moment
 
 
 class Way(StrEnum):
-    """How work reaches an agent, best first."""
+    """The method of delivery, best first."""
 
     RESUME = "resume"
-    """A transcript of the target's own is gone on with."""
+    """A transcript of the target's own is resumed."""
     NATIVE = "native"
-    """The conversation is written in the target's own format, and opened by the target's own resume."""
+    """The conversation is written in the target's format, and the target resumes it."""
     PROMPT = "prompt"
     """The brief is the first message of a fresh run."""
 
 
 class Mode(StrEnum):
     OPEN = "open"
-    """For a person, who types."""
+    """Interactive: the user types."""
     HEADLESS = "headless"
-    """To the end, with nobody there."""
+    """Runs to its end without a user."""
 
 
 class Claims(Struct, frozen=True, kw_only=True):
-    """The claims of the agents that had the work, as they were checked before a return."""
+    """The checked claims of the agents that worked on a session, before a return."""
 
     checked: int
-    """How many could be checked."""
+    """The number of claims that could be checked."""
     unconfirmed: int
     since: tuple[str, ...] = ()
-    """The handoffs after which those were made that could not be confirmed."""
+    """The handoffs after which the unconfirmed claims were made."""
     changed: tuple[str, ...] = ()
-    """Commits and pushes that the user forbade, where no transcript shows by whom."""
+    """Commits and pushes that the user forbade, if no transcript shows who made them."""
 
     def __str__(self) -> str:
         noun = "claim" if self.checked == 1 else "claims"
@@ -47,48 +44,47 @@ class Claims(Struct, frozen=True, kw_only=True):
 
 
 class Delivery(Struct, frozen=True, kw_only=True):
-    """One delivery, as it was settled before the target was started, and as it was found afterwards."""
+    """One delivery: how it was planned before the target was started, and what was found afterwards."""
 
     way: Way
     mode: Mode
     why: str = ""
-    """Why it was no better way."""
+    """Why no better method was possible."""
     model: str = ""
-    """The model that the target is to use; empty for its own choice."""
+    """The model that the target uses; empty for the target's default."""
     project: str = ""
     """The folder that the target is started in."""
     transcript: str = ""
     """The id of the target's transcript, as soon as it is known."""
     path: str = ""
-    """The file that it is in, and which part of it."""
+    """The file of that transcript, and the part of that file."""
     part: str = ""
     turns: int = 0
-    """How many turns of the conversation were carried along."""
     tokens: int = 0
-    """What the target reads: the brief and the conversation."""
+    """The size of what the target reads: the brief and the conversation."""
     counter: str = ""
-    """Who counted them."""
+    """The name of the token counter."""
     cost_usd: float | None = None
-    """What reading that costs once, where the price is known."""
+    """The cost of reading that once, where the price is known."""
     redacted: int = 0
-    """How many secrets were replaced."""
+    """The number of secrets that were replaced."""
     arguments: tuple[str, ...] = ()
-    """What the person passed along for the target's program."""
+    """Arguments from the user for the target's program."""
     keeper: str = ""
-    """The agent in whose format the target keeps its transcript, where that is another."""
+    """The agent in whose format the target keeps its transcript, if that is another."""
     reason: str = ""
-    """Why the person hands the work over, in their words; empty where they did not say."""
+    """Why the user hands the work over, in their words; empty if they gave no reason."""
     prompt: str | None = None
-    """The hash of what was said to the target, once it was."""
+    """The hash of the prompt to the target, once it was sent."""
     tree: str = ""
-    """The git tree of the project's files when the target was started; empty where there is none."""
+    """The git tree of the project's files when the target was started; empty if there is none."""
     head: str = ""
     """The commit that was checked out then."""
     tree_at: Moment = ""
-    """When that was."""
+    """The moment of that tree and commit."""
     attempts: int = 0
-    """How often the target was started."""
+    """The number of times that the target was started."""
     claims: Claims | None = None
-    """Of a return: what was checked before it."""
+    """Of a return: the claims that were checked before it."""
     has_arrived: bool = False
     """Whether the target's own records showed that it has the handoff."""

@@ -1,7 +1,7 @@
-"""How an agent's headless run stopped, as far as what it printed tells. Values only.
+"""Why a headless run of an agent stopped, as far as its output shows. Values only.
 
-Each agent's own file makes them of its program's output (`stop_of`); what nobody can read out of an output, that a
-program died, hung, or was told to end, is for whoever runs it to say.
+The `exit_reason` file of each agent reads them from the output of its program. What no output can show (the program
+died, hung or was stopped) is added by the caller that runs it.
 """
 
 from __future__ import annotations
@@ -17,35 +17,34 @@ LONGEST_SAID = 300
 
 class Why(StrEnum):
     LIMIT = "limit"
-    """A limit of the account or of a model; the limit tells its window, scope and reset as far as they were told."""
+    """A limit of the account or of a model. Window, scope and reset are as reported."""
     OVERLOADED = "overloaded"
-    """The vendor cannot serve now, or cannot be reached: the same try later may work."""
+    """The vendor cannot serve now, or cannot be reached: the same attempt later may work."""
     CONTEXT = "context"
-    """The conversation no longer fits."""
+    """The conversation no longer fits into the context window."""
     REFUSED = "refused"
-    """No login, a wrong key, no credit, a model that is not there: useless to try again until the person acts."""
+    """No login, a wrong key, no credit, an unknown model: retrying is useless until the user acts."""
     CRASHED = "crashed"
-    """It ended in mid-work, and nothing tells why."""
+    """It ended in the middle of its work, for an unknown reason."""
     HUNG = "hung"
-    """No sign of life."""
     ASKED = "asked"
-    """The person, or a cap that they set, ended it."""
+    """The user, or a cap that they set, stopped it."""
 
 
 class Stop(Struct, frozen=True, kw_only=True):
-    """Why a run is over before its work is."""
+    """Why a run ended before its work was done."""
 
     why: Why
     said: str = ""
-    """The program's own sentence, on one line."""
+    """The program's own message, on one line."""
     limit: Limit | None = None
 
 
 class Output(Struct, frozen=True, kw_only=True):
-    """What a headless run has printed, so far or to its end."""
+    """The output of a headless run, so far or complete."""
 
     exit_code: int | None
-    """None where it is not known: it still runs, or another process started it."""
+    """None if unknown: the run is still going, or another process started it."""
     stdout: str
-    """The end of what it printed; may begin in mid-line."""
+    """The end of the output; may begin in the middle of a line."""
     stderr: str

@@ -21,11 +21,11 @@ class Operation(Value, frozen=True):
     after: str | None = None
     undoes: str | None = None
     key: str | None = None
-    """The idempotency key: a retry with it gives this operation again, and changes nothing."""
+    """The idempotency key: a retry with it returns this operation, and changes nothing."""
     request: Hash | None = None
-    """With a key: what was asked for, so that another request cannot take the key over."""
+    """With a key: the hash of the request, so that another request cannot reuse the key."""
     n: int = 0
-    """Its number in the chain, from 1; given with the two hashes when it is recorded."""
+    """Its number in the chain, from 1. It is set with the two hashes when the operation is recorded."""
     prev: Hash = ""
     hash: Hash = ""
 

@@ -27,15 +27,15 @@ class Session(Value, frozen=True):
     created_at: Moment
     updated_at: Moment
     transcripts: tuple[str, ...] = ()
-    """The ids of the transcripts that were linked by hand or that it was found from."""
+    """The ids of the transcripts that were linked by hand or that the session was discovered from."""
     satisfaction: float | None = None
-    """How content the person is with it, 0 to 1, as they last said."""
+    """The user's last rating, 0 to 1."""
     task: TaskEdit | None = None
-    """What the person said of its task, in the place of what was derived."""
+    """The user's edits of its task, which override what was derived."""
 
 
 class Lease(Value, frozen=True):
-    """The right to work on something until a moment; the token grows with every claim."""
+    """The right to work on something until a moment. The token grows with every claim."""
 
     subject: str
     kind: str

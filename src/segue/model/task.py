@@ -1,7 +1,6 @@
-"""What a session is about: its goal, how far it is, what comes next. Derived from facts, and corrected by people.
+"""The task of a session: its goal, its progress and its next steps. Derived from facts, and edited by users.
 
-Apart from the other nouns, because a session keeps what a person corrected. In JSON the fields have the names that
-other tools know them by: primaryGoal, subGoals, ...
+JSON has the field names of other tools: primaryGoal, subGoals, ...
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ Progress = Annotated[float, Meta(ge=0, le=1)]
 
 
 class TaskContext(Struct, frozen=True, kw_only=True, rename="camel"):
-    """What is worked on: all that a receiver must know to go on."""
+    """The task, as a receiver needs it to continue."""
 
     primary_goal: str = ""
     sub_goals: tuple[str, ...] = ()
@@ -27,7 +26,7 @@ class TaskContext(Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class TaskEdit(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """What a person said of a task: it holds in the place of what was derived. None where they said nothing."""
+    """A user's edits of a task. They override what was derived; None is unedited."""
 
     primary_goal: str | None = None
     sub_goals: tuple[str, ...] | None = None
@@ -37,16 +36,15 @@ class TaskEdit(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=
     critical_context: tuple[str, ...] | None = None
 
     def over(self, task: TaskContext) -> TaskContext:
-        """The task with what the person said laid over it."""
+        """The task with these edits applied."""
         return msgspec.structs.replace(task, **self.said())
 
     def said(self) -> dict[str, Any]:
-        """The fields that the person spoke of."""
         return {name: value for name, value in msgspec.structs.asdict(self).items() if value is not None}
 
 
 def difference(derived: TaskContext, edited: TaskContext) -> TaskEdit | None:
-    """What a person changed in a task; None where they changed nothing."""
+    """The user's changes to a task; None without any."""
     before, after = msgspec.structs.asdict(derived), msgspec.structs.asdict(edited)
     changed = {name: value for name, value in after.items() if value != before[name]}
     return TaskEdit(**changed) if changed else None

@@ -1,7 +1,7 @@
-"""What a call does, in words that all agents share.
+"""The action of a tool call, in words that all agents share.
 
-Agents name their tools and arguments each in their own way; what was done with them is the same few deeds.
-`agents.acting` tells the acts of a call; what follows from them (`facts`) needs to know no agent.
+Each agent has its own names for tools and arguments, but they do the same few things. `agents.shared.tool_calls`
+reads the actions of a call, so that `facts` needs to know no agent.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ from segue.model import Value
 
 class Deed(StrEnum):
     RUN = "run"
-    """A shell command."""
     WRITE = "write"
     """A whole file."""
     EDIT = "edit"
@@ -25,15 +24,13 @@ class Deed(StrEnum):
     FETCH = "fetch"
     """Something from the web."""
     PLAN = "plan"
-    """The list of what is to do, or one item of it."""
+    """The todo list, or one item of it."""
     ASK = "ask"
-    """A question to the person."""
     PROPOSE = "propose"
-    """A plan that the person is to approve."""
+    """A plan for the user to approve."""
     COMMIT = "commit"
-    """A commit that the agent makes by itself, without a command."""
+    """A commit that the agent makes itself, without a command."""
     DELEGATE = "delegate"
-    """Work given to a sub-agent."""
     OTHER = "other"
 
 
@@ -41,7 +38,7 @@ ON_FILES = (Deed.READ, Deed.WRITE, Deed.EDIT, Deed.DELETE, Deed.MOVE)
 
 
 class Change(Value, frozen=True):
-    """One text put in the place of another."""
+    """One text replaced with another."""
 
     old: str
     new: str
@@ -56,35 +53,33 @@ class TodoState(StrEnum):
 
 
 class Todo(Value, frozen=True):
-    """One item of what is to do."""
-
     text: str
-    """Empty where only the state of a known item changes."""
+    """Empty if only the state of a known item changes."""
     state: TodoState | None = TodoState.OPEN
-    """None where only the text of a known item changes."""
+    """None if only the text of a known item changes."""
     id: str = ""
-    """The agent's own, where it has one."""
+    """The agent's own id, if it has one."""
 
 
 class Act(Value, frozen=True):
-    """One thing that a call does, or would have done: its result tells whether it came to be."""
+    """One action of a call, done or attempted: the result shows whether the call succeeded."""
 
     deed: Deed
     subject: str = ""
-    """The path, command, address, pattern, question or plan; of a commit, its hash and its message."""
+    """The path, command, address, pattern, question or plan; of a commit, its hash and message."""
     to: str = ""
     """Of a move: the new path."""
     content: str | None = None
-    """Of a write, an edit or a read: the whole file as it is afterwards, where that is known."""
+    """Of a write, an edit or a read: the whole file afterwards, if known."""
     changes: tuple[Change, ...] = ()
-    """Of an edit, in order; empty where they are not known."""
+    """Of an edit, in order; empty if unknown."""
     todos: tuple[Todo, ...] = ()
     is_whole: bool = False
-    """Of a plan: whether these are all items, and no others hold any more."""
+    """Of a plan: whether these are all items, and replace earlier ones."""
     folder: str = ""
-    """Of a run: where, if the call says."""
+    """Of a run: the folder, if the call names one."""
     options: tuple[str, ...] = ()
-    """Of a question: the answers that were offered."""
+    """Of a question: the offered answers."""
 
 
 class Verdict(StrEnum):
@@ -92,35 +87,35 @@ class Verdict(StrEnum):
     APPROVED = "approved"
     REJECTED = "rejected"
     REFUSED = "refused"
-    """A call that the person did not allow."""
+    """A call that the user did not allow."""
 
 
 class Answer(Value, frozen=True):
-    """What the person said to a call that waited for them."""
+    """The user's answer to a call that waited for them."""
 
     verdict: Verdict
     text: str = ""
-    """The answer, or the reason, in the person's own words; empty where none was given."""
+    """The answer or the reason in the user's own words; empty if they gave none."""
 
 
 class End(StrEnum):
-    """How a command ended that went on."""
+    """How a background command ended."""
 
     PASSED = "passed"
     FAILED = "failed"
     STOPPED = "stopped"
-    """Somebody ended it, or it is gone: it neither passed nor failed."""
+    """It was stopped, or is gone: it neither passed nor failed."""
 
 
 class Going(Value, frozen=True):
-    """A command, or the work of another agent, that goes on after the call that started it."""
+    """A background command, or the work of another agent, that continues after the call that started it."""
 
     handle: str
-    """What later calls name it by."""
+    """The name that later calls use for it."""
     is_over: bool = False
     end: End | None = None
-    """Of one that is over: how it ended; None where that is as the call that found it over."""
+    """Of a finished one: how it ended; None if that is as in the result of the call that found it finished."""
     status: int | None = None
-    """What it exited with, where the result itself has no status."""
+    """Its exit status, if the result itself has none."""
     report: str = ""
-    """What another agent came back with, without what its program says about that."""
+    """The answer of another agent, without its program's own words."""

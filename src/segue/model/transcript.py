@@ -13,7 +13,7 @@ from segue.model.value import Value
 
 
 class Origin(StrEnum):
-    """Whose words something is. Only a human's may ever stand where instructions stand."""
+    """The author of a text. Only a human's text may appear among instructions."""
 
     HUMAN = "human"
     ASSISTANT = "assistant"
@@ -22,7 +22,7 @@ class Origin(StrEnum):
 
 
 INTERRUPT = "interrupt"
-"""What a note is called (`Entry.tool`) that says that the person stopped the agent."""
+"""The name (`Entry.tool`) of a note that the user interrupted the agent."""
 
 
 class EntryKind(StrEnum):
@@ -38,17 +38,17 @@ class EntryKind(StrEnum):
 
 
 class Ending(StrEnum):
-    """How a transcript stands at its last entry."""
+    """The state of a transcript at its last entry."""
 
     OPEN = "open"
-    """Something is still due: a result of a call, or a reply to a prompt."""
+    """Something is still pending: a result of a call, or a reply to a prompt."""
     ENDED = "ended"
     LIMIT = "limit"
     INTERRUPTED = "interrupted"
 
 
 class Relation(StrEnum):
-    """How a transcript came from another."""
+    """How a transcript derives from another."""
 
     SUBAGENT = "subagent"
     FORK = "fork"
@@ -56,23 +56,23 @@ class Relation(StrEnum):
 
 
 class Source(Value, frozen=True):
-    """Where a transcript is, and what tells whether it has changed: found by looking at folders alone."""
+    """The location of a transcript, and what shows whether it has changed. Found by listing folders only."""
 
     agent: str
     path: str
     part: str = ""
-    """Which of them, where one file holds several transcripts."""
+    """Which transcript, if one file contains several."""
     size: int = 0
     stamp: int = 0
-    """Its last change in nanoseconds, as the file system or the agent has it."""
+    """Its last change in nanoseconds, from the file system or the agent."""
 
 
 class Mark(Value, frozen=True):
-    """Where a read of a transcript ended, and what its reader must know to go on from there."""
+    """The position where a read of a transcript ended, and the state that the next read needs."""
 
     offset: int = 0
     before: str = ""
-    """A hash of the bytes just before the offset: if it differs, the file is another one now."""
+    """A hash of the bytes just before the offset. If it differs, the file was replaced."""
     state: dict[str, Any] = msgspec.field(default_factory=dict)
 
 
@@ -84,7 +84,7 @@ class Transcript(Value, frozen=True):
     path: str
     part: str = ""
     project: str = ""
-    """The folder it began in; empty where the agent does not tell."""
+    """The folder it began in; empty if the agent does not record it."""
     title: str = ""
     started_at: Moment | None = None
     updated_at: Moment | None = None
@@ -94,11 +94,11 @@ class Transcript(Value, frozen=True):
     model: str = ""
     """The model that answered last."""
     parent: str = ""
-    """The id of the transcript that it came from."""
+    """The id of the transcript that it derives from."""
     relation: Relation | None = None
     ending: Ending = Ending.ENDED
     turns: int = 0
-    """What a human typed, counted in prompts."""
+    """The number of prompts that the user typed."""
     entries: int = 0
     calls: int = 0
     errors: int = 0
@@ -106,15 +106,15 @@ class Transcript(Value, frozen=True):
     interruptions: int = 0
     corrections: int = 0
     context_tokens: int | None = None
-    """How much of the model's context was filled at the last answer."""
+    """The number of tokens in the model's context at the last answer."""
     contexts: tuple[tuple[Moment, int], ...] = ()
-    """The same at the last few answers, the oldest first."""
+    """The same at the last few answers, oldest first."""
     context_window: int | None = None
-    """How much fits, where the agent tells."""
+    """The size of the context window, if the agent reports it."""
     limits: tuple[Limit, ...] = ()
-    """What it last told of every limit."""
+    """The last reported state of every limit."""
     broken: int = 0
-    """Lines that are no record."""
+    """Lines that could not be parsed."""
 
 
 class Entry(Value, frozen=True):
@@ -131,14 +131,14 @@ class Entry(Value, frozen=True):
     call: str | None = None
     """The agent's own id of a call, on the call and on its result."""
     status: int | None = None
-    """The exit status of a result, where there is one."""
+    """The exit status of a result, if there is one."""
     is_error: bool = False
     cwd: str | None = None
     branch: str | None = None
     subagent: str | None = None
-    """Which sub-agent this belongs to, where one file holds them all."""
+    """The subagent that this belongs to, if one file contains them all."""
     spend: Spend | None = None
     limits: tuple[Limit, ...] = ()
-    """What it tells of limits: the one that was hit, or those that were reported."""
+    """Reported limits: the one that was hit, or all of them."""
     native: dict[str, Any] | None = None
-    """The record as the agent wrote it: what a reader does not know is kept, not dropped."""
+    """The record as the agent wrote it: unknown data is kept, not dropped."""

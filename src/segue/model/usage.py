@@ -9,14 +9,14 @@ from segue.model.value import Value
 
 
 class Scope(StrEnum):
-    """What a limit holds for: at an account's limit another of its models is no way out."""
+    """The scope of a limit. At an account's limit, switching models does not help."""
 
     ACCOUNT = "account"
     MODEL = "model"
 
 
 class Limit(Value, frozen=True):
-    """A window with a share used; None where no agent reported it."""
+    """A usage window and the share that is used; None if no agent reported it."""
 
     window: str
     """'context', '5h', 'day', 'week', 'month', 'spend', or a length such as '90m'."""
@@ -25,20 +25,20 @@ class Limit(Value, frozen=True):
     resets_at: Moment | None = None
     is_estimate: bool = False
     model: str = ""
-    """The model or family that it holds for, where its scope is one."""
+    """The model or family that it applies to, if its scope is one."""
     at: Moment | None = None
-    """When this was reported."""
+    """The moment of the report."""
 
 
 class Tokens(Value, frozen=True):
-    """Tokens by what they cost. Each is counted in one field only."""
+    """Tokens by price. Each is counted in one field only."""
 
     input: int = 0
     output: int = 0
     cache_read: int = 0
     cache_write: int = 0
     cache_write_long: int = 0
-    """Of `cache_write`, what is kept for an hour and costs more."""
+    """The part of `cache_write` that is cached for an hour and costs more."""
 
     @property
     def total(self) -> int:
@@ -55,25 +55,25 @@ class Tokens(Value, frozen=True):
 
 
 class Spend(Value, frozen=True):
-    """What one answer of a model used. Whatever bears the same key is the same answer, however often and in
-    however many files it was written down; the last one written is right."""
+    """The usage of one answer of a model. Records with the same key are the same answer, however often and in however
+    many files it was written. The last one written is right."""
 
     key: str
     model: str
     tokens: Tokens
     at: Moment | None = None
     cost_usd: float | None = None
-    """The price, where the agent itself told it."""
+    """The price, if the agent reported it."""
 
 
 class Usage(Value, frozen=True):
-    """Tokens, cost and the share of every limit, at a moment."""
+    """Tokens, cost and the used share of every limit, at a moment."""
 
     at: Moment
     tokens_used: int
     tokens_limit: int
     is_estimate: bool = False
-    """Whether `tokens_limit` is one."""
+    """Whether `tokens_limit` is an estimate."""
     session_duration: float = 0.0
     """In seconds."""
     complexity_score: float | None = None

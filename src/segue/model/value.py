@@ -5,8 +5,8 @@ from __future__ import annotations
 from msgspec import Struct
 
 Hash = str
-"""The SHA-256 of some content, in hex: the name under which the store keeps it."""
+"""The SHA-256 of some content, in hex. The store keeps the content under it."""
 
 
 class Value(Struct, frozen=True, kw_only=True):
-    """What all nouns share: frozen, fields by name only."""
+    """The base class of all nouns: frozen, fields by name only."""

@@ -11,8 +11,8 @@ from msgspec import Struct
 
 from segue import agents, store
 from segue.errors import NotFound, NothingToUndo, Refused, UndoConflict
-from segue.model import Handoff, HandoffState, Operation, lifecycle
-from segue.model.lifecycle import Event
+from segue.model import Handoff, HandoffState, Operation
+from segue.model.handoff import STEPS, Event, transition
 from segue.ops.common import process
 from segue.ops.common.desk import Desk
 from segue.ops.handoff import handoff_records, leases, leftovers, waiting_list
@@ -138,7 +138,7 @@ def _noun_of(operation: Operation) -> store.Noun[Any]:
 def _inverse(desk: Desk, target: Operation, present: Any) -> Any:
     if isinstance(present, Handoff) and not _is_note(target):
         # What was delivered cannot be made undelivered: a handoff ends instead.
-        state = lifecycle.transition(present.state, Event.ROLL_BACK)
+        state = transition(present.state, Event.ROLL_BACK)
         return msgspec.structs.replace(present, state=state, updated_at=desk.clock())
     return _noun_of(target).decoded(target.before)
 
@@ -178,7 +178,7 @@ def _is_rolled_back(desk: Desk, operation: Operation) -> bool:
     if noun != store.HANDOFF.name or _is_note(operation):
         return False
     state = desk.shared.get(store.HANDOFF, id).state
-    if state is not HandoffState.ROLLED_BACK and (state, Event.ROLL_BACK) not in lifecycle.STEPS:
+    if state is not HandoffState.ROLLED_BACK and (state, Event.ROLL_BACK) not in STEPS:
         raise Refused(
             what=f"Your last step was handoff {id}, which is {state.value}: there is nothing left to take back.",
             next="segue log shows earlier steps; segue undo OPERATION takes back one of them",

@@ -1,4 +1,4 @@
-"""The handoff document: who hands what to whom, at which tier, what is left out, and what must come back. Pure.
+"""The handoff document: sender, receiver, tier, payload, exclusions and expected output. Pure.
 
     handoff:
       from_agent: command
@@ -8,13 +8,13 @@
         mode: all
       not_passed:
         - file_contents
-      origins:                  # optional: what of the payload was received, from whom and at which tier
+      origins:                  # optional: received items of the payload, with sender and tier
         mode: {from_agent: user, context_level: MINIMAL}
       expected_output:
         format: yaml
         schema: ImprovementReport
 
-The same in YAML, JSON and Python. There is no other field: what stood beside the payload would pass unchecked.
+The same in YAML, JSON and Python. There are no other fields: anything beside the payload would pass unchecked.
 """
 
 from __future__ import annotations
@@ -34,15 +34,15 @@ from segue.tiers import Misfit, Received, fields, shapes
 from segue.tiers.fields import Field, Pattern
 
 FORMATS = ("yaml", "json", "markdown")
-NEXT = "segue protocol schema shows what a handoff document holds"
+NEXT = "segue protocol schema shows the fields of a handoff document"
 MOST_ENTRIES = 100
-"""Entries of `not_passed` and of `origins`: beyond that nobody reads them."""
+"""The most entries of `not_passed` and of `origins`: nobody reads more."""
 REQUIRED = ("from_agent", "to_agent", "context_level", "payload", "not_passed", "expected_output")
 KNOWN = (*REQUIRED, "origins")
 
 
 class HandoffForm(Value, frozen=True):
-    """What a handoff document says."""
+    """The content of a handoff document."""
 
     from_agent: str
     to_agent: str
@@ -51,14 +51,14 @@ class HandoffForm(Value, frozen=True):
     not_passed: tuple[str, ...]
     expected_output: ExpectedOutput
     origins: dict[str, Received] = msgspec.field(default_factory=dict)
-    """By path: which items were received, from whom and at which tier. All others are the sender's own."""
+    """By path: the items that were received, with sender and tier. All others are the sender's own."""
 
 
 # Documents
 
 
 def read(data: bytes | str, name: str = "the document") -> tuple[HandoffForm, Notation]:
-    """A document as a form, and what it was written in. Whether it keeps to its tier is `check`'s question."""
+    """A parsed document, and its notation. `check` checks whether it keeps to its tier."""
     value, written_in = yaml_json.read(data, name, next=NEXT)
     return from_plain(value, name), written_in
 
@@ -68,7 +68,7 @@ def write(form: HandoffForm, written_in: Notation = Notation.YAML) -> str:
 
 
 def to_plain(form: HandoffForm) -> dict[str, Any]:
-    """A form as the values of JSON, under its `handoff` key."""
+    """A form as JSON values, under its `handoff` key."""
     expected = {"format": form.expected_output.format, "schema": form.expected_output.schema}
     plain: dict[str, Any] = {
         "from_agent": form.from_agent,
@@ -91,7 +91,7 @@ def _received_plain(received: Received) -> dict[str, str]:
 
 
 def from_plain(value: Any, name: str = "the document") -> HandoffForm:
-    """A form from the values of JSON, with the `handoff` key or without."""
+    """A form from JSON values, with or without the `handoff` key."""
     reader = _Reader(name)
     body = value
     if isinstance(value, Mapping) and "handoff" in value:
@@ -115,7 +115,7 @@ def from_plain(value: Any, name: str = "the document") -> HandoffForm:
 
 
 class _Reader:
-    """Takes a document apart, and says what of it is not as it should be."""
+    """Parses a document, and collects what is wrong with it."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -130,31 +130,31 @@ class _Reader:
             import difflib  # lazy: only a mistake needs it
 
             close = difflib.get_close_matches(str(key)[:60], known, n=1)
-            nearest = f": did you mean {close[0]}?" if close else f"; it may hold {', '.join(known)}."
+            nearest = f": did you mean {close[0]}?" if close else f"; the known ones are {', '.join(known)}."
             raise BadInput(
-                what=f"{self.name} has a field '{where}{str(key)[:60]}' that is not known{nearest}", next=NEXT
+                what=f"{self.name} has an unknown field '{where}{str(key)[:60]}'{nearest}", next=NEXT
             )
 
     def object(self, value: Any, where: str) -> dict[str, Any]:
         if not isinstance(value, Mapping):
-            raise self.wrong(f"is no handoff document: {where} is {_kind(value)}, and should hold fields")
+            raise self.wrong(f"is not a handoff document: {where} is {_kind(value)} instead of fields")
         return dict(value)
 
     def line(self, value: Any, where: str) -> str:
         if not isinstance(value, str) or not value.strip() or shapes.is_content("", value):
-            raise self.wrong(f"has {_kind(value)} as {where}, which takes one line of text")
+            raise self.wrong(f"has {_kind(value)} as {where}: expected one line of text")
         return value
 
     def lines(self, value: Any, where: str) -> tuple[str, ...]:
         if not isinstance(value, list | tuple):
-            raise self.wrong(f"has {_kind(value)} as {where}, which takes a list of lines")
+            raise self.wrong(f"has {_kind(value)} as {where}: expected a list of lines")
         if len(value) > MOST_ENTRIES:
-            raise self.wrong(f"has {len(value):,} entries in {where}, and {MOST_ENTRIES:,} are the most")
+            raise self.wrong(f"has {len(value):,} entries in {where}; at most {MOST_ENTRIES:,} are allowed")
         return tuple(self.line(entry, f"{where}[{index}]") for index, entry in enumerate(value))
 
     def tier(self, value: Any, where: str) -> Tier:
         if value not in list(Tier):
-            tiers.named(str(value), next=f"put one of {', '.join(Tier)} as {where}; {NEXT}")
+            tiers.named(str(value), next=f"use one of {', '.join(Tier)} as {where}; {NEXT}")
             raise self.wrong(f"has '{value}' as {where}: tiers are written in capitals")
         return Tier(value)
 
@@ -164,7 +164,7 @@ class _Reader:
         wanted = body.get("format")
         if wanted not in FORMATS:
             raise self.wrong(
-                f"has {_kind(wanted)} as expected_output.format, which takes {', '.join(FORMATS)}"
+                f"has {_kind(wanted)} as expected_output.format: expected one of {', '.join(FORMATS)}"
             )
         if wanted == "markdown" and "schema" not in body:
             return ExpectedOutput(format=wanted, schema="")
@@ -173,13 +173,13 @@ class _Reader:
     def origins(self, value: Any, payload: Mapping[str, Any]) -> dict[str, Received]:
         body = self.object({} if value is None else value, "origins")
         if len(body) > MOST_ENTRIES:
-            raise self.wrong(f"has {len(body):,} entries in origins, and {MOST_ENTRIES:,} are the most")
+            raise self.wrong(f"has {len(body):,} entries in origins; at most {MOST_ENTRIES:,} are allowed")
         return {path: self._origin(path, one, payload) for path, one in body.items()}
 
     def _origin(self, path: str, value: Any, payload: Mapping[str, Any]) -> Received:
         pattern = fields.parse(path)
         if not _is_there(payload, pattern):
-            raise self.wrong(f"tells in origins of '{path[:60]}', which is not in the payload")
+            raise self.wrong(f"has origins of '{path[:60]}', which is not in the payload")
         body = self.object(value, f"origins.{path[:60]}")
         self.only(body, ("from_agent", "context_level"), f"origins.{path[:60]}.")
         level = body.get("context_level")
@@ -204,33 +204,33 @@ def _kind(value: Any) -> str:
 
 
 def check(form: HandoffForm, received: Sequence[HandoffForm] = ()) -> tuple[Misfit, ...]:
-    """Everything in a form that may not be passed so; none where all is well.
+    """Every field of a form that may not be passed.
 
-    With what the sender itself received, what it says of origins is checked too, and a field that has the name of
-    a received one is held to the tier it was received at, unless `origins` says that it is the sender's own.
+    With what the sender itself received, the origins are checked too: a field with the name of a received one must
+    fit the tier that it was received at, unless `origins` says that it is the sender's own.
     """
     origins, lies = _origins(form, received)
     return (*lies, *tiers.misfits(form.payload, form.context_level, form.not_passed, origins))
 
 
 def require(form: HandoffForm, received: Sequence[HandoffForm] = ()) -> HandoffForm:
-    """The form itself, where it may be passed; otherwise an error that names the first field that may not."""
+    """The form itself if it may be passed; otherwise an error that names the first field that may not."""
     found = check(form, received)
     if found:
         more = f" ({len(found) - 1:,} more)" if len(found) > 1 else ""
         raise Refused(
             what=f"The payload is wider than {form.context_level}: {found[0]}{more}.",
-            next=f"segue protocol reduce FILE --to {form.context_level} leaves out what does not fit",
+            next=f"segue protocol reduce FILE --to {form.context_level} removes what does not fit",
         )
     return form
 
 
 def reduce(form: HandoffForm, to: Tier) -> tuple[HandoffForm, tuple[Misfit, ...]]:
-    """A form at a narrower tier (or its own), and what fell away. What is left stands as it stood."""
+    """A form reduced to a narrower tier (or its own), and the removed fields. The rest is unchanged."""
     if not form.context_level.allows(to):
         raise Refused(
             what=f"A handoff at {form.context_level} cannot be made {to}: tier down, never up.",
-            next="make it anew from what the sender has itself; segue protocol reduce --help",
+            next="make a new one from what the sender has itself; segue protocol reduce --help",
         )
     kept = tiers.cut(form.payload, to, form.not_passed, form.origins)
     origins = {path: one for path, one in form.origins.items() if _is_there(kept.payload, fields.parse(path))}
@@ -254,14 +254,14 @@ def pass_on(
     not_passed: Sequence[str] = (),
     only: Sequence[str] | None = None,
 ) -> HandoffForm:
-    """A form for the next agent: what was received, with its origins, and what is the sender's own.
+    """A form for the next agent: received items with their origins, and the sender's own.
 
-    `only` names the received fields that go on; all of them if it is None. An own field takes the place of a
-    received one of the same name.
+    `only` names the received fields that are passed on; None means all. An own field replaces a received one of the
+    same name.
     """
     forms = [received] if isinstance(received, HandoffForm) else list(received)
     if len({one.to_agent for one in forms}) != 1:
-        raise BadInput(what="What is passed on must have been handed to one agent.", next=NEXT)
+        raise BadInput(what="The handoffs to pass on must all be to the same agent.", next=NEXT)
     payload: dict[str, Any] = {}
     origins: dict[Pattern, Received] = {}
     for one in map(_Handed, forms):
@@ -285,7 +285,7 @@ def _is_there(payload: Mapping[str, Any], pattern: Pattern | None) -> bool:
 
 
 def _grown(not_passed: tuple[str, ...], kept: tiers.Kept) -> tuple[str, ...]:
-    """The list with what fell away: `payload.files[].content`, and how many of them where some are left."""
+    """`not_passed` with the removed fields: `payload.files[].content`, with a count if some are left."""
     gone = Counter(fields.general(field) for field in kept.unlisted)
     left = Counter(fields.general(field) for field in fields.every(kept.payload)) if gone else Counter()
     added = []
@@ -300,13 +300,13 @@ def _grown(not_passed: tuple[str, ...], kept: tiers.Kept) -> tuple[str, ...]:
 
 
 def _told(form: HandoffForm) -> dict[Pattern, Received]:
-    """What a form tells of origins. What names an item comes after what stands for all of them, as in `tiers`."""
+    """The origins of a form. A pattern for one item comes after one for all items, as in `tiers`."""
     told = {pattern: one for path, one in form.origins.items() if (pattern := fields.parse(path))}
     return dict(sorted(told.items(), key=lambda item: -item[0].count(fields.EVERY)))
 
 
 def _covers(pattern: Pattern, other: Pattern) -> bool:
-    """Whether a pattern points at what another one points at, or at what that is in."""
+    """Whether a pattern matches the same as another one, or something inside it."""
     return len(pattern) <= len(other) and all(
         step == inner or (step is fields.EVERY and isinstance(inner, int))
         for step, inner in zip(pattern, other, strict=False)
@@ -314,7 +314,7 @@ def _covers(pattern: Pattern, other: Pattern) -> bool:
 
 
 class _Handed:
-    """A form that was received, and how what is in it is held."""
+    """A received form, and the origins of its items."""
 
     def __init__(self, form: HandoffForm) -> None:
         self.payload = form.payload
@@ -324,14 +324,14 @@ class _Handed:
         self.told = dict(sorted(_told(form).items(), key=lambda item: len(item[0])))
 
     def held(self, pattern: Pattern) -> Received:
-        """From whom and at which tier an item is held: by what is told of it, or else of what it is in."""
+        """The sender and tier of an item: from its own origin, else from that of what contains it."""
         told = [one for other, one in self.told.items() if _covers(other, pattern)]
         before = told[-1].context_level if told else None
         return Received(from_agent=self.from_agent, context_level=tiers.limit(self.tier, before))
 
     def patterns(self) -> list[Pattern]:
-        """Each field, and what is told of the inside of one. What is told makes no difference where all of it is held
-        at the form's own tier."""
+        """Each field, and the origins of what is inside it. They make no difference if all of it has the form's own
+        tier."""
         inner: list[Pattern] = []
         for pattern in self.told:
             if len(pattern) > 1 and _is_there(self.payload, pattern):
@@ -342,12 +342,10 @@ class _Handed:
 
 
 def _origins(form: HandoffForm, received: Sequence[HandoffForm]) -> tuple[dict[str, Received], list[Misfit]]:
-    """Where each item came from, by what the form says and by what its sender received."""
+    """The origin of each item, from the form and from what its sender received."""
     for one in received:
         if one.to_agent != form.from_agent:
-            what = (
-                f"What was received was handed to {one.to_agent}, and this handoff is from {form.from_agent}."
-            )
+            what = f"The received handoff was to {one.to_agent}, but this handoff is from {form.from_agent}."
             raise BadInput(what=what, next="segue protocol check --help")
     handed = [_Handed(one) for one in received]
     lies = []
@@ -358,7 +356,7 @@ def _origins(form: HandoffForm, received: Sequence[HandoffForm]) -> tuple[dict[s
 
 
 def _implied(form: HandoffForm, handed: Sequence[_Handed]) -> dict[str, Received]:
-    """The origins that a form does not tell: of what has the name of something received, and is not told to be the
+    """The origins that are missing in a form: of items with the name of a received one that are not declared the
     sender's own."""
     implied: dict[str, Received] = {}
     told = _told(form)
@@ -379,7 +377,7 @@ def _implied(form: HandoffForm, handed: Sequence[_Handed]) -> dict[str, Received
 
 
 def _nearest(is_own: Mapping[Field, bool], field: Field) -> bool:
-    """What is told of a field, or else of what it is in."""
+    """The origin of a field, else of what contains it."""
     return next((is_own[field[:end]] for end in range(len(field), 0, -1) if field[:end] in is_own), False)
 
 
@@ -388,16 +386,16 @@ def _width(received: Received) -> int:
 
 
 def _lie(form: HandoffForm, pattern: Pattern, told: Received, handed: Sequence[_Handed]) -> str | None:
-    """What is not true of an origin, given what the sender received."""
-    # In which place of a list an item stood does not matter.
+    """What is wrong with an origin, given what the sender received."""
+    # The index of an item in a list does not matter.
     wanted = tuple(fields.EVERY if isinstance(step, int) else step for step in pattern)
     senders = [one for one in handed if one.from_agent == told.from_agent and _is_there(one.payload, wanted)]
     held = [one.held(pattern) for one in senders]
     if not held:
-        return f"said to be from {told.from_agent[:60]}, who did not pass it to {form.from_agent[:60]}"
+        return f"declared as from {told.from_agent[:60]}, who did not pass it to {form.from_agent[:60]}"
     widest = min(held, key=_width).context_level
     if widest is not None and told.context_level is not None and not widest.allows(told.context_level):
         return (
-            f"said to be received at {told.context_level}, but {told.from_agent[:60]} passed it at {widest}"
+            f"declared as received at {told.context_level}, but {told.from_agent[:60]} passed it at {widest}"
         )
     return None

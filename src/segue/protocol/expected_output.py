@@ -1,8 +1,8 @@
-"""Whether an answer is what was expected: read in its format, and held against a schema.
+"""The check of an answer against the expected output: parsed in its format, and validated against a schema.
 
-A schema is named in one of three ways, each with `[]` behind it for a list of such things:
+A schema is named in one of three ways, each with `[]` after it for a list:
 
-    ImprovementReport             one that Segue brings along
+    ImprovementReport             a built-in one
     schemas/report.json           a JSON Schema file
     package.module:Report         a Pydantic model; importing it runs code, so a document alone never causes that
 
@@ -32,12 +32,12 @@ if TYPE_CHECKING:
 
 ROOT = "answer"
 MOST = 50
-"""How many problems are told."""
+"""At most this many problems are reported."""
 LONGEST = 200
-"""How much of what a validator says is told: it quotes what it looked at."""
+"""At most this many characters of a validator's message: it quotes the value."""
 NEXT = "segue protocol schema NAME shows what is expected"
 SAME_VALUE = ("allOf", "anyOf", "oneOf", "not", "if", "then", "else")
-"""Under these a schema holds others that the same value is held against."""
+"""Keywords whose subschemas apply to the same value."""
 REFERENCES = ("$ref", "$dynamicRef", "$recursiveRef")
 ANCHORS = ("$anchor", "$dynamicAnchor")
 KEYWORDS = frozenset(
@@ -64,7 +64,7 @@ KEYWORDS = frozenset(
         *("format", "minItems", "maxItems", "uniqueItems", "minProperties", "maxProperties"),
     )
 )
-"""What a schema asks for something with."""
+"""The keywords that constrain a value."""
 FENCE = re.compile(r" {0,3}(`{3,}|~{3,})[ \t]*([\w+-]*)")
 MODEL = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*:[A-Za-z_]\w*|(?:[A-Za-z_]\w*\.)+[A-Z]\w*")
 
@@ -76,7 +76,7 @@ class Kind(StrEnum):
 
 
 class SchemaName(Value, frozen=True):
-    """How a schema is named: what it is, where, and whether a list of it is meant."""
+    """The name of a schema: its kind, its location, and whether a list is meant."""
 
     kind: Kind
     name: str
@@ -84,7 +84,7 @@ class SchemaName(Value, frozen=True):
 
 
 class Problem(Value, frozen=True):
-    """Where an answer is not what was expected, and why."""
+    """Where an answer differs from what was expected, and why."""
 
     path: str
     what: str
@@ -106,12 +106,12 @@ def schema_name(text: str) -> SchemaName:
     return SchemaName(kind=kind, name=name, is_list=is_list)
 
 
-# Reading an answer
+# Parsing an answer
 
 
 def read(data: bytes | str, expected: ExpectedOutput, name: str = "the answer") -> Any:
-    """What an answer says. Of Markdown, that is its front matter, or the one block of YAML or JSON in it; without
-    a schema, it is the text."""
+    """The parsed answer. Of Markdown: its front matter, or the only block of YAML or JSON in it; without a schema,
+    the text."""
     text = data.decode(errors="replace") if isinstance(data, bytes) else data
     if expected.format == "markdown":
         if not text.strip():
@@ -147,7 +147,7 @@ def _block(text: str, name: str) -> tuple[str, Notation]:
         if not found
         else f"{len(found)} blocks of YAML or JSON"
     )
-    raise BadInput(what=f"{name} has {what}, where one is expected.", next=NEXT)
+    raise BadInput(what=f"{name} has {what}; expected exactly one.", next=NEXT)
 
 
 def _fenced(lines: list[str]) -> Iterator[tuple[str, Notation]]:
@@ -165,13 +165,13 @@ def _fenced(lines: list[str]) -> Iterator[tuple[str, Notation]]:
             opened = None
 
 
-# Holding it against a schema
+# Validation against a schema
 
 
 def problems(
     value: Any, schema: Any, *, is_list: bool = False, name: str = "the schema"
 ) -> tuple[Problem, ...]:
-    """Where a value does not fit a JSON Schema; none where it does."""
+    """Where a value does not match a JSON Schema; empty if it does."""
     validator = _validator(schema, name)
     if is_list and not isinstance(value, list):
         return (NO_LIST,)
@@ -184,7 +184,7 @@ def problems(
 
 
 def problems_of_model(value: Any, model: Any, *, is_list: bool = False) -> tuple[Problem, ...]:
-    """Where a value does not fit a Pydantic model; none where it does. The model brings Pydantic along."""
+    """Where a value does not match a Pydantic model; empty if it does. The model brings Pydantic along."""
     if is_list and not isinstance(value, list):
         return (NO_LIST,)
     found = (
@@ -196,27 +196,27 @@ def problems_of_model(value: Any, model: Any, *, is_list: bool = False) -> tuple
 
 
 def _validator(schema: Any, name: str) -> jsonschema_rs.Validator:
-    import jsonschema_rs  # lazy: only an answer needs it, and loading it takes as long as two starts of Python
+    import jsonschema_rs  # lazy: only an answer needs it, and it takes as long to load as two starts of Python
 
     try:
         if isinstance(schema, dict) and schema and not KEYWORDS & schema.keys():
-            raise ValueError("it has none of the words that a schema asks for something with")
+            raise ValueError("it has no keyword that requires anything")
         validator = jsonschema_rs.validator_for(
             schema, pattern_options=jsonschema_rs.RegexOptions(), retriever=_refuse
         )
         if _goes_in_circles(schema):
-            raise ValueError("it refers to itself for the same value, so that it would take any answer")
+            raise ValueError("it refers to itself for the same value, so it would accept any answer")
         return validator
     except (ValueError, TypeError) as error:
         said = getattr(error, "message", None) or str(error)
         raise BadInput(
             what=f"{name} cannot be used as a JSON Schema: {_short(said)}.",
-            next="mend that file; segue protocol schema ImprovementReport shows one that works",
+            next="correct that file; segue protocol schema ImprovementReport shows one that works",
         ) from None
 
 
 def _goes_in_circles(schema: Any) -> bool:
-    """Whether a schema asks of a value what it asks of that same value. One that asks it of a part of it ends."""
+    """Whether a schema applies itself to the same value without end. Applying itself to a part of the value ends."""
     import graphlib  # lazy: only an answer needs it
 
     objects = list(_objects(schema))
@@ -244,7 +244,7 @@ def _objects(schema: Any) -> Iterator[dict[str, Any]]:
 
 
 def _asked(one: dict[str, Any], root: Any, names: dict[str, Any]) -> Iterator[Any]:
-    """The schemas that the value of a schema is held against as well."""
+    """The subschemas that apply to the same value."""
     for key in SAME_VALUE:
         others = one.get(key)
         yield from others if isinstance(others, list) else (others,)
@@ -254,7 +254,7 @@ def _asked(one: dict[str, Any], root: Any, names: dict[str, Any]) -> Iterator[An
 
 
 def _referred(reference: str, root: Any, names: dict[str, Any]) -> Any:
-    """What a schema refers to in itself; None where it refers to another."""
+    """The target of a reference inside a schema; None if it is outside."""
     document, _, place = reference.partition("#")
     if document and not (isinstance(root, dict) and document == str(root.get("$id", "")).removesuffix("#")):
         return None
@@ -286,7 +286,7 @@ def _items(value: Any, is_list: bool) -> list[tuple[tuple[int, ...], Any]]:
 
 
 def _refuse(uri: str) -> Any:
-    raise ValueError(f"nothing is fetched, and {uri[:100]} would have to be")
+    raise ValueError(f"Segue fetches nothing, and {uri[:100]} would have to be fetched")
 
 
 def _path(steps: tuple[str | int, ...]) -> str:
@@ -302,14 +302,14 @@ def _short(text: str) -> str:
 
 
 class Verdict(Value, frozen=True):
-    """What a schema from a file says of an answer, or why it cannot be used."""
+    """The problems that a schema file finds in an answer, or why the schema cannot be used."""
 
     problems: tuple[Problem, ...] = ()
     refused: str = ""
 
 
 def judge() -> None:
-    """Hold an answer against a schema, both from stdin, and print the verdict."""
+    """Validate an answer against a schema, both from stdin, and print the verdict."""
     value, schema, is_list, name = json.load(sys.stdin.buffer)
     try:
         verdict = Verdict(problems=problems(value, schema, is_list=is_list, name=name))

@@ -1,12 +1,12 @@
-"""Secrets out, before anything leaves: text in, text with placeholders and a list of findings out. Pure.
+"""Removal of secrets before anything leaves: text in, text with placeholders and a list of findings out. Pure.
 
-Found are: what a vendor's prefix gives away (`vendors`), what stands around a secret (`carried`), what its name
-says (`named`, `paired`), what a maintained set of rules adds (`library`); all of it also in base64, behind percent
-signs, behind JSON's escapes and in hex (`decoded`). A secret that was found once is replaced wherever it stands.
-`glance` tells which of many texts are worth all that.
+Secrets are found by a vendor's prefix (`vendor_rules`), by their surroundings (`context_rules`), by their name
+(`name_rules`, `pair_rules`) and by a maintained library (`betterleaks`); each also in base64, percent-encoding, JSON
+escapes and hex (`encodings`). A secret that was found once is replaced everywhere in the text. `prefilter` selects,
+among many texts, those that need the full search.
 
-A placeholder, `[secret:github-token:7f3a9c]`, tells the kind and a keyed hash: the same secret has the same one
-everywhere, and without the key it tells nothing. Findings never hold a secret.
+A placeholder such as `[secret:github-token:7f3a9c]` has the kind and a keyed hash: the same secret always has the
+same placeholder, which reveals nothing without the key. Findings never contain a secret.
 """
 
 from __future__ import annotations
@@ -20,39 +20,38 @@ from segue.redact import allowlist, betterleaks, context_rules, search, value_sh
 from segue.redact.view import Hit, placeholder
 
 FEW = 20
-"""So many known secrets are sooner looked for one by one."""
+"""Up to this many known secrets, searching for each one is faster."""
 SHORTEST_KEY = 16
 LONGEST = context_rules.LONGEST_KEY
-"""Nothing that is seen as one secret is longer, base64 aside."""
+"""No single secret is longer, except in base64."""
 
 
 class Finding(Value, frozen=True):
-    """Where a secret stood, and what it was. Never the secret."""
+    """The place and kind of a secret. Never the secret."""
 
     kind: str
     placeholder: str
-    """Empty where the text was only looked at."""
+    """Empty if the text was only scanned."""
     start: int
     length: int
     encoding: str
-    """'plain', 'base64', 'url', 'json', 'hex'; with a + between them where one was inside another."""
+    """'plain', 'base64', 'url', 'json', 'hex'; joined with + if one was inside another."""
 
 
 class Redacted(Value, frozen=True):
     text: str
     findings: tuple[Finding, ...]
-    """In the order of the text; their places are those in the text that was given."""
+    """In the order of the text, with their places in the original text."""
     rules: str
-    """Which rules were at hand."""
 
     @property
     def kinds(self) -> dict[str, int]:
-        """How many of each kind, most first."""
+        """The number of findings of each kind, highest first."""
         return dict(Counter(finding.kind for finding in self.findings).most_common())
 
 
 def redact(text: str, *, key: bytes, allow: Sequence[str] = ()) -> Redacted:
-    """Replace every secret. What was redacted before stays as it is."""
+    """Replace every secret. Existing placeholders stay as they are."""
     hits = search.find_all(text, allowlist.judge(allow))
     findings, pieces, at = [], [], 0
     for hit in hits:
@@ -64,9 +63,9 @@ def redact(text: str, *, key: bytes, allow: Sequence[str] = ()) -> Redacted:
 
 
 class Known:
-    """Secrets that were recognised elsewhere, given with their kinds: they are taken out of texts that give none of
-    them away. However many there are, a text is gone through once, and of two the longer one is taken out. A plain word
-    was a secret in its place only: elsewhere it is a word."""
+    """Secrets that were found elsewhere, with their kinds, to be replaced in other texts. A text is searched once,
+    however many secrets there are, and of two the longer one is replaced. A plain word is a secret only where it was
+    found: elsewhere it is a word."""
 
     def __init__(self, secrets: Mapping[str, str], key: bytes, allow: Sequence[str] = ()) -> None:
         is_allowed = allowlist.judge(allow)
@@ -80,7 +79,7 @@ class Known:
             self._heads.setdefault(secret[: self._size], []).append(secret)
 
     def out_of(self, text: str) -> tuple[str, set[str]]:
-        """A text without them, and the placeholders that stand there instead."""
+        """A text without the secrets, and the placeholders in it."""
         placeholders, pieces, at = set(), [], 0
         for start in self._starts(text):
             likely = self._heads[text[start : start + self._size]] if start >= at else ()
@@ -93,7 +92,7 @@ class Known:
         return "".join([*pieces, text[at:]]), placeholders
 
     def _starts(self, text: str) -> Iterable[int]:
-        """Where one of them might begin."""
+        """The places where a secret might begin."""
         if len(self._kinds) <= FEW and not any(secret in text for secret in self._kinds):
             return ()
         last = len(text) - self._size + 1
@@ -101,12 +100,12 @@ class Known:
 
 
 def scan(text: str, allow: Sequence[str] = ()) -> tuple[Finding, ...]:
-    """What would be replaced: for a last look at what is about to leave."""
+    """What would be replaced: a last check of what is about to leave."""
     return tuple(_finding(hit, "") for hit in search.find_all(text, allowlist.judge(allow)))
 
 
 def at_hand() -> str:
-    """Which rules there are, in words: without the library, our own do what they can."""
+    """The available rules, in words. Without the library, only Segue's own."""
     return betterleaks.rules()
 
 

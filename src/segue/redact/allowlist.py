@@ -1,4 +1,4 @@
-"""What a person says is no secret: an exact string, a pattern with * and ?, or a /regular expression/."""
+"""Values that the user declared harmless: an exact string, a pattern with * and ?, or a /regular expression/."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from segue.errors import BadInput
 
 Judge = Callable[[str], bool]
 LONGEST = 2000
-"""What is longer is compared as a whole only: a regular expression could take its time over it."""
+"""Longer values are only compared as a whole: a regular expression could take too long."""
 
 
 def judge(allow: Sequence[str]) -> Judge:
@@ -38,5 +38,5 @@ def _compiled(pattern: str) -> re.Pattern[str]:
         return re.compile(pattern[1:-1] if _is_expression(pattern) else fnmatch.translate(pattern))
     except (re.error, RecursionError, OverflowError) as error:
         raise BadInput(
-            what=f"'{pattern}' is no regular expression: {error}.", next="segue redact --help"
+            what=f"'{pattern}' is not a regular expression: {error}.", next="segue redact --help"
         ) from error

@@ -1,9 +1,8 @@
-"""A second opinion: a maintained set of rules for hundreds of vendors, if it is installed.
+"""A second opinion from betterleaks, a maintained set of rules for hundreds of vendors, if it is installed.
 
-It is asked only of what looks made up by a machine and what our own rules did not take, with what stands around
-it on its line, one question at a time: so it answers the same whatever else is in the text, and it is loaded
-only when there is something to ask. It brings a runtime of its own that does not survive a fork: in a child of a
-process that has asked, our own rules are alone.
+It is asked only about runs that look machine-made and that our own rules did not find, each with its surroundings on
+the line, one at a time. So its answer does not depend on the rest of the text, and it is loaded only when needed. Its
+runtime does not survive a fork: in a child of a process that has used it, only our own rules work.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
 OWN = "own rules"
 NAME = "betterleaks"
 LONGEST = 512
-"""No token that the library knows is longer; what is, our own rules know."""
+"""No token that the library knows is longer; longer ones are covered by our own rules."""
 
 
 class Answer(NamedTuple):
@@ -29,8 +28,8 @@ class Answer(NamedTuple):
 
 
 def _is_sure(finding: betterleaks.Finding) -> bool:
-    """Its rules for whatever bears the name of a key also take ids, and those for private keys all that stands
-    between their marks: for both we have our own."""
+    """Its generic rules also match ids, and its private-key rules match everything between the markers: we have our
+    own for both."""
     return bool(finding.secret) and not finding.rule_id.startswith(("generic", "private-key"))
 
 
@@ -40,7 +39,7 @@ Ask = Callable[[str], tuple[Answer, ...]]
 @cache
 def _library() -> tuple[str, Ask | None]:
     try:
-        import betterleaks  # lazy: a fifth of a second, for the few texts that need it
+        import betterleaks  # lazy: loading takes a fifth of a second, and few texts need it
     except ImportError:
         return f"{OWN}; the library '{NAME}' is not installed", None
     try:
@@ -50,7 +49,7 @@ def _library() -> tuple[str, Ask | None]:
     process = os.getpid()
 
     def ask(window: str) -> tuple[Answer, ...]:
-        # Its runtime does not live on in a forked child: a call would never return.
+        # Its runtime does not survive a fork: a call in the child would never return.
         if os.getpid() != process:
             return ()
         try:
@@ -63,13 +62,13 @@ def _library() -> tuple[str, Ask | None]:
 
 
 def asked(window: str) -> tuple[Answer, ...]:
-    """What the library finds in a line of ASCII."""
+    """The library's findings in a line of ASCII."""
     _, ask = _library()
     return ask(window) if ask else ()
 
 
 def rules() -> str:
-    """Which rules there are here, in words. The library is not loaded to tell."""
+    """The available rules, in words. Does not load the library."""
     return _library()[0] if _library.cache_info().currsize or not _is_installed() else f"{OWN} and {NAME}"
 
 

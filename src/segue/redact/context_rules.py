@@ -1,7 +1,7 @@
-"""Secrets that what stands around them gives away: in addresses, headers, cookies, key files, command lines.
+"""Secrets found by their surroundings: in addresses, headers, cookies, key files, command lines.
 
-Each rule begins with letters, so that it is quick to find where it could hold, and none reaches further than it
-says: a transcript can hold a line of any length, written by anyone.
+Each rule begins with letters, so that possible places are found quickly, and none looks further than a fixed length:
+a transcript can contain lines of any length, written by anyone.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def _no_plain(value: str, found: re.Match[str]) -> bool:
 
 
 def _in_address(value: str, found: re.Match[str]) -> bool:
-    """Anything but a stand-in; and a port is no password: '://host:8080/@scope'."""
+    """Anything but a stand-in. A port is not a password: '://host:8080/@scope'."""
     stand_ins = ("password", "passwd", "pass", "pwd", "secret", "token", "pw", found.group("user").lower())
     return not (
         value.lower() in stand_ins
@@ -59,7 +59,7 @@ def _in_header(value: str, found: re.Match[str]) -> bool:
 
 
 def _user_and_password(value: str, _found: re.Match[str]) -> bool:
-    """Both, in base64."""
+    """Whether a value is user and password in base64."""
     try:
         inner = binascii.a2b_base64(value + "=" * (-len(value) % 4))
     except ValueError:
@@ -81,7 +81,7 @@ COMMANDS = {
     "-body": r"secret[ \t]+set\b",
     "-value": r"secret[ \t]+set\b|put-parameter\b.*(?:pass|secret|token|key|secure)",
 }
-"""Which commands take a secret behind which flag."""
+"""The commands that take a secret after each flag."""
 
 
 def _given(value: str, found: re.Match[str]) -> bool:
@@ -96,20 +96,20 @@ def _after_host(value: str, found: re.Match[str]) -> bool:
 
 
 PASSED = rf"(?!-)[\"']?(?P<secret>{WORD}{{4,200}})"
-"""What a command is given."""
+"""The value of a command's flag."""
 PIPED = (
     r"[\"']?(?:[\w.-]{1,32}:(?=\S{1,200}[ \t]{0,4}\|[^\r\n]{0,20}chpasswd))?"
     rf"(?P<secret>[^\s\"'`<>|\\{FILLER}{ESCAPED}]{{4,200}})"
     r"[\"']?[ \t]{0,4}\|[ \t]{0,4}[^\r\n|]{0,120}?(?:--password-stdin|chpasswd|secret set\b|sudo -s\b)"
 )
-"""What is printed into a command that reads a password."""
+"""Text that is piped into a command that reads a password."""
 
 
 class Rule(NamedTuple):
     kind: str
     judge: Judge
     sign: str
-    """What its pattern begins with: few texts hold it, and that is soon seen."""
+    """The literal beginning of its pattern: few texts contain it, and a search for it is fast."""
     pattern: re.Pattern[str]
 
 
@@ -118,7 +118,7 @@ def _rules(*rows: tuple[str, Judge, str]) -> tuple[Rule, ...]:
 
 
 def _sign(pattern: str) -> str:
-    """The letters and signs at the head of a pattern that stand for themselves, but for one that may be left out."""
+    """The literal characters at the beginning of a pattern, without a last one that is optional."""
     found = re.match(r"(?:\\[$]|[A-Za-z0-9 :/_-](?![?*{]))*", pattern)
     return found.group().replace("\\", "") if found else ""
 
@@ -175,7 +175,7 @@ LOWER = _rules(
         r"private-lines:[ \t]*\d{1,3}(?P<secret>(?:[\r\n]{1,4}[ \t]*[a-z0-9+/=]{1,80}){1,200})",
     ),
 )
-"""Rules that don't care for capitals."""
+"""Rules that ignore case."""
 EXACT = _rules(
     (
         "url-password",
@@ -214,7 +214,7 @@ BEFORE = (
     rf"(?:(?:{NOISE}){{0,60}}?(?:\d{{1,7}}(?:(?![/+=])(?:{NOISE})){{1,8}}){{0,2}}"
     rf"|(?:{NOISE}){{0,8}}[\r\n][ \t]{{0,8}}[\w./@-]{{1,100}}[ \t]{{0,8}}[-:|][ \t]{{0,4}}(?:\d{{1,7}}[-:|])?)"
 )
-"""What dumps put before a line of a key: quotes, signs of a diff or of code, its number, its file, who printed it."""
+"""What dumps put before a line of a key: quotes, signs of a diff or of code, line number, file name, host."""
 HEADERS = lazy_pattern(
     rf"(?:{BEFORE}(?:Proc-Type|DEK-Info|Version|Comment|Charset|Hash):[^\r\n{FILLER}]{{0,200}}){{0,6}}"
 )
@@ -225,18 +225,18 @@ END = lazy_pattern(
     rf"(?:{BEFORE}(?P<piece>{BASE64}{{1,15}}={{0,3}})(?![\w.]))?(?:{BEFORE}=[A-Za-z0-9+/]{{4}}(?![\w+/]))?{BEFORE}"
     r"-----END (?:[A-Z0-9]+ ){0,4}PRIVATE KEY(?: BLOCK)?-----"
 )
-"""The last line, if it is a short one, perhaps a checksum, and the mark."""
+"""The last line, perhaps short, perhaps a checksum, and the marker."""
 COOKIES = re.compile(rf"cookies?{QUOTES}(?:[:=]{QUOTES})?(?P<all>[^\r\n\"'`{FILLER}]{{8,8192}})")
 COOKIE = re.compile(rf"[\w.$!-]{{1,64}}=(?P<secret>[^\s;,\"{ESCAPED}]{{12,4096}})")
 
 
 Signed = tuple[list[tuple[str, Rule]], list[tuple[str, Rule]]]
-"""Rules of either kind, each beside its sign."""
+"""The rules of either kind, each with its sign."""
 BY_SIGN: Signed = ([(rule.sign, rule) for rule in LOWER], [(rule.sign, rule) for rule in EXACT])
 
 
 def narrowed(view: str, low: str) -> Signed:
-    """The rules whose signs stand in a text: in a part of it no other can hold."""
+    """The rules whose signs are in a text: no other rule can match a part of it."""
     return [one for one in BY_SIGN[0] if one[0] in low], [one for one in BY_SIGN[1] if one[0] in view]
 
 
@@ -257,7 +257,7 @@ def find(view: str, low: str, rules: Signed = BY_SIGN) -> Iterator[Hit]:
 
 
 def _private_keys(view: str) -> Iterator[Hit]:
-    """Whole; of a key that was cut off, what is left of it."""
+    """Private keys, whole or cut off."""
     at = view.find("-----BEGIN ")
     while at >= 0:
         begin = BEGIN.match(view, at)
@@ -269,7 +269,7 @@ def _private_keys(view: str) -> Iterator[Hit]:
 
 
 def _body_of_key(view: str, start: int) -> tuple[str, int]:
-    """What follows the mark as lines of a key do, and where it ends. A text that only names the marks has none."""
+    """The lines of a key after its marker, and where they end; None if the text only mentions the marker."""
     last = min(len(view), start + LONGEST_KEY)
     headers = HEADERS.match(view, start, last)
     at = headers.end() if headers else start

@@ -1,6 +1,6 @@
-"""Secrets in disguise: base64, percent signs, JSON's escapes, hex. Each stretch is decoded and looked at as text.
+"""Encoded secrets: base64, percent-encoding, JSON escapes, hex. Each stretch is decoded and searched as text.
 
-What is found inside base64 or hex stands for the whole stretch: half of it would be no secret and no text either.
+A hit inside base64 or hex stands for the whole stretch: half of it would be neither a secret nor text.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ ONLY_BASE64 = re.compile(r"[A-Za-z0-9+/_-]+={0,2}")
 LAST_LINE = re.compile(
     BREAK_ONLY.pattern + rf"([A-Za-z0-9+/_-]+={{0,2}})(?=[ \t]{{0,8}}(?:[\r\n\"'`\\{ESCAPED}]|$))"
 )
-"""A short one that ends wrapped base64: alone on its line."""
+"""A short last line of wrapped base64, alone on its line."""
 PERCENT = re.compile(r"%(?:25)?([0-9A-Fa-f]{2})")
 ESCAPES = re.compile(r"\\+(?:u00([2-7][0-9A-Fa-f])|x([2-7][0-9A-Fa-f])|(/))")
 SIGNS = (re.compile(r"\\u00[2-7]"), re.compile(r"\\x[2-7]"), re.compile(r"\\/"))
-"""Where such escapes are: one by one, as that is quicker than all at once."""
+"""The escapes are searched one by one, which is faster than all at once."""
 EDGES = tuple(" \t\r\n\"'`<>" + FILLER)
 ITS_VALUE = lazy_pattern(
     rf"[\"'][ \t]{{0,4}}:[ \t]{{0,4}}[\\{ESCAPED}]{{0,4}}[\"'][^\"'\r\n{FILLER}]{{1,256}}[\"']"
 )
 AROUND = 256
-"""How far a stretch reaches on either side of a sign of its encoding, at least, if no edge comes before."""
+"""A stretch reaches at least this far on either side of a sign of its encoding, unless an edge comes first."""
 
 SAMPLE = 8
 TEXT_HEADS = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdef")
@@ -45,13 +45,13 @@ Inner = Callable[[str], list[Hit]]
 
 
 class Stretch(NamedTuple):
-    """Decoded text, and where each piece of it came from."""
+    """Decoded text, and the origin of each piece."""
 
     text: str
     at: list[int]
     """Where pieces begin in the decoded text."""
     source: list[int]
-    """Where they begin in the view."""
+    """Where pieces begin in the view."""
     end: int
 
     def place(self, hit: Hit) -> tuple[int, int]:
@@ -62,7 +62,7 @@ class Stretch(NamedTuple):
         return self.source[piece] + at - self.at[piece]
 
     def end_of(self, at: int) -> int:
-        """The place behind the last character: behind all of its escape."""
+        """The place after the last character, including all of its escape."""
         piece = bisect_right(self.at, at - 1) - 1
         is_last = at == (self.at[piece + 1] if piece + 1 < len(self.at) else len(self.text))
         if is_last:
@@ -71,7 +71,7 @@ class Stretch(NamedTuple):
 
 
 def unwrapped(run: str, find: Inner) -> list[Hit]:
-    """What is hidden in a run of characters as base64 or hex."""
+    """Secrets in a run of characters that is base64 or hex."""
     hits = []
     if not run.islower() and not run.isupper():
         for pattern in (STANDARD, FOR_URLS) if "-" in run or "_" in run else (STANDARD,):
@@ -87,7 +87,7 @@ def unwrapped(run: str, find: Inner) -> list[Hit]:
 
 
 def from_base64(text: str) -> Iterator[bytes]:
-    """Decoded, in every way that gives text: what is glued to the front shifts the groups of four."""
+    """Every decoding that gives text: a prefix shifts the groups of four."""
     body = text.rstrip("=").replace("-", "+").replace("_", "/")
     for shift in range(4):
         if _may_be_text(body[shift:]):
@@ -96,7 +96,7 @@ def from_base64(text: str) -> Iterator[bytes]:
 
 
 def _may_be_text(body: str) -> bool:
-    """A byte below 128 leads to one of 32 letters at the head of its group of four."""
+    """A byte below 128 begins its group of four with one of 32 letters."""
     middle, end = len(body) // 8 * 4, len(body) // 4 * 4 - 4 * SAMPLE
     return any(
         TEXT_HEADS.issuperset(body[start : start + 4 * SAMPLE : 4])
@@ -123,7 +123,7 @@ def _whole(start: int, end: int, inner: list[Hit], encoding: str) -> Hit:
 
 
 def unescaped(view: str, find: Inner) -> Iterator[Hit]:
-    """What percent signs or escapes hide."""
+    """Secrets in percent-encoding or escapes."""
     for pattern, signs, encoding in ((PERCENT, (PERCENT,), "url"), (ESCAPES, SIGNS, "json")):
         places = sorted(found.span() for sign in signs for found in sign.finditer(view))
         for start, end in _stretches(view, places):
@@ -134,7 +134,7 @@ def unescaped(view: str, find: Inner) -> Iterator[Hit]:
 
 
 def _stretches(view: str, places: list[tuple[int, int]]) -> Iterator[tuple[int, int]]:
-    """The surroundings of every sign of an encoding; those that touch are one."""
+    """The surroundings of every sign of an encoding; adjacent ones are joined."""
     start, end = 0, -1
     for first, last in places:
         if first > end:
@@ -150,11 +150,11 @@ def _stretches(view: str, places: list[tuple[int, int]]) -> Iterator[tuple[int, 
 def _edge_before(view: str, at: int) -> int:
     first = max(0, at - AROUND)
     near = view[first:at]
-    # A name may stand before its value, or on the line before it.
+    # A name may be before its value, or on the line before it.
     line = max(near.rfind("\n"), 0)
     edge = max(near.rfind(FILLER), near.rfind("\n", 0, line)) + 1
     if not edge and first:
-        # Not in the middle of a word, where half a word could be taken for a whole one.
+        # Not in the middle of a word: half a word could be taken for a whole one.
         edge = min((place + 1 for each in EDGES if (place := near.find(each)) >= 0), default=0)
     return first + edge
 
@@ -163,7 +163,7 @@ def _edge_after(view: str, at: int) -> int:
     last = min(len(view), at + AROUND)
     ends = [place for edge in EDGES if (place := view.find(edge, at, last)) >= 0]
     end = min(ends, default=last)
-    # Where a name was escaped, its value goes with it.
+    # The value of an escaped name belongs to it.
     value = ITS_VALUE.match(view, end) if ends else None
     return value.end() if value else end
 
@@ -193,8 +193,8 @@ def _decode(view: str, start: int, end: int, pattern: re.Pattern[str]) -> Stretc
 
 
 def wrapped(view: str, runs: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int, str]]:
-    """Base64 that was broken into lines: long runs with nothing but a line break between them, joined, and the
-    short one at the end."""
+    """Base64 that is broken into lines: long runs with only a line break between them, joined with the short last
+    one."""
     pieces: list[str] = []
     start, end = 0, -1
     for first, last in runs:
@@ -209,7 +209,7 @@ def wrapped(view: str, runs: Iterable[tuple[int, int]]) -> Iterator[tuple[int, i
 
 
 def _with_rest(view: str, start: int, end: int, pieces: list[str]) -> Iterator[tuple[int, int, str]]:
-    # What ends with its filler ends there.
+    # Padding ends it.
     rest = LAST_LINE.match(view, end) if pieces and not pieces[-1].endswith("=") else None
     if rest:
         yield start, rest.end(), "".join([*pieces, rest.group(1)])

@@ -1,4 +1,4 @@
-"""The values of a cluster's secret, as its tools print it: whatever they are called, all of them are secrets."""
+"""The values of a Kubernetes secret, as its tools print it: all of them are secrets, whatever their names."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ FIELD = re.compile(
     rf"(?P<secret>[^\s\"'`,}}{{\\|>{FILLER}{ESCAPED}]{{6,8192}})"
 )
 AROUND = 4000
-"""How far from its kind the data of a secret is looked for."""
+"""The data of a secret is searched this far from its kind."""
 
 
 def find(view: str, low: str) -> Iterator[Hit]:
@@ -31,7 +31,7 @@ def find(view: str, low: str) -> Iterator[Hit]:
 
 
 def _end(low: str, data: re.Match[str], last: int) -> int:
-    """Where a mapping ends: at its brace, or at the first line that is indented no deeper than its name."""
+    """The end of a mapping: its brace, or the first line that is indented no deeper than its name."""
     if data.group("open"):
         brace = low.find("}", data.end(), last)
         return brace if brace >= 0 else last

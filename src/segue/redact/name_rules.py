@@ -1,7 +1,7 @@
-"""Secrets that a name gives away: PASSWORD=..., "apiKey": "...", --token ..., `the password is ...`.
+"""Secrets found by their name: PASSWORD=..., "apiKey": "...", --token ..., `the password is ...`.
 
-The name says that a secret may follow, its value decides. A name is read on a lower-case view of the text, up to
-the sign that assigns; the value behind it is looked at apart, so that every name gets its turn.
+The name says that a secret may follow; its value decides. A name is matched on a lower-case view of the text, up to
+the sign that assigns. The value after it is judged separately, so that every name is considered.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ CORES = {
     "key": "key",
     "token": "token bearer auth jwt",
 }
-"""What a name must hold, by what it promises. Each is looked for by itself: that is quick."""
+"""What a name must contain, by kind of secret. Each is searched separately, which is fast."""
 KEY_OF = lazy_pattern(
     r"(?:api|access|secret|private|auth|encryption|encrypt|signing|master|account|storage|shared|license|deploy|service"
     r"|app|application|consumer|client|subscription|webhook|hmac|cipher|decryption|jwt|session|cookie|server|admin|write"
     r"|read|ingest(?:ion)?|integration|project|bot|user)[_ -]?$"
 )
-"""Whose key is a secret. A key alone can be anything, and is mostly a name."""
+"""Words that make 'key' a secret. 'key' alone can be anything, and is mostly a name."""
 GAP = rf"[ \t\"'`*\\\]){ESCAPED}]{{0,8}}"
 BREAK = r"[ \t]{0,4}(?:[|>][+0-9-]{0,2})?[ \t]{0,4}[\r\n]"
-"""The end of a line with a name, where its value stands on the next one."""
+"""The end of a line with a name whose value is on the next line."""
 LOOSE = (
     r"(?P<loose>[ \t*`\"']{0,6}\|[ \t*]{0,6}"
     r"|[ \t]{1,3}(?:for|of|on|\()(?![^:=\n]{0,90}(?:pass|pwd|secret|token|key|auth))"
@@ -42,7 +42,7 @@ LOOSE = (
     r"|(?:[ \t]{2,20}|\t)(?=[^\s|]{8,100}[ \t]{0,8}(?:[\r\n]|$))"
     rf"|:{BREAK}{{1,2}}[ \t]{{1,40}}(?=\S{{6,512}}[ \t]{{0,4}}(?:[\r\n]|$)))"
 )
-"""What stands between a name and its value in tables and sentences, where much else may follow a name."""
+"""What separates a name and its value in tables and sentences, where other text may follow a name."""
 OPERATOR = (
     rf"{GAP}(?:\[none\])?(?:=>|:=|={{1,3}}|:(?!{BREAK}))[ \t*\\{ESCAPED}]{{0,8}}(?:[nbru](?=[\"']))?"
     rf"|[\"'`\\{ESCAPED}]{{1,4}},[\s\\{ESCAPED}]{{0,4}}(?=[\"'`])"
@@ -75,7 +75,7 @@ REST = lazy_pattern(
     r"|env|main|primary|secondary|current|new|old|default|string|data|hash|password|override|confirm(?:ation)?"
     r"|repeat|again|enc|encoded|encrypted|str)){0,3}"
 )
-"""What may stand behind a name without changing what it names."""
+"""Endings that do not change what a name means."""
 NO_SECRET = lazy_pattern(
     r"[_.-]?(?:name|type|id|ids|url|uri|path|file|field|count|counts|limit|length|len|size|policy|reset|expir\w*|at|ttl|"
     r"endpoint|label|hint|placeholder|manager|store|provider|version|format|prefix|param|header|usage|budget|index|"
@@ -87,15 +87,15 @@ OTHER_TOKENS = lazy_pattern(
     r"|reasoning|thinking|bos|eos|pad|unk|mask|design|css|color|theme|syntax|lexer|sort|of|per|public)[_. -]?$"
 )
 PRINTED = lazy_pattern(r"(?:echo|printenv|printf|print|cat)\b[^\r\n]{0,24}$")
-"""A variable that a shell was told to show: its value stands on the next line."""
+"""A variable that a shell should print: its value is on the next line."""
 QUOTED = {quote: lazy_pattern(rf"[^{quote}\r\n\x01]{{0,512}}?(?={ESCAPED}*{quote})") for quote in "\"'`"}
 BARE = lazy_pattern(rf"[^\s\"'`<>,;(){{}}\[\]\\|&\x01{ESCAPED}]{{1,512}}")
 TO_THE_END = lazy_pattern(rf"[^\s\"'`\\\x01{ESCAPED}]{{1,512}}")
 LETTER = lazy_pattern(rf"\\*{FOREIGN}{{6}}")
-"""Of another alphabet, as JSON escapes it."""
+"""A letter of another alphabet, as JSON escapes it."""
 CALLED = lazy_pattern(r"[A-Za-z_$][\w$]{0,60}(?:(?:\.|::|->|\?\.)[A-Za-z_$][\w$]{0,60}){0,8}[(\[]")
 GOES_ON = lazy_pattern(r"[)\]][A-Za-z0-9]")
-"""As no call does behind its bracket."""
+"""A call never continues like this after its bracket."""
 ABSOLUTE = lazy_pattern(r"[/~]|[A-Za-z]:[\\/]")
 SHORT = {
     name: lazy_pattern(
@@ -104,9 +104,9 @@ SHORT = {
     )
     for name in ("pass", "pw")
 }
-"""Names that also mean something else."""
+"""Names with other meanings, too."""
 MOST_OVERLAPPING = 8
-"""How many values may share a character: no text makes this take long."""
+"""At most this many values may share a character, so that no text takes long."""
 LONGEST_PHRASE = 64
 NO_PASSWORDS = lazy_pattern(
     r"string|required|optional|undefined|disabled|enabled|prompt|options?|arguments?|parameters?|variables?|settings?"
@@ -123,13 +123,13 @@ KIND = {"password": "password", "secret": "secret", "key": "api-key", "token": "
 
 class Name(NamedTuple):
     is_sure: bool
-    """Nothing else can be named so."""
+    """Nothing else can have this name."""
     is_alone: bool
-    """Its value goes on to the next space."""
+    """Its value continues up to the next space."""
     is_bold: bool
-    """Even a plain word behind it is a secret: --password, DB_PASSWORD."""
+    """Even a plain word after it is a secret: --password, DB_PASSWORD."""
     is_loose: bool
-    """Much else may follow it: only what can be nothing else is a secret."""
+    """Much else may follow it: only an unmistakable secret counts."""
 
 
 class Place(NamedTuple):
@@ -140,8 +140,8 @@ class Place(NamedTuple):
 
 @cache
 def _pattern(word: str) -> re.Pattern[str]:
-    """A name with this word in it, up to its value. Made when the word first comes up: it takes a millisecond."""
-    # A number behind a name is a count, and there are many.
+    """The pattern of a name with this word, up to its value. Compiled on first use: that takes a millisecond."""
+    # A number after a name is a count, and there are many.
     return re.compile(rf"{word}(?P<rest>[a-z0-9_.-]{{0,24}})(?:{OPERATOR})(?!\d{{1,9}}[,}}\s])")
 
 
@@ -178,16 +178,16 @@ def _judged(view: str, names: Iterable[tuple[str, re.Match[str]]], *, is_flag: b
             continue
         is_weak = name.is_bold and _is_weak(value, core, found, place.is_quoted)
         if is_flag and "=--" in value:
-            continue  # an option that is passed on to another program
+            continue  # an option that is passed to another program
         is_code = not place.is_quoted and _is_code(value, view[place.end : place.end + 1])
         if not (is_code or _is_folder(value, found)) and (known[case] or is_weak):
             yield Hit(place.start, place.end, KIND[core], value)
 
 
 def _named(view: str, found: re.Match[str], core: str, *, is_flag: bool) -> Name | None:
-    """What a name tells of its value; None where it names no secret."""
+    """What a name says about its value; None if it names no secret."""
     rest = found.group("rest")
-    # A vault's secret id is a secret, though it is called an id.
+    # A vault's secret id is a secret, although it is called an id.
     is_sure = REST.fullmatch(rest) is not None or (core == "secret" and rest == "_id")
     before = found.string[max(0, found.start() - 24) : found.start()]
     is_shown = not is_flag and found.group("shown") is not None
@@ -205,23 +205,23 @@ def _named(view: str, found: re.Match[str], core: str, *, is_flag: bool) -> Name
 
 
 def _is_verdict(view: str, at: int) -> bool:
-    """PASS, as tests print it."""
+    """Whether this is PASS as tests print it."""
     return view[at : at + 2].isupper() and view[at - 1 : at] != "_"
 
 
 def _is_in_cell(view: str, start: int, operator: str) -> bool:
-    """Whether what stands before a line between two cells is the cell of a table."""
+    """Whether the text before a line between two cells is a table cell."""
     return operator.strip(" \t*`\"'") != "|" or "|" in view[max(0, start - 100) : start].rpartition("\n")[2]
 
 
 def _begins(view: str, at: int) -> bool:
-    """Whether a word begins here: also where a capital follows a small letter."""
+    """Whether a word begins here: also with a capital after a small letter."""
     before = view[at - 1 : at]
     return not before.isalnum() or (before.islower() and view[at].isupper())
 
 
 def is_secret(value: str, core: str, is_sure: bool, is_quoted: bool) -> bool:
-    """Whether a value is one, given what its name promises."""
+    """Whether a value is a secret, given the kind that its name promises."""
     if len(value) < LEAST[core] or (" " in value):
         return False
     if is_sure and value_shape.is_gibberish(value):
@@ -244,7 +244,7 @@ def is_secret(value: str, core: str, is_sure: bool, is_quoted: bool) -> bool:
 
 
 def _is_weak(value: str, core: str, name: re.Match[str], is_quoted: bool) -> bool:
-    """What is a secret only where nothing else can stand."""
+    """Whether a value is a secret only because nothing else can be there."""
     if core == "token":
         return value_shape.UUID.fullmatch(value) is not None and not value_shape.is_dummy(value)
     if core == "password":
@@ -257,19 +257,20 @@ def _is_weak(value: str, core: str, name: re.Match[str], is_quoted: bool) -> boo
 
 
 def _is_weak_password(value: str, name: re.Match[str], is_quoted: bool) -> bool:
-    """A plain word, where nothing but a password can stand; between quotes also several."""
+    """A plain word where only a password can be; between quotes also several words."""
     low = value.lower()
     if len(value) < 6 or value_shape.is_dummy(value) or low in name.group():
         return False
     if " " in value:
         return is_quoted and _is_phrase(value)
-    # Code calls things by their names: FORGOT_PASSWORD = "forgotPassword".
+    # Code repeats a name as its value: FORGOT_PASSWORD = "forgotPassword".
     is_name = is_quoted and "pass" in low
     return value.isalnum() and not value.isdigit() and not is_name and not NO_PASSWORDS.fullmatch(low)
 
 
 def _is_phrase(value: str) -> bool:
-    """Several words that make no sentence: small letters alone, or something between them that no sentence has."""
+    """Several words that are no sentence: lower-case letters only, or with something between them that no sentence
+    has."""
     words = value.split(" ")
     if len(value) > LONGEST_PHRASE or OF_SENTENCES.search(value):
         return False
@@ -280,7 +281,7 @@ def _is_phrase(value: str) -> bool:
 
 
 def _is_code(value: str, next_sign: str) -> bool:
-    """A call or a look-up, up to its bracket or beyond it."""
+    """Whether a value is a call or a look-up, up to its bracket or beyond it."""
     called = CALLED.match(value)
     return next_sign in ("(", "[", "{") or (
         called is not None and not value_shape.SHUFFLED.search(called.group()) and not GOES_ON.search(value)
@@ -288,7 +289,7 @@ def _is_code(value: str, next_sign: str) -> bool:
 
 
 def _is_folder(value: str, name: re.Match[str]) -> bool:
-    """PWD, which a shell calls the folder that it is in."""
+    """Whether this is PWD, the shell's variable for the current folder."""
     before = name.string[max(0, name.start() - 4) : name.start()].removesuffix("old")
     return (
         name.group().startswith("pwd")
@@ -298,7 +299,7 @@ def _is_folder(value: str, name: re.Match[str]) -> bool:
 
 
 def _is_alone(view: str, start: int) -> bool:
-    """Whether a line begins with the name, as in settings: then its value goes to the end of the line."""
+    """Whether a line begins with the name, as in settings: then its value ends with the line."""
     line = view[max(view.rfind("\n", 0, start) + 1, start - 60) : start]
     return (
         re.fullmatch(r"\s*(?:export |set |env |- |\$env:|ENV |ARG |\+ ?|> ?|\d+[:|→\t ]+)?[\w.\[\]-]*", line)
@@ -307,7 +308,7 @@ def _is_alone(view: str, start: int) -> bool:
 
 
 def _place(view: str, at: int, is_alone: bool) -> Place | None:
-    """Where the value stands that begins here."""
+    """The place of the value that begins here."""
     quote = view[at : at + 1]
     if quote in QUOTED:
         inner = QUOTED[quote].match(view, at + 1)
@@ -315,7 +316,7 @@ def _place(view: str, at: int, is_alone: bool) -> Place | None:
             return _trimmed(view, inner.start(), inner.end(), is_quoted=True)
         at += 1
     elif view[at - 1 : at] == "\\":
-        # In the middle of an escape: what it stands for is looked at decoded.
+        # In the middle of an escape: `encodings` searches the decoded text.
         return None
     if is_alone and (line := TO_THE_END.match(view, at)):
         return _trimmed(view, line.start(), line.end(), is_quoted=False)

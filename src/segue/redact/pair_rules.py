@@ -1,6 +1,6 @@
-"""A name in one field and its value in another, as lists of settings have them: {"name": "DB_PASSWORD", "value": …}.
+"""A name in one field and its value in another, as in lists of settings: {"name": "DB_PASSWORD", "value": …}.
 
-Both are read as if they stood side by side: what is a secret there is one here.
+They are judged as if they were side by side.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ DECLARED = lazy_pattern(
     rf"\bdefault[ \t]*=[ \t]*{QUOTE}(?P<value>{INNER}{{4,512}}){QUOTE}"
 )
 AROUND = 600
-"""How far from a value its name is looked for."""
+"""The name is searched this far from its value."""
 
 
 def find(view: str, low: str) -> Iterator[Hit]:
@@ -40,7 +40,7 @@ def find(view: str, low: str) -> Iterator[Hit]:
 
 
 def _beside(low: str, value: re.Match[str]) -> re.Match[str] | None:
-    """The name in the object that a value stands in."""
+    """The name in the object that contains a value."""
     start, end = value.span()
     first = low.rfind("{", max(0, start - AROUND), start)
     last = low.find("}", end, end + AROUND)

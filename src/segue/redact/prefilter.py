@@ -1,7 +1,7 @@
-"""A glance at many texts: which of them are worth looking through for secrets of all kinds, which takes far longer.
+"""A quick selection of the texts that are worth a full search for secrets, which takes far longer.
 
-A secret that its name or its place gives away is seen here, and so is what often stands near one that does not look
-like any. Most texts are short, and what none of those holds is looked for once in all of them together.
+It sees secrets that are found by name or place, and words that are often near other secrets. Most texts are short, so
+what none of those contains is searched once in all of them joined.
 """
 
 from __future__ import annotations
@@ -13,16 +13,16 @@ from segue.redact import context_rules, name_rules, pair_rules
 from segue.redact.view import view_of
 
 HINTS = ("assword", "passphrase", "pwd", "secret", "token", "auth", "credential")
-"""What often stands near a secret that does not look like one, in whatever disguise."""
+"""Words that are often near a secret that does not look like one, in any encoding."""
 HINTS_OF_KEYS = ("_key", "-key", "%20key", "apikey", "accesskey")
 OTHER_WORDS = [word for word in name_rules.WORDS if not any(hint in word.start for hint in HINTS)]
-"""The names of secrets that no hint is a part of: a text with a hint is looked through anyway."""
+"""Names of secrets that contain no hint: a text with a hint is searched anyway."""
 LOGIN = re.compile(r"://[^\s/@]{1,80}:")
 SHORT = 1000
 
 
 def dangerous(texts: Sequence[str]) -> list[bool]:
-    """Which of the texts may hold a secret."""
+    """The texts that may contain a secret, by index."""
     views = [view_of(text) for text in texts]
     lows = [view.lower() for view in views]
     is_short = [len(view) < SHORT for view in views]
@@ -38,7 +38,7 @@ def dangerous(texts: Sequence[str]) -> list[bool]:
 
 
 class _Rules:
-    """What is looked for: all of it, or what may be in some texts."""
+    """What to search for: everything, or only what some text may contain."""
 
     def __init__(
         self,

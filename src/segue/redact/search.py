@@ -1,8 +1,8 @@
-"""All the rules, in rounds, until nothing more is found: so a second run over the result finds nothing either.
+"""All rules, in rounds until nothing more is found: so a second pass over the result finds nothing either.
 
-What a round finds is filled in before the next one looks, exactly as a placeholder would be seen. The time is in
-proportion to the text: a run of characters is judged once however often it stands there, stretches don't overlap,
-and no rule reaches further than a fixed distance.
+Before each round, earlier hits are masked exactly as their placeholders would look. The time is proportional to the
+text: a run of characters is judged once however often it occurs, stretches do not overlap, and no rule looks further
+than a fixed distance.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ from segue.redact.view import FILLER, Hit, merged, painted, view_of, without_esc
 
 IN_RUNS = re.compile(rb"[A-Za-z0-9_+/=.:~%-]")
 CLASSES = bytes(97 if IN_RUNS.match(bytes([code])) else 10 for code in range(256))
-"""Every character as one of two: in a run, or not. Then a run is found as fast as a byte."""
+"""Every character as one of two, in a run or not, so that a run is found as fast as a byte."""
 SHORTEST = b"a" * vendor_rules.SHORTEST
 DEPTH = 2
-"""How often something decoded may hold something encoded."""
+"""Encodings inside encodings are decoded up to this depth."""
 PATIENCE, END_OF_PATIENCE = 6, 9
-"""Rounds after which whole lines go, and then all of it: only a text made for it gets there."""
+"""After this many rounds whole lines are removed, and then everything: only a hostile text gets there."""
 MOST_SPREAD = 64
-"""Secrets that are looked for in all of the text: each costs a search."""
+"""At most this many secrets are searched in the whole text: each costs a search."""
 BEFORE, AFTER = 100, 40
-"""How much around a run the library sees."""
+"""The library sees this much around a run."""
 EDGE = re.compile(f"[\n{FILLER}]")
 UNPRINTABLE = re.compile(r"[^\t\r -~]")
 HEX_ONLY = re.compile(r"[0-9a-fA-F:_-]+")
@@ -41,7 +41,7 @@ Judge = Callable[[str], bool]
 
 
 def find_all(text: str, is_allowed: Judge) -> list[Hit]:
-    """Every secret of a text, in order and apart from each other."""
+    """Every secret of a text, in order and not overlapping."""
     whole = view_of(text)
     search = Search(is_allowed)
     found: list[Hit] = []
@@ -58,7 +58,7 @@ def find_all(text: str, is_allowed: Judge) -> list[Hit]:
 
 
 def _in_own_letters(text: str, hit: Hit) -> Hit:
-    """The view shows what is no ASCII as question marks."""
+    """The view shows non-ASCII characters as question marks."""
     own = text[hit.start : hit.end]
     return hit if own.isascii() else hit._replace(secret=own)
 
@@ -70,7 +70,7 @@ def _widened(view: str, hit: Hit, *, is_all: bool) -> Hit:
 
 
 def _spread(view: str, hits: list[Hit]) -> Iterator[Hit]:
-    """The same secrets wherever else they stand."""
+    """The same secrets wherever else they occur."""
     secrets = {hit.secret: hit.kind for hit in hits if value_shape.is_distinctive(hit.secret)}
     for secret, kind in list(secrets.items())[:MOST_SPREAD]:
         at = view.find(secret)
@@ -81,7 +81,7 @@ def _spread(view: str, hits: list[Hit]) -> Iterator[Hit]:
 
 
 def stands_at(text: str, at: int, secret: str) -> bool:
-    """Whether it is the secret that begins here, and no part of a longer word."""
+    """Whether this secret begins here, and not as part of a longer word."""
     if not text.startswith(secret, at):
         return False
     end = at + len(secret)
@@ -91,7 +91,7 @@ def stands_at(text: str, at: int, secret: str) -> bool:
 
 
 class Search:
-    """One search over one text: remembers what it has seen of it."""
+    """The search of one text, with what was already judged."""
 
     def __init__(self, is_allowed: Judge) -> None:
         self._is_allowed = is_allowed
@@ -101,7 +101,7 @@ class Search:
         self._asked: dict[str, tuple[betterleaks.Answer, ...]] = {}
 
     def find(self, view: str, depth: int) -> list[Hit]:
-        """What our own rules find."""
+        """Hits of our own rules."""
         low = view.lower()
         hits = list(self._in_runs(view, depth))
         hits += [hit for rules in (context_rules, name_rules, pair_rules) for hit in rules.find(view, low)]
@@ -125,17 +125,16 @@ class Search:
                 yield hit._replace(start=start, end=end)
 
     def _places(self, view: str, depth: int) -> list[tuple[int, int]]:
-        """Where runs start and end."""
         if view is self._last[0]:
             return self._last[1]
         places = list(_runs(view))
         if depth == 0:
-            # The second opinion asks for them again.
+            # The second opinion needs them again.
             self._last = (view, places)
         return places
 
     def _of_runs(self, runs: set[str], depth: int) -> dict[str, list[Hit]]:
-        """What runs of characters hold, wherever they stand."""
+        """Hits in runs of characters, wherever they occur."""
         known, hits = self._seen[depth], self._in_run[depth]
         new = sorted(runs - known)
         for run, start, end, kind in vendor_rules.find(new):
@@ -147,7 +146,7 @@ class Search:
         return {run: hits[run] for run in runs & hits.keys()}
 
     def second_opinion(self, view: str) -> list[Hit]:
-        """What the library finds where our own rules find nothing."""
+        """Hits of the library where our own rules have none."""
         first: dict[str, int] = {}
         for start, end in self._places(view, 0):
             first.setdefault(view[start:end], start)
@@ -169,7 +168,7 @@ class Search:
 
 
 def _runs(view: str) -> Iterator[tuple[int, int]]:
-    """Where long stretches of letters, digits and what tokens are made of begin and end."""
+    """Where long stretches of letters, digits and token characters begin and end."""
     classes = view.encode("ascii").translate(CLASSES) + b"\n"
     start = classes.find(SHORTEST)
     while start >= 0:
@@ -179,12 +178,12 @@ def _runs(view: str) -> Iterator[tuple[int, int]]:
 
 
 def _is_worth_asking(run: str) -> bool:
-    """Whether it could be a token: what has no digit or is only hex is none that the library knows by itself."""
+    """Whether a run could be a token: without digits, or only hex, the library does not know it by itself."""
     if len(run) > betterleaks.LONGEST or not value_shape.DIGIT.search(run) or HEX_ONLY.fullmatch(run):
         return False
     return value_shape.is_random(run)
 
 
 def _kind(rule: str) -> str:
-    """The library's name for a rule, as a placeholder can hold it."""
+    """The library's name for a rule, as a placeholder can contain it."""
     return re.sub(r"[^a-z0-9]+", "-", rule.lower()).strip("-")[:40] or "secret"

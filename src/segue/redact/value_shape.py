@@ -1,7 +1,7 @@
-"""What a value looks like: made up by a machine, typed as a stand-in, or plain words. Pure.
+"""The shape of a value: machine-made, a stand-in, or plain words. Pure.
 
-Names tell where a secret may be; these tell whether one is there. All work on text without spaces, and all take
-time in proportion to its length.
+Names show where a secret may be; these functions decide whether there is one. All work on text without spaces, in
+time proportional to its length.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ STAND_IN = lazy_pattern(
     r"|removed|masked|sample|fixme|goes[_-]?here|foo_?bar|lorem|deadbeef|abcdef|012345|123456789|fake|not[_-]?(?:a[_-]?)?real",
     re.IGNORECASE,
 )
-"""What people write where a secret would stand. It is looked for anywhere in a value."""
+"""What people write in place of a secret, anywhere in a value."""
 VARIABLE = lazy_pattern(
     r"\$\w+|%\w+%?|\{[\w.]+\}|#\{\w+\}|[:!@#][A-Za-z_]+|\?|(?:process\.env|os\.environ|import\.meta|env|vars|secrets"
     r"|config|settings|self|this|props|args|options|params|request|req|ctx|data|local|module|each|input|output)\.[\w.$]+",
@@ -29,13 +29,13 @@ NUMBER = lazy_pattern(r"[+-]?[\d.,:/TZ_-]+[a-zA-Z%]{0,3}")
 """A count, a size, a date, a version."""
 NAME = r"(?:[_$]*[A-Z]?[a-z]+(?:_[a-z]+|_?[A-Z][a-z]+)*|[A-Z]+(?:_[A-Z]+)*)\d{0,2}"
 CODE = lazy_pattern(rf"{NAME}(?:(?:\.|::|->|\?\.){NAME})*")
-"""A name reached through others: config.database.password."""
+"""A dotted name: config.database.password."""
 DIGIT = lazy_pattern(r"\d")
 SIGN = lazy_pattern(r"[\d!@#$%^&*+=?~]")
 LETTERS = lazy_pattern(r"[A-Za-z][^A-Za-z]*[A-Za-z]")
 MARK = lazy_pattern(r"[!@#$%^&*+=?~]")
 SHUFFLED = lazy_pattern(r"[A-Za-z]\d+[A-Za-z]+\d")
-"""As no name has it: letters, digits, letters, digits."""
+"""Letters, digits, letters, digits: no name has that."""
 FILE = lazy_pattern(r"(?:\.{0,2}/)?[\w@.+-]+(?:/[\w@.+-]*)+|[\w-]+\.[a-z]{1,5}(?::\d+){0,2}|~/\S+")
 WORDS = lazy_pattern(r"[A-Za-z]+(?:[-_. ][A-Za-z]+)*\??")
 SLUG_PART = r"(?:[A-Za-z]+\d{0,4}|\d{1,4}|[A-Za-z]\d+[a-z])"
@@ -53,7 +53,8 @@ FOLLOWERS = (
     "acdefgiklnoprstuvy abcdefgijklmnoprstuvwx acdehiloprstuy u abcdefgiklmnoprstuvy acdefhiklmnopstuwy "
     "acdefhilmoprstuwy abcdefgilmnprst aeimo aehinors ceipt aceilmnpst aei"
 )
-"""Of each letter from a to z, those that follow it in 20 or more of the 10,000 commonest words of prose and code."""
+"""For each letter from a to z, the letters that follow it in 20 or more of the 10,000 commonest words of prose and
+code."""
 PAIRS = frozenset(
     first + second for first, row in zip(ascii_lowercase, FOLLOWERS.split(" "), strict=True) for second in row
 )
@@ -67,7 +68,7 @@ def is_dummy(value: str) -> bool:
 
 
 def is_random(value: str, least: int = 16) -> bool:
-    """Whether a machine made it up: letters, digits and cases change in it more often than in any name."""
+    """Whether a machine made it: letters, digits and cases change more often than in any name."""
     if len(value) < least or not any(map(_is_random_part, PART.findall(value[:512]))):
         return False
     return not (is_dummy(value) or NUMBER.fullmatch(value) or UUID.fullmatch(value))
@@ -84,13 +85,13 @@ def _is_random_part(part: str) -> bool:
 
 
 def _changes(kinds: str) -> float:
-    """How often small letters, capitals and digits follow each other. A capital before a small letter starts a word
-    in any name: it says nothing."""
+    """The number of changes between small letters, capitals and digits. A capital before a small letter starts a word
+    in any name, so it does not count."""
     return sum(map(kinds.count, ("ld", "lu", "dl", "du", "ud"))) / len(kinds)
 
 
 def is_base64(value: str) -> bool:
-    """Whether it is bytes in base64, and not words or hex that are made of the same characters."""
+    """Whether it is bytes in base64, and not words or hex with the same characters."""
     has_all = all(any(map(test, value)) for test in (str.isupper, str.islower, str.isdigit))
     return (has_all and _changes(value.translate(KINDS)) >= 0.15) or (
         not (value.islower() or value.isupper()) and is_gibberish(value)
@@ -98,7 +99,7 @@ def is_base64(value: str) -> bool:
 
 
 def is_plain(value: str) -> bool:
-    """A word, a name of something in code, a number, a path: what nobody would have to hide."""
+    """A word, a name in code, a number, a path: nothing to hide."""
     return bool(
         WORDS.fullmatch(value)
         or NUMBER.fullmatch(value)
@@ -111,7 +112,7 @@ def is_plain(value: str) -> bool:
 
 
 def is_made_up(value: str) -> bool:
-    """What someone typed to be hard to guess: letters with digits or signs between them, and no plain thing."""
+    """Typed to be hard to guess: letters with digits or signs between them, and not plain."""
     if is_dummy(value):
         return False
     if is_plain(value):
@@ -126,8 +127,7 @@ def _is_odd(value: str) -> bool:
 
 
 def is_gibberish(value: str) -> bool:
-    """Letters, perhaps with digits between them, that make no words: pairs that words do not have, humps of a letter
-    or two."""
+    """Letters, perhaps with digits between them, that form no words: unusual pairs, or humps of a letter or two."""
     if not (value.isascii() and value.isalnum()) or is_dummy(value):
         return False
     humps = [hump.lower() for hump in HUMP.findall(value)]
@@ -138,7 +138,7 @@ def is_gibberish(value: str) -> bool:
 
 
 def is_strong(value: str) -> bool:
-    """Whether it is nothing but a secret even where anything may stand."""
+    """Whether it is clearly a secret even where anything may be."""
     if len(value) < 8 or is_dummy(value) or FILE.fullmatch(value) or UUID.fullmatch(value) or "://" in value:
         return False
     is_mixed = DIGIT.search(value) and MARK.search(value) and is_made_up(value)
@@ -146,7 +146,7 @@ def is_strong(value: str) -> bool:
 
 
 def is_distinctive(value: str) -> bool:
-    """Whether it can hardly stand in a text by chance: then it is the secret wherever it stands."""
+    """Whether it can hardly occur in a text by chance: then it is the secret wherever it occurs."""
     return len(value) >= 8 and (is_made_up(value) or is_gibberish(value))
 
 
@@ -154,8 +154,8 @@ JOINED = lazy_pattern(r"\w[-_ ./+]\w")
 
 
 def is_telling(value: str) -> bool:
-    """Whether a secret can be known by sight away from its place: no plain word can, several words in one can, and
-    digits alone."""
+    """Whether a secret can be recognised away from its place: no plain word can, several words in one can, digits
+    alone cannot."""
     if len(value) < 8 or is_dummy(value):
         return False
     is_compound = len(value) >= 16 and value.isalpha() and len(HUMP.findall(value)) > 2

@@ -1,7 +1,7 @@
-"""Tokens that tell by their own shape what they are: a vendor's prefix, and enough behind it.
+"""Tokens recognised by their own shape: a vendor's prefix, and enough after it.
 
-Tables, so that a new vendor is a new line. Prefixes are what vendors publish so that leaks can be found; each body
-is as long as the vendor's shortest. A token never begins within a longer word.
+They are tables, so that a new vendor is a new line. Vendors publish their prefixes so that leaks can be found. Each
+body is as long as the vendor's shortest. A token never begins within a longer word.
 """
 
 from __future__ import annotations
@@ -121,7 +121,7 @@ PREFIXED: tuple[tuple[str, str, str], ...] = (
     ("xai-key", "xai-", rf"{B62}{{70,90}}"),
     ("yandex-key", "AQVN y0_", rf"{URL}{{35,60}}"),
 )
-"""A kind, the prefixes that give it away, and what must follow them."""
+"""A kind, its prefixes, and what must follow them."""
 
 MARKED: tuple[tuple[str, str, str], ...] = (
     ("azure-client-secret", "Q~", r"[\w~.-]{3}\dQ~[\w~.-]{31,34}"),
@@ -141,10 +141,10 @@ MARKED: tuple[tuple[str, str, str], ...] = (
         for mark in ("_live_", "_test_", "_prod_", "_pat_", "_api_", "_key_", "_secret_", "_sk_", "_token_")
     ),
 )
-"""Tokens with no prefix: a kind, what must stand somewhere in them, and their whole shape."""
+"""Tokens without a prefix: a kind, what must be somewhere in them, and their whole shape."""
 
 compiled = cache(re.compile)
-"""Patterns are made when they are first needed: few texts need many."""
+"""Patterns are compiled on first use: few texts need many."""
 SHORTEST = 20
 """No token is shorter."""
 
@@ -156,12 +156,12 @@ def _by_start() -> dict[str, Rows]:
     for kind, prefixes, body in PREFIXED:
         for prefix in prefixes.split():
             table.setdefault(prefix[:3], []).append((kind, prefix, body))
-    # The longest prefix first: it says most.
+    # The longest prefix first: it is the most specific.
     return {start: sorted(rows, key=lambda row: -len(row[1])) for start, rows in table.items()}
 
 
 def _any_of(starts: Iterable[str]) -> str:
-    """A pattern for any of them; by first letters, which is quicker than one by one."""
+    """A pattern for any of them, by first letters, which is faster than one by one."""
     by_letter: dict[str, list[str]] = {}
     for start in sorted(starts):
         by_letter.setdefault(start[0], []).append(re.escape(start[1:]))
@@ -175,18 +175,18 @@ START = re.compile(f"(?<![A-Za-z0-9]){_any_of(BY_START)}")
 PREFIXES = tuple(prefix for _, prefixes, _ in PREFIXED for prefix in prefixes.split())
 ANY_PREFIX = _any_of(PREFIXES)
 LIKE_ESCAPES = _any_of(prefix for prefix in PREFIXES if prefix[0] in "bfnrt")
-"""Prefixes that look like an escape behind a backslash."""
+"""Prefixes that look like an escape after a backslash."""
 
 
 def _is_chance(text: str, start: int, end: int) -> bool:
-    """A stand-in; or some letters out of a long stretch of base64, where any letters come up."""
+    """A stand-in; or part of a long stretch of base64, where any letters occur."""
     if text[start - 1 : start] in ("/", "+") and BLOB.fullmatch(text, max(0, start - 100), end + 100):
         return True
     return value_shape.is_dummy(text[start:end])
 
 
 def find(runs: Iterable[str]) -> Iterator[tuple[str, int, int, str]]:
-    """In which of these runs of characters tokens stand, from where to where, and what they are."""
+    """The tokens in these runs of characters: start, end and kind."""
     runs = list(runs)
     text = "\n".join(runs)
     starts = list(itertools.accumulate((len(run) + 1 for run in runs), initial=0))

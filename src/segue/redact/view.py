@@ -1,8 +1,8 @@
-"""Text as the rules see it: plain ASCII, of the same length, so that a place in it is a place in the text.
+"""Text as the rules see it: plain ASCII of the same length, so that positions match the text.
 
-What is no ASCII becomes a question mark; a line break or a quote that some JSON escaped becomes a real one, at any
-depth, and every other escape of a character that is not printable ASCII becomes what separates words; what was
-replaced before becomes a filler that no rule matches, so that nothing is replaced twice.
+A non-ASCII character becomes a question mark. An escaped line break or quote becomes a real one, at any depth; every
+other escape of a character that is not printable ASCII becomes a word separator. A replaced secret becomes a filler
+that no rule matches, so that nothing is replaced twice.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from segue.redact import vendor_rules
 
 FILLER = "\x01"
 ESCAPED = "\x02"
-"""What stands in a view before a quote that was escaped."""
+"""Before a quote that was escaped."""
 FOREIGN = "\x03"
-"""What stands in a view for an escape of a character that is not ASCII, once for each character of the escape."""
+"""For an escape of a non-ASCII character, once for each character of the escape."""
 PLACEHOLDER = re.compile(r"\[secret:[a-z0-9-]{1,40}:[0-9a-f]{6}\]")
 
 
@@ -26,13 +26,13 @@ SEQUENCE = re.compile(
     r"(?:\x1b|\\(?:033|0?33|x1[bB]|u001[bB]|e)|\^\[)(?:\[[0-9;:?]{0,40}[A-Za-z]|\([AB0])"
     r"|\\(?:x[01][0-9A-Fa-f]|u00[01][0-9A-Fa-f])|(?<==)3D"
 )
-"""What a terminal obeys, as such or as code spells it, and other signs that cannot be seen: a word of its own follows.
-Mail spells the sign before a value so: `=3D`."""
+"""Terminal control characters, literal or as code spells them, and other invisible characters: a new word follows.
+Quoted-printable mail spells the sign before a value like this: `=3D`."""
 SIGNS = ("\x1b", "^[", "=3D")
 SPELLED = ("\\033", "\\33", "\\x0", "\\x1", "\\u000", "\\u001", "\\e[")
-"""One of these stands in all of that; few texts have any."""
+"""All of that contains one of these; few texts do."""
 CODED = re.compile(r"\\(?:u(?!00[0-7])[0-9A-Fa-f]{4}|x[89A-Fa-f][0-9A-Fa-f]|U[0-9A-Fa-f]{8})")
-"""A character that is not ASCII, by its number."""
+"""A non-ASCII character by its number."""
 CODES = ("\\u", "\\x", "\\U")
 ESCAPES = (
     ("\\n", "\r\n"),
@@ -42,21 +42,21 @@ ESCAPES = (
     ("\\b", "  "),
     ("\\f", "  "),
 )
-"""The escapes of JSON that are a letter or a quote, and what a view shows instead."""
+"""JSON escapes that are a letter or a quote, and what a view shows for them."""
 GLUED = re.compile(
     rf"\\(?:(?={vendor_rules.LIKE_ESCAPES})"
     rf"|(?:[aeEv0]|[0-3][0-7]{{2}}|u[0-9A-Fa-f]{{4}}|x[0-9A-Fa-f]{{2}})(?={vendor_rules.ANY_PREFIX}))"
 )
-"""A backslash before a token that begins like an escape; an escape that JSON does not have, or of a letter, before a
+"""A backslash before a token that looks like an escape; an escape that JSON does not have, or of a letter, before a
 token. Elsewhere these may be parts of a path or a word."""
 
 
 VAGUE = frozenset({"password", "secret", "api-key", "token", "authorization", "cookie"})
-"""Kinds that tell what a secret is for, not whose it is."""
+"""Kinds for the purpose of a secret, not its vendor."""
 
 
 class Hit(NamedTuple):
-    """A secret, and where it stands. It never leaves this package: findings are made of it."""
+    """A secret and its place. It never leaves this package: findings are made from it."""
 
     start: int
     end: int
@@ -75,8 +75,8 @@ def view_of(text: str) -> str:
 
 
 def without_escapes(view: str) -> str:
-    """Escapes as what they stand for, of the same length. What they stand for may be an escape in turn: its backslash
-    is left for `decoded`."""
+    """The text with escapes replaced by their characters, at the same length. The result may be another escape: its
+    backslash is left for `encodings`."""
     if any(map(view.__contains__, SIGNS)) or ("\\" in view and any(map(view.__contains__, SPELLED))):
         view = SEQUENCE.sub(lambda found: " " * len(found.group()), view)
     if "\\" in view:
@@ -89,27 +89,27 @@ def without_escapes(view: str) -> str:
 
 
 class Painted(NamedTuple):
-    """A view in which what was found is filled in, exactly as the result will be seen."""
+    """A view in which hits are masked exactly as their placeholders will look."""
 
     view: str
     at: list[int]
-    """Where pieces begin in it: by turns a stretch of the text and a filler."""
+    """Where pieces begin in it: a stretch of the text and a filler in turns."""
     source: list[tuple[int, int]]
-    """What of the text each of them stands for."""
+    """The stretch of the text that each piece stands for."""
 
     def origin(self, hit: Hit) -> Hit:
         """A hit in the view, as a place in the text."""
         return hit._replace(start=self._origin(hit.start)[0], end=self._origin(hit.end - 1)[1])
 
     def _origin(self, at: int) -> tuple[int, int]:
-        """What of the text a character of the view stands for: itself, or all that its filler replaced."""
+        """The stretch of the text that a character of the view stands for: itself, or all that its filler replaced."""
         piece = bisect_right(self.at, at) - 1
         start, end = self.source[piece]
         return (start, end) if piece % 2 else (start + at - self.at[piece], start + at - self.at[piece] + 1)
 
 
 def painted(view: str, found: Iterable[Hit]) -> Painted:
-    """The view of a text with what was found in it filled in. The hits are in order and apart from each other."""
+    """The view of a text with hits masked. The hits are in order and do not overlap."""
     pieces: list[str] = []
     at: list[int] = []
     source: list[tuple[int, int]] = []
@@ -132,7 +132,7 @@ def placeholder(kind: str, hash: str) -> str:
 
 
 def merged(hits: Iterable[Hit]) -> list[Hit]:
-    """In order, and apart: what overlaps is replaced as one, and the rule that knows most names it."""
+    """Hits in order, without overlaps: overlapping ones are replaced as one, named by the most specific rule."""
     result: list[Hit] = []
     for hit in sorted(hits, key=lambda hit: (hit.start, -hit.end, hit.kind in VAGUE)):
         last = result[-1] if result else None

@@ -1,4 +1,4 @@
-"""What each tier passes, told by the shape of what is passed and not by its label. Pure.
+"""The content that each tier passes, decided by its shape and not by its label. Pure.
 
     FULL        everything, nested as it is, contents included
     SELECTIVE   fields, flat objects and lists of them; contents
@@ -6,8 +6,8 @@
     MINIMAL     fields of one line, lists of names
     METADATA    fields of one line, and flat objects and lists of them: figures, names, one description each
 
-Nothing that `not_passed` lists is passed at any tier. Tier down, never up: what was received at a tier goes on at
-that tier or a narrower one, so such an item is held to both; what an agent made or read itself is its own.
+Nothing that `not_passed` lists is passed at any tier. Tier down, never up: what was received at a tier is passed on
+at that tier or a narrower one, so such an item must fit both. What an agent made or read itself is its own.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from segue.tiers import exclusions, fields, shapes
 from segue.tiers.fields import Field, Pattern
 
 MANY = 1000
-"""How many misfits are told in full."""
+"""At most this many misfits are reported in full."""
 
 
 class Shape(StrEnum):
-    """What a part of a brief is, for the tiers."""
+    """The shape of a part of a brief."""
 
     CONSTRAINT = "constraint"
-    """A person's constraint or correction: it passes at every tier."""
+    """A user's constraint or correction: it passes at every tier."""
     SCALAR = "scalar"
     """A count, an id, a name, a setting."""
     SUMMARY = "summary"
@@ -41,7 +41,7 @@ class Shape(StrEnum):
     QUOTE = "quote"
     """Conversation, and free text of others."""
     CONTENT = "content"
-    """What is in a file, and code."""
+    """File content and code."""
 
 
 ALLOWED = {
@@ -51,7 +51,7 @@ ALLOWED = {
     Tier.MINIMAL: frozenset({Shape.CONSTRAINT, Shape.SCALAR}),
     Tier.METADATA: frozenset({Shape.CONSTRAINT, Shape.SCALAR, Shape.SUMMARY}),
 }
-"""Which parts of a brief each tier passes."""
+"""The shapes that each tier passes in a brief."""
 
 
 def passes(tier: Tier, shape: Shape) -> bool:
@@ -59,30 +59,30 @@ def passes(tier: Tier, shape: Shape) -> bool:
 
 
 def limit(wanted: Tier, received: Tier | None = None) -> Tier:
-    """The tier at which something may be passed on: never wider than it was received; what is one's own is free."""
+    """The tier at which something may be passed on: never wider than it was received; one's own is free."""
     return wanted if received is None or received.allows(wanted) else received
 
 
 def named(text: str, *, next: str = "segue protocol schema") -> Tier:
-    """The tier of that name, in capitals or not."""
+    """The tier with that name, in any case."""
     name = text.strip().upper()
     if name in list(Tier):
         return Tier(name)
     import difflib  # lazy: only a mistake needs it
 
     close = difflib.get_close_matches(name[:60], list(Tier), n=1, cutoff=0.5)
-    nearest = f"did you mean {close[0]}?" if close else f"there are {', '.join(Tier)}."
-    raise BadInput(what=f"'{text[:60]}' is no tier: {nearest}", next=next)
+    nearest = f"did you mean {close[0]}?" if close else f"the tiers are {', '.join(Tier)}."
+    raise BadInput(what=f"'{text[:60]}' is not a tier: {nearest}", next=next)
 
 
 class Misfit(Value, frozen=True):
-    """Something in a payload that may not be passed so."""
+    """A field of a payload that may not be passed."""
 
     path: str
-    """Where: 'payload.agent_files[0].content'."""
+    """Its path: 'payload.agent_files[0].content'."""
     reason: str
     allowed: tuple[Tier, ...] = ()
-    """The tiers that would pass it, the narrowest first."""
+    """The tiers that would pass it, narrowest first."""
 
     def __str__(self) -> str:
         *others, last = self.allowed or ("no tier",)
@@ -91,19 +91,19 @@ class Misfit(Value, frozen=True):
 
 
 class Received(Value, frozen=True):
-    """From whom an item of a payload came, and at which tier; with no tier it is that agent's own."""
+    """The sender of an item of a payload, and the tier; without a tier it is that agent's own."""
 
     from_agent: str
     context_level: Tier | None = None
 
 
 class Kept(Value, frozen=True):
-    """What a tier passes of a payload, and what falls away by that."""
+    """The payload that a tier passes, and the fields that were removed."""
 
     payload: dict[str, Any]
     fallen: tuple[Misfit, ...]
     unlisted: tuple[Field, ...]
-    """What of it `not_passed` did not list before."""
+    """The removed fields that `not_passed` did not list."""
 
 
 class _Found(Struct, frozen=True):
@@ -119,7 +119,7 @@ def misfits(
     not_passed: Sequence[str] = (),
     origins: Mapping[str, Received] | None = None,
 ) -> tuple[Misfit, ...]:
-    """Everything in a payload that may not be passed at a tier; none where it fits."""
+    """Every field of a payload that may not be passed at a tier."""
     return _told(payload, tier, _found(payload, tier, not_passed, origins or {}))
 
 
@@ -129,7 +129,7 @@ def cut(
     not_passed: Sequence[str] = (),
     origins: Mapping[str, Received] | None = None,
 ) -> Kept:
-    """A payload as far as a tier passes it: whole values only, none shortened or made anew."""
+    """A payload reduced to what a tier passes: whole values only, none shortened or changed."""
     found = _found(payload, tier, not_passed, origins or {})
     return Kept(
         payload=fields.without(payload, found),
@@ -141,7 +141,7 @@ def cut(
 def _found(
     payload: Mapping[str, Any], tier: Tier, not_passed: Sequence[str], origins: Mapping[str, Received]
 ) -> dict[Field, _Found]:
-    """Each field that does not fit, with the reason that weighs most."""
+    """Each field that does not fit, with the most important reason."""
     found: dict[Field, _Found] = {}
     for field, reason in exclusions.listed(payload, not_passed):
         found.setdefault(field, _Found(reason, is_listed=True))
@@ -169,7 +169,7 @@ def _told(payload: Mapping[str, Any], tier: Tier, found: Mapping[Field, _Found])
 
 
 class _Reach:
-    """Fields that do not fit: whether a field is one of them, inside one, or holds one."""
+    """Fields that do not fit: whether a field is one of them, inside one, or contains one."""
 
     def __init__(self, found: Iterable[Field]) -> None:
         self.fields = set(found)
@@ -183,7 +183,7 @@ class _Reach:
 
 
 def risen(payload: Mapping[str, Any], origins: Mapping[str, Received]) -> Iterator[tuple[Field, str]]:
-    """Everything that has become more than it was when it was received."""
+    """Every field that is wider than it was received."""
     if not origins:
         return
     places: dict[Field, Received] = {}
@@ -202,13 +202,13 @@ def risen(payload: Mapping[str, Any], origins: Mapping[str, Received]) -> Iterat
 
 
 def _by_pattern(origins: Mapping[str, Received]) -> list[tuple[Pattern, Received]]:
-    """The patterns that origins are told by. One that names an item comes after one that stands for all of them."""
+    """The patterns of the origins. A pattern for one item comes after one for all items."""
     parsed = {pattern: received for text, received in origins.items() if (pattern := fields.parse(text))}
     return sorted(parsed.items(), key=lambda item: -item[0].count(fields.EVERY))
 
 
 def _alone(payload: Mapping[str, Any], field: Field, inner: Sequence[Field]) -> dict[str, Any]:
-    """One item as a payload of its own, without what inside it has an origin of its own."""
+    """One item as a payload of its own, without the items inside it that have their own origin."""
     [(_field, value)] = fields.find(payload, field)
     name = next(step for step in reversed(field) if isinstance(step, str))
     return fields.blanked({name: value}, [(name, *other[len(field) :]) for other in inner])

@@ -1,10 +1,10 @@
-"""What `not_passed` lists, found in a payload. Pure.
+"""The fields of a payload that `not_passed` lists. Pure.
 
-An entry can stand for a field of that name at any depth (`git_history`), for one place
-(`payload.files[].content`), for the contents of a file or folder (`node_modules`) or of every file
-(`file_contents`), and for items of a list by one of their values: `LOW_priority_improvements` are those whose
-`priority` is LOW, `orchestration_violations` those of the list of violations that have the value orchestration.
-Anything else is a note for whoever reads it. Names are compared in one spelling, and so are paths.
+An entry can stand for a field of that name at any depth (`git_history`), for one place (`payload.files[].content`),
+for the contents of a file or folder (`node_modules`) or of every file (`file_contents`), and for items of a list by
+one of their values: `LOW_priority_improvements` are those whose `priority` is LOW, `orchestration_violations` those
+in the list of violations that have the value orchestration. Anything else is a note for the reader. Names and paths
+are compared in a normalised spelling.
 """
 
 from __future__ import annotations
@@ -20,22 +20,22 @@ from segue.tiers.fields import Field, Pattern
 from segue.tiers.shapes import folded
 
 FILE_NAMES = {"file", "path", "filename", "filepath"}
-"""Under these an object says of which file its contents are."""
+"""Names of the field that says which file an object contains."""
 ALL_CONTENTS = {"contents", "filecontent", "filecontents"}
 
 Found = tuple[Field, str]
 
 
 class _Entries(Struct, frozen=True):
-    """The entries, by what they can be found by."""
+    """The entries, by what they match."""
 
     names: dict[str, str]
     files: tuple[str, ...]
     """Files and folders, between slashes."""
     starts: dict[str, str]
-    """By the words that an entry begins with."""
+    """By the first words of an entry."""
     rests: dict[str, list[tuple[frozenset[str], str]]]
-    """By the same: the words that follow, and the entry."""
+    """By the same: the remaining words, and the entry."""
     contents: str = ""
     """The entry that excludes the contents of every file."""
 
@@ -51,7 +51,7 @@ def listed(payload: Mapping[str, Any], not_passed: Sequence[str]) -> Iterator[Fo
 
 
 def _place(entry: str) -> Pattern | None:
-    """The one place that an entry stands for; a name alone stands for every field of that name."""
+    """The one place that an entry names; a name alone means every field of that name."""
     pattern = fields.parse(entry)
     is_place = pattern is not None and (len(pattern) > 1 or entry != pattern[0])
     return pattern if is_place else None
@@ -105,13 +105,13 @@ def _inside(field: Field, value: Any, entries: _Entries) -> Iterator[Found]:
 
 
 def _slashed(path: str) -> str:
-    """A path in one spelling, between slashes."""
+    """A normalised path, between slashes."""
     path = posixpath.normpath(path.strip().replace("\\", "/"))
     return f"/{path.strip('/')}/"
 
 
 def _excluded_file(value: Mapping[Any, Any], entries: _Entries) -> str | None:
-    """Why the contents of a file are excluded, where an object holds them: it, a folder above it, or all are."""
+    """Why the contents of a file are excluded: the file, a folder above it, or all files are listed."""
     for key, path in value.items():
         is_path = isinstance(key, str) and isinstance(path, str) and len(path) <= shapes.ONE_LINE
         if not is_path or folded(key) not in FILE_NAMES:

@@ -1,6 +1,6 @@
-"""Where something stands in a payload: `payload.agent_files[0].content`, and `[]` for every item of a list. Pure.
+"""Paths of fields in a payload: `payload.agent_files[0].content`, with `[]` for every item of a list. Pure.
 
-Errors name a field so, `not_passed` and `origins` point at fields so, and what falls away is taken out by it.
+Errors, `not_passed` and `origins` name fields with these paths.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ EVERY = None
 """In a pattern: any item of a list."""
 
 Field = tuple[str | int, ...]
-"""The way to one value, from the payload down."""
+"""The steps to one value, from the payload down."""
 Pattern = tuple[str | int | None, ...]
 
 PLAIN = re.compile(r"[\w-]+")
@@ -33,7 +33,7 @@ def show(field: Pattern) -> str:
 
 
 def parse(text: str) -> Pattern | None:
-    """The field that a text points at, with or without the `payload` before it; None where it points at none."""
+    """The field that a path names, with or without `payload` before it; None if it is not a path."""
     if not text.startswith((f"{ROOT}.", f"{ROOT}[")):
         text = f".{text}" if PLAIN.match(text) else text
     else:
@@ -69,7 +69,7 @@ def general(field: Field) -> Pattern:
 
 
 def find(payload: Any, pattern: Pattern) -> Iterator[tuple[Field, Any]]:
-    """Every value that a pattern points at."""
+    """Every value that a pattern matches."""
     found: list[tuple[Field, Any]] = [((), payload)]
     for step in pattern:
         found = [inner for field, value in found for inner in _inside(field, value, step)]
@@ -87,7 +87,7 @@ def _inside(field: Field, value: Any, step: str | int | None) -> Iterator[tuple[
 
 
 def every(value: Any, field: Field = ()) -> Iterator[Field]:
-    """The way to each value in a payload."""
+    """The path of each value in a payload."""
     if field:
         yield field
     if isinstance(value, Mapping):
@@ -99,17 +99,17 @@ def every(value: Any, field: Field = ()) -> Iterator[Field]:
 
 
 def without(payload: Mapping[str, Any], fields: Iterable[Field]) -> dict[str, Any]:
-    """A payload without some of its values, and without the lists and objects that become empty by that."""
+    """A payload without some of its values, and without the lists and objects that become empty."""
     return dict(_pruned(payload, _tree(fields))[0])
 
 
 def blanked(payload: Mapping[str, Any], fields: Iterable[Field]) -> dict[str, Any]:
-    """A payload with nothing in the place of some of its values; all else stays where it is."""
+    """A payload with None in place of some of its values; everything else keeps its place."""
     return dict(_pruned(payload, _tree(fields), keeps_place=True)[0])
 
 
 def _tree(fields: Iterable[Field]) -> dict[str | int, Any]:
-    """Fields by their steps. None marks what goes, whatever is said of what is in it."""
+    """A tree of fields by their steps. None marks a field to remove, with all fields inside it."""
     tree: dict[str | int, Any] = {}
     for field in fields:
         branch = tree
@@ -123,7 +123,7 @@ def _tree(fields: Iterable[Field]) -> dict[str | int, Any]:
 
 
 def _pruned(value: Any, tree: dict[str | int, Any], keeps_place: bool = False) -> tuple[Any, bool]:
-    """What is left, and whether nothing is."""
+    """The value that is left, and whether it is empty."""
     is_object = isinstance(value, Mapping)
     left: list[tuple[Any, Any]] = []
     for step, inner in value.items() if is_object else enumerate(value):

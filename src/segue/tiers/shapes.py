@@ -1,7 +1,7 @@
-"""The shapes that each tier passes, and what of a payload goes beyond them. Pure.
+"""The shapes that each tier passes, and the fields of a payload that exceed them. Pure.
 
-A name can make a field narrower, never wider: what is called `content` is contents however short it is, and
-what is not called so is contents as soon as it has two lines.
+A name can make a field narrower, never wider: a field called `content` is contents however short it is, and any other
+field is contents as soon as it has two lines.
 """
 
 from __future__ import annotations
@@ -19,33 +19,33 @@ from segue.model import Tier
 from segue.tiers.fields import Field
 
 ONE_LINE = 256
-"""How many characters a line has at most: about as many as the title of an issue may have."""
+"""The most characters of a line: about as long as the title of an issue."""
 NAME_WORDS = 3
-"""A name, or each part of a path, has so many words at most; what has more is a sentence."""
+"""The most words of a name, or of each part of a path; with more it is a sentence."""
 IDEOGRAPHS, LETTERS = 4, 8
-"""So many make a word in scripts that put no spaces between words: a word is shorter in the Chinese one."""
+"""The most letters of a word in scripts without spaces between words: words are shorter in Chinese."""
 DEEPEST = 64
 
 BREAKS = re.compile("[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]")
 SEPARATORS = re.compile(r"[\W_]+")
 CAPITAL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
-"""Where a word begins without a separator: gitHistory, GITHistory."""
+"""The places where a word begins without a separator: gitHistory, GITHistory."""
 CONTENT_NAME = re.compile(r"(?:contents?|snippets?|codesamples?|sourcecode)$")
 IDEOGRAPH = re.compile("[\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]")
 LETTER = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff]")
-"""Of Thai, Lao, Burmese, Khmer, and the two syllabaries of Japanese."""
+"""Thai, Lao, Burmese, Khmer, and the two syllabaries of Japanese."""
 DESCRIPTIONS = ("description", "summary", "title")
-"""Of several sentences in one object, the one under the first of these names describes it."""
+"""Of several sentences in one object, the field with the first of these names is the description."""
 
 Found = tuple[Field, str]
-"""A field, and why it goes beyond."""
+"""A field, and why it exceeds the tier."""
 
 
 class Rules(Struct, frozen=True):
     """What a tier passes besides fields of one line and lists of names."""
 
     nested: bool = False
-    """Objects and lists in one another, as deep as they are."""
+    """Nested objects and lists of any depth."""
     contents: bool = False
     objects: bool = False
     """Flat objects: their fields are values and lists of names."""
@@ -65,7 +65,7 @@ RULES = {
 
 
 def beyond(payload: Mapping[str, Any], tier: Tier) -> Iterator[Found]:
-    """Everything in a payload whose shape a tier does not pass."""
+    """Every field of a payload whose shape a tier does not pass."""
     rules = RULES[tier]
     for key, value in payload.items():
         field = (key,)
@@ -86,19 +86,19 @@ def beyond(payload: Mapping[str, Any], tier: Tier) -> Iterator[Found]:
 
 @functools.lru_cache(maxsize=4096)
 def folded(name: str) -> str:
-    """A name in one spelling: git_history, gitHistory, GITHistory and 'Git history' are githistory."""
+    """A normalised name: git_history, gitHistory, GITHistory and 'Git history' become githistory."""
     return SEPARATORS.sub("", unicodedata.normalize("NFKC", name).casefold())
 
 
 @functools.lru_cache(maxsize=4096)
 def words(name: str) -> tuple[str, ...]:
-    """The words of a name, each in one spelling: git and history, of gitHistory or GIT-History."""
+    """The normalised words of a name: git and history, of gitHistory or GIT-History."""
     parts = SEPARATORS.split(CAPITAL.sub("_", unicodedata.normalize("NFKC", name)))
     return tuple(folded(part) for part in parts if part)
 
 
 def is_content(name: str, value: Any) -> bool:
-    """Whether a value is contents: by its name, or because it is more than a line."""
+    """Whether a value is contents: by its name, or because it has more than one line."""
     if not isinstance(value, str):
         return False
     return len(value) > ONE_LINE or BREAKS.search(value) is not None or _says_content(name)
@@ -110,14 +110,14 @@ def _says_content(name: str) -> bool:
 
 
 def is_name(value: Any) -> bool:
-    """Whether a value names or counts something: no sentence."""
+    """Whether a value is a name or a number, not a sentence."""
     if not isinstance(value, str) or len(value) > ONE_LINE:
         return not isinstance(value, str)
     return all(sum(map(_count, part.split())) <= NAME_WORDS for part in re.split(r"[/\\]", value))
 
 
 def _count(word: str) -> float:
-    """How many words there are in what has no spaces in it."""
+    """The number of words in a text without spaces."""
     if word.isascii():
         return 1
     return max(1, len(IDEOGRAPH.findall(word)) / IDEOGRAPHS + len(LETTER.findall(word)) / LETTERS)
@@ -139,8 +139,8 @@ def _content_in_words(value: str) -> str:
     if BREAKS.search(value):
         return "contents: a text with line breaks"
     if len(value) > ONE_LINE:
-        return f"contents: a text of {len(value):,} characters, and a line has {ONE_LINE} at most"
-    return "contents, as its name says"
+        return f"contents: a text of {len(value):,} characters, more than a line of {ONE_LINE}"
+    return "contents, by its name"
 
 
 def _in_list(rules: Rules, field: Field, values: Any, *, is_inner: bool = False) -> Iterator[Found]:
@@ -159,7 +159,7 @@ def _in_list(rules: Rules, field: Field, values: Any, *, is_inner: bool = False)
             found.append((at, problem))
             whole[problem] = whole.get(problem, 0) + 1
     if values and list(whole.values()) == [len(values)]:
-        # All of it, and for one reason: the list itself is what does not fit.
+        # All of it, for one reason: the list itself does not fit.
         yield field, f"a list of {ITEMS_IN_WORDS.get(next(iter(whole)), next(iter(whole)))}"
     else:
         yield from found
@@ -168,7 +168,7 @@ def _in_list(rules: Rules, field: Field, values: Any, *, is_inner: bool = False)
 ITEMS_IN_WORDS = {
     "an object in a list": "objects",
     "a list in a list": "lists",
-    "a sentence, where names stand": "sentences",
+    "a sentence instead of a name": "sentences",
 }
 
 
@@ -179,7 +179,7 @@ def _bad_item(rules: Rules, field: Field, value: Any, with_sentences: bool) -> s
         return "a list in a list"
     for _field, problem in _in_value(rules, field, value):
         return problem
-    return None if with_sentences or is_name(value) else "a sentence, where names stand"
+    return None if with_sentences or is_name(value) else "a sentence instead of a name"
 
 
 def _in_object(rules: Rules, field: Field, value: Mapping[Any, Any]) -> Iterator[Found]:
@@ -208,19 +208,19 @@ def _rank(key: str) -> int:
 
 def _bad_key(key: Any) -> str | None:
     if not isinstance(key, str):
-        return "a name that is no text"
-    return "contents in the place of a name" if len(key) > ONE_LINE or BREAKS.search(key) else None
+        return "a name that is not text"
+    return "contents instead of a name" if len(key) > ONE_LINE or BREAKS.search(key) else None
 
 
 def _no_value(value: Any) -> str | None:
     if isinstance(value, int | float) and not abs(value) < (2**63 if isinstance(value, int) else math.inf):
-        return "a number that documents cannot hold"
+        return "a number that documents cannot contain"
     is_known = value is None or isinstance(value, str | int | float)
-    return None if is_known else f"a {type(value).__name__}, which no document can hold"
+    return None if is_known else f"a {type(value).__name__}, which no document can contain"
 
 
 def _strange(field: Field, value: Any) -> Iterator[Found]:
-    """What no document could hold, at any depth."""
+    """Values that no document can contain, at any depth."""
     if len(field) > DEEPEST:
         yield field, f"nested more than {DEEPEST} deep"
     elif isinstance(value, dict):

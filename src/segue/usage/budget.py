@@ -1,7 +1,7 @@
-"""How near a limit is, how the work goes, and what follows: go on, hand over soon, hand over now. Pure.
+"""How near a limit is, how the work goes, and what follows: continue, hand over soon, hand over now. Pure.
 
-Every number that decides something is a constant with its reason beside it, and every trigger says with which
-figures it came about. What no agent reported stays unknown: an unknown share never recommends anything.
+Every number that decides something is a constant with its reason beside it, and every trigger names its figures. What
+no agent reported stays unknown: an unknown share never recommends anything.
 """
 
 from __future__ import annotations
@@ -17,30 +17,29 @@ from segue.base.clock import Moment
 from segue.model import Limit, Scope, Transcript, Trigger, TriggerType, Urgency, Usage, Value
 
 ESTIMATE_WEIGHT = 0.7
-"""How much less sure a trigger is whose figure is an estimate."""
+"""A trigger based on an estimate has this much confidence."""
 HIGH_COMPLEXITY = 0.6
-"""Work from here on is hard for a small model. Of a hundred real transcripts about fifteen reach it."""
+"""From here on, work is hard for a small model. About fifteen of a hundred real transcripts reach it."""
 LOW_COMPLEXITY = 0.25
-"""Work below this does not need a large model. About half of real transcripts stay below it."""
+"""Below this, work does not need a large model. About half of real transcripts stay below it."""
 LOW_SATISFACTION = 0.4
-"""Below this a person sets the agent right so often that another may do better."""
+"""Below this, the user corrects the agent so often that another may do better."""
 SPENT_MUCH_USD = 5.0
-"""From this on it is worth a thought that the same could be had for less."""
+"""From this cost on, a cheaper model is worth a thought."""
 SETTLED_SECONDS = 600
-"""A session shorter than this has not shown yet how simple it is."""
+"""A shorter session has not shown yet how simple it is."""
 FEWEST_TURNS = 3
-"""With fewer turns nothing can be said of how content a person is."""
+"""Fewer turns say nothing about the user's satisfaction."""
 TROUBLE_WEIGHT = 1.5
 """Two corrections or interruptions in three turns leave no satisfaction; two in five are the threshold."""
 
 LONGEST_MINUTES = 366 * 1440
-"""No window is longer: what claims to be has no length that could be reckoned with."""
+"""No window is longer: a longer length is not usable."""
 UNIT_MINUTES = {"m": 1, "h": 60, "d": 1440, "w": 10_080}
 NAMED_MINUTES = {"day": 1440, "week": 10_080, "month": 44_640}
-"""A month has 31 days here: a sample too many from the old one shows as a drop."""
+"""A month has 31 days here: one old sample too many shows as a drop."""
 UNTOLD_MINUTES = {"": 60, "spend": 1440}
-"""How long a report holds of a limit that tells neither its length nor its end: it was true then, and a person who
-waited that long has seen whether it still is."""
+"""How long a report of a limit without length and end is valid: the user would have seen a change by then."""
 
 HALVES = {
     "calls": (0.30, 60),
@@ -49,11 +48,11 @@ HALVES = {
     "context": (0.15, 100_000),
     "minutes": (0.15, 60),
 }
-"""What makes work complex: the weight of each, and how many of it count half of that."""
+"""What makes work complex: the weight of each, and the number of it that counts half of that."""
 
 
 class Thresholds(Struct, frozen=True):
-    """Shares of a limit in per cent; a model or family may have a share of its own for the recommendation."""
+    """Shares of a limit in per cent. A model or family may have its own share for the recommendation."""
 
     recommend: int = 75
     urgent: int = 90
@@ -64,17 +63,17 @@ class Thresholds(Struct, frozen=True):
         return self.recommend if own is None else own
 
     def urgent_for(self, model: str) -> int:
-        """Never below a share that was set for the model itself."""
+        """Never below the share that was set for the model itself."""
         return max(self.urgent, self._own(model) or 0)
 
     def urgency(self, percent: float, model: str = "") -> Urgency | None:
-        """What a share calls for; None while there is room."""
+        """The urgency of a share; None while there is room."""
         if percent >= self.urgent_for(model):
             return Urgency.HIGH
         return Urgency.MEDIUM if percent >= self.recommend_for(model) else None
 
     def _own(self, model: str) -> int | None:
-        """The share under the model's own name, else under the longest name of a family that it is of."""
+        """The share for the model's own name, else for the longest name of a family that it belongs to."""
         if model in self.models:
             return self.models[model]
         names = [name for name in self.models if is_of_family(model, name)]
@@ -93,18 +92,18 @@ def _squeezed(name: str) -> str:
 
 
 class Share(Value, frozen=True):
-    """How much of one limit is used, and in which words that is told."""
+    """The used share of one limit, and its wording."""
 
     percent: float
     figures: str
-    """What is used, with a place for the share as it is shown."""
+    """The usage in words, with a place for the share."""
     model: str = ""
-    """Whose threshold holds."""
+    """The model whose threshold applies."""
     scope: Scope = Scope.MODEL
     is_estimate: bool = False
     way_out: str = ""
     window: str = "context"
-    """Which limit it is a share of, with its end where that is known."""
+    """The limit that it is a share of, with its end if known."""
 
 
 def should_handoff(
@@ -124,10 +123,10 @@ def should_handoff(
 def trigger_for(
     usage: Usage, thresholds: Thresholds, model: str = "", request: str = "", *, is_small: bool | None = None
 ) -> Trigger | None:
-    """Why a handoff is due, or None while there is no reason.
+    """Why a handoff is due; None without a reason.
 
-    What a person asks for comes first, then limits, then work that is too hard for its model or goes badly, then
-    work that is too simple for it. `is_small` is True for a small model and False for a large one.
+    The user's request comes first, then limits, then work that is too hard for its model or goes badly, then work
+    that is too simple for it. `is_small` is True for a small model and False for a large one.
     """
     limited = _limit_trigger(usage, thresholds, model)
     if request.strip():
@@ -136,18 +135,18 @@ def trigger_for(
 
 
 def sentence(name: str, usage: Usage | None, thresholds: Thresholds, model: str = "") -> str:
-    """The line for a person: 'Opus usage: 85% - Handoff recommended'. `name` is the model as people call it."""
+    """The line for the user: 'Opus usage: 85% - Handoff recommended'. `name` is the model's common name."""
     share = worst_share(usage, thresholds, model) if usage else None
     if share is None:
         return f"{name} usage: not reported yet"
     advice = {Urgency.HIGH: "Handoff urgent", Urgency.MEDIUM: "Handoff recommended"}
     urgency = thresholds.urgency(share.percent, share.model)
     about = "~" if share.is_estimate else ""
-    return f"{name} usage: {about}{_shown(share, thresholds)} - {advice[urgency] if urgency else 'Go on'}"
+    return f"{name} usage: {about}{_shown(share, thresholds)} - {advice[urgency] if urgency else 'Continue'}"
 
 
 def worst_share(usage: Usage, thresholds: Thresholds, model: str = "") -> Share | None:
-    """The share that decides: the most urgent, then the largest, then one that no other model gets round."""
+    """The share that decides: the most urgent, then the largest, then one that holds for the whole account."""
 
     def weight(share: Share) -> tuple[int, float, bool]:
         rank = [None, Urgency.MEDIUM, Urgency.HIGH].index(thresholds.urgency(share.percent, share.model))
@@ -178,12 +177,12 @@ def _shares(usage: Usage, model: str) -> Iterator[Share]:
 
 
 def in_words(share: Share, thresholds: Thresholds) -> str:
-    """What a share is a share of, with its figure."""
+    """The usage of a limit in words."""
     return share.figures.replace("{shown}", _shown(share, thresholds))
 
 
 def window_minutes(window: str) -> int | None:
-    """The length of a window: 'week', '5h', '90m'; None for what does not run out with time."""
+    """The length of a window: 'week', '5h', '90m'; None for what does not end with time."""
     if window in NAMED_MINUTES:
         return NAMED_MINUTES[window]
     length = re.fullmatch(r"(\d{1,6})([mhdw])", window)
@@ -192,8 +191,8 @@ def window_minutes(window: str) -> int | None:
 
 
 def is_over(limit: Limit, at: Moment) -> bool:
-    """Whether what was reported of a limit is of a window that has ended since. One that does not tell its end has
-    ended when its length has passed since the report."""
+    """Whether the reported window has ended since. Without an end, it has ended when its length has passed since the
+    report."""
     if limit.resets_at is not None:
         return limit.resets_at <= at
     minutes = window_minutes(limit.window) or UNTOLD_MINUTES.get(limit.window)
@@ -201,7 +200,7 @@ def is_over(limit: Limit, at: Moment) -> bool:
 
 
 def holds_for(limit: Limit, model: str) -> bool:
-    """Whether a limit concerns a model: one of another model does not."""
+    """Whether a limit applies to a model: that of another model does not."""
     named = limit.scope is Scope.MODEL and limit.model and model
     return not named or is_of_family(model, limit.model) or is_of_family(limit.model, model)
 
@@ -218,17 +217,17 @@ def _way_out(limit: Limit) -> str:
     if limit.window == "context":
         return ""
     if limit.scope is Scope.ACCOUNT:
-        return "; another model of the same account is no way out"
-    return "; another model is a way out"
+        return "; switching models won't help: the limit covers the whole account"
+    return "; another model is not affected"
 
 
 def _percent(used: int, limit: int) -> float:
-    # A figure beyond all measure must not overflow.
+    # An absurd figure must not overflow.
     return 100 * max(0, min(used, 1000 * limit)) / limit
 
 
 def _shown(share: Share, thresholds: Thresholds) -> str:
-    """The share in whole per cent, not rounded up to a threshold that it has not reached, nor to the limit."""
+    """The share in whole per cent, never rounded up to a threshold that it has not reached, nor to the limit."""
     rounded = round(share.percent)
     reaches = thresholds.urgency(rounded, share.model) is not thresholds.urgency(share.percent, share.model)
     if reaches or rounded == 100:
@@ -254,11 +253,11 @@ def _request_trigger(request: str, limited: Trigger | None) -> Trigger:
     words = " ".join(request.split())
     shown = words if len(words) <= 200 else words[:199] + "…"
     urgency = limited.urgency if limited else Urgency.MEDIUM
-    return _trigger(TriggerType.USER_REQUEST, 1.0, f"a person asked for it: {shown}", urgency)
+    return _trigger(TriggerType.USER_REQUEST, 1.0, f"the user asked for it: {shown}", urgency)
 
 
 def _mismatch_trigger(usage: Usage, is_small: bool | None) -> Trigger | None:
-    """Too hard for a small model, or a person who keeps setting it right."""
+    """Too hard for a small model, or often corrected by the user."""
     reasons, confidence = [], 0.0
     score, content = usage.complexity_score, usage.user_satisfaction
     if is_small and score is not None and score >= HIGH_COMPLEXITY:
@@ -293,10 +292,10 @@ def _trigger(kind: TriggerType, confidence: float, reasoning: str, urgency: Urge
 
 
 def complexity(transcript: Transcript) -> float:
-    """How hard the work of a transcript is, from 0 to 1: more of anything never makes it less.
+    """The difficulty of the work of a transcript, from 0 to 1; it never falls as anything grows.
 
-    Each of calls, errors, turns, filled context and time counts with its weight as n / (n + half): quickly at
-    first, and never more than its weight, so that a session left open for a week does not look like hard work.
+    Each of calls, errors, turns, filled context and time counts with its weight as n / (n + half): quickly at first,
+    and never more than its weight, so that a session left open for a week does not look like hard work.
     """
     counts = {
         "calls": transcript.calls,
@@ -305,7 +304,7 @@ def complexity(transcript: Transcript) -> float:
         "context": transcript.context_tokens or 0,
         "minutes": _minutes(transcript),
     }
-    # Written so that rounding keeps the order too.
+    # Written so that rounding keeps the order.
     score = sum(
         weight * (1 - half / (max(0, counts[name]) + half)) for name, (weight, half) in HALVES.items()
     )
@@ -320,7 +319,7 @@ def _minutes(transcript: Transcript) -> float:
 
 
 def satisfaction(transcript: Transcript, rated: float | None = None) -> float | None:
-    """How content the person is, from 0 to 1: as rated, else by how rarely they had to step in; None if unknown."""
+    """The user's satisfaction, from 0 to 1: as rated, else by how rarely they intervened; None if unknown."""
     if rated is not None:
         return max(0.0, min(1.0, rated))
     if transcript.turns < FEWEST_TURNS:

@@ -1,8 +1,8 @@
-"""How long a limit will last: from what was reported of it so far, at the pace so far. Pure.
+"""Forecast of a limit: when it is reached at the pace so far. Pure.
 
-A forecast uses only samples of the window that is running: those from before the last reset, which shows as a
-drop, and those older than the window say nothing of it. It does not count on from the last sample to now: a new
-figure comes with every answer, so a silence is a time in which nothing was used.
+Only samples of the current window count: those from before the last reset, which shows as a drop, and those older
+than the window say nothing about it. The time from the last sample to now does not count: every answer brings a new
+figure, so nothing was used in a silence.
 """
 
 from __future__ import annotations
@@ -16,29 +16,29 @@ from segue.model import Limit, Value
 from segue.usage.budget import is_over, window_minutes
 
 SHORTEST_MINUTES = 5.0
-"""Samples over a shorter time do not make a pace."""
+"""Samples over a shorter time are no pace."""
 RESET_DROP = 5.0
-"""A share that falls by this many points was reset, or the context compacted; less is the figure's own noise."""
+"""A share that falls by this many points was reset, or the context was compacted; less is noise."""
 
 
 class Sample(Value, frozen=True):
-    """What share of a limit was used at a moment."""
+    """The used share of a limit at a moment."""
 
     at: Moment
     used_percent: float
 
 
 class Forecast(Value, frozen=True):
-    """When a limit will be reached if things go on as they did, and when it starts anew."""
+    """When a limit is reached at the current pace, and when it resets."""
 
     limit: Limit
     minutes_left: float | None = None
-    """None where nothing is being used, or too little is known to tell."""
+    """None if nothing is being used, or too little is known."""
     burn_per_hour: float | None = None
-    """Points of the share in an hour; None where it cannot be told, 0 where nothing is being used."""
+    """Points of the share per hour; None if unknown, 0 if nothing is being used."""
     resets_in_minutes: float | None = None
     runs_out_first: bool = False
-    """Whether it will be reached before it starts anew."""
+    """Whether the limit is reached before its reset."""
     is_estimate: bool = False
 
     def tokens_per_hour(self, window: int) -> float | None:
@@ -47,14 +47,14 @@ class Forecast(Value, frozen=True):
 
 
 def context_samples(counts: Iterable[tuple[Moment, int]], window: int) -> tuple[Sample, ...]:
-    """Counts of tokens in a context as samples of its share."""
+    """Token counts of a context as samples of its share."""
     if window <= 0:
         return ()
     return tuple(Sample(at=at, used_percent=100 * tokens / window) for at, tokens in counts)
 
 
 def forecast(limit: Limit, samples: Sequence[Sample], now: Moment) -> Forecast:
-    """What is to be expected of a limit. Its own figure counts as a sample, if it says when it was reported."""
+    """The forecast of a limit. Its own figure counts as a sample if its moment is known."""
     if is_over(limit, now):
         return Forecast(limit=limit, resets_in_minutes=0.0, is_estimate=limit.is_estimate)
     resets_in = _minutes_between(now, limit.resets_at) if limit.resets_at else None
@@ -97,7 +97,7 @@ def _share(percent: float) -> float | None:
 
 
 def _present(samples: Iterable[Sample], limit: Limit, now: Moment) -> list[Sample]:
-    """The samples of the window that is running, oldest first."""
+    """The samples of the current window, oldest first."""
     length = window_minutes(limit.window)
     start = clock.later(limit.resets_at or now, -60 * length) if length else ""
     sound = [(sample.at, share) for sample in samples if (share := _share(sample.used_percent)) is not None]
@@ -112,7 +112,7 @@ def _present(samples: Iterable[Sample], limit: Limit, now: Moment) -> list[Sampl
 
 
 def _burn(samples: Sequence[Sample]) -> float | None:
-    """Points in an hour from the first sample to the last; None where they are too few or too close."""
+    """Points per hour from the first sample to the last; None if they are too few or too close."""
     if len(samples) < 2:
         return None
     minutes = _minutes_between(samples[0].at, samples[-1].at)

@@ -1,7 +1,7 @@
-"""A ledger: what the answers in a source used, packed for the index. Made where the source is read, which may be
-another process, and added up without being taken apart again.
+"""The usage of the answers in a source, packed for the index. It is made where the source is read, which may be
+another process, and is added up without being unpacked.
 
-Packed with what comes with Python alone: totals are told without loading anything that takes long.
+It is packed with Python's own modules only, so that totals load nothing slow.
 """
 
 from __future__ import annotations
@@ -15,41 +15,40 @@ from segue.base import clock
 from segue.base.hashes import short_hash
 
 TYPE_CHECKING = False
-if TYPE_CHECKING:  # not asked of typing: that takes long to load
+if TYPE_CHECKING:  # typing takes long to load
     from typing import Any
 
     from segue.model import Spend
 
 QUARTER = 900
 CLASSES = (32_000, 100_000, 128_000, 199_999, 200_000, 256_000, 272_000, 512_000, 524_288)
-"""Where the size of a question may change its price. A spend's class is the number of these it exceeds."""
+"""Input sizes where the price may change. A spend's class is the number of these that it exceeds."""
 TOLD = -1
-"""The class of what the agent itself told the price of."""
+"""The class of spends whose price the agent reported."""
 
 Row = tuple[int, int, str, int, int, int, int, int, int, float]
 """A spend as the index takes it: key, second, model, class, five counts, cost."""
 Bucket = tuple[int, str, int, int, int, int, int, int, int, float]
 """A sum of spends: quarter, model, class, answers, five counts, cost."""
 Ledger = tuple[bytes, bytes, list[Bucket]]
-"""The hashes of the answers that count, eight bytes each; every answer, counted or not; sums of those that count."""
+"""The hashes of the answers that count, eight bytes each; of all answers; and the sums of those that count."""
 EMPTY: Ledger = (b"", b"", [])
 
 HEAD = struct.Struct("<cI")
-"""What stands before a column: how its numbers are packed, and how many bytes they are."""
+"""The header of a column: how its numbers are packed, and how many bytes they are."""
 
 
 def size_in(size_class: int) -> int:
-    """A size of a question that is in a class."""
+    """An input size in a class."""
     return CLASSES[size_class - 1] + 1 if size_class > 0 else 0
 
 
 def class_of(size: int) -> int:
-    """The class of a question's size."""
     return bisect_left(CLASSES, size)
 
 
 def hashes(keys: Sequence[str]) -> tuple[int, ...]:
-    """What answers are known by here."""
+    """The short hashes by which answers are known."""
     return struct.unpack(f">{len(keys)}q", b"".join([short_hash(key.encode()) for key in keys]))
 
 
@@ -69,7 +68,7 @@ def row_of(spend: Spend) -> Row:
 
 
 def pack(rows: list[Row], counts: Callable[[int], bool] | None = None) -> Ledger:
-    """Pack spends; those whose key counts are summed up."""
+    """Pack spends; those whose key counts are added up."""
     counted = [row for row in rows if counts(row[0])] if counts else rows
     return array("q", [row[0] for row in counted]).tobytes(), _packed(rows), _summed(counted)
 
@@ -79,7 +78,7 @@ def _summed(rows: list[Row]) -> list[Bucket]:
     last, total = None, list[float]()
     for _key, second, model, size_class, input, output, read, write, long, cost in rows:
         bucket = (second // QUARTER, model, size_class)
-        if bucket != last:  # those that follow each other are mostly of the same
+        if bucket != last:  # consecutive ones are mostly of the same
             last, total = bucket, sums.setdefault(bucket, [0, 0, 0, 0, 0, 0, 0.0])
         total[0] += 1
         total[1] += input
@@ -92,7 +91,7 @@ def _summed(rows: list[Row]) -> list[Bucket]:
 
 
 def _packed(rows: list[Row]) -> bytes:
-    """Column by column: names first, separated by what cannot be in UTF-8, and in their place the number of each."""
+    """Column by column: first the names, separated by a byte that UTF-8 never uses, then their numbers."""
     if not rows:
         return b""
     keys, seconds, models, *figures, costs = zip(*rows, strict=True)
@@ -139,7 +138,7 @@ def rows_in(packed: bytes) -> list[Row]:
 
 
 def merged(known: bytes, ledger: Ledger) -> Ledger:
-    """What is new with what was known of the same source."""
+    """A ledger of new spends joined with that of the same source before."""
     rows = {old[0]: old for old in rows_in(known)}
     rows.update((new[0], new) for new in rows_in(ledger[1]))
     return pack(list(rows.values()))

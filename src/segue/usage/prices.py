@@ -1,13 +1,12 @@
-"""What a model costs and how much fits into it: prices as values, out of the data of the package genai-prices.
+"""Prices and context windows of models, from the data of the package genai-prices.
 
-The data lies beside this file, in prices.json, so nothing is fetched and the package, which is slow to load, is
-not needed to run; `./dev docs` writes the file. It is read when a model is met for the first time, and everything
-else works on `Price`, which can be written down and kept: `stamp` tells whether what was kept still holds.
+The data is in prices.json beside this file, so nothing is fetched, and the package, which is slow to load, is not
+needed to run; `./dev docs` writes the file. It is read on the first look-up of a model. Everything else works on
+`ModelPrice`, which can be stored: `stamp` shows whether a stored one is still valid.
 
-Prices change, and a transcript may be older than the change: each model has a history of prices, and the price
-of an answer is the one of its day. What is not in the data has no price here: nothing is guessed from a name.
-Not counted: fees for searches and requests, discounts for batches, and discounts by the hour of the day, of which
-the dearest hour is taken.
+Prices change, and a transcript may be older than the change: each model has a history of prices, and an answer costs
+the price of its day. A model that is not in the data has no price: nothing is guessed from a name. Not counted: fees
+for searches and requests, and discounts for batches. Of prices by the hour of the day, the highest is used.
 """
 
 import functools
@@ -29,19 +28,19 @@ from segue.usage.rates import notice as notice
 from segue.usage.rates import stamp as stamp
 
 LONGEST_NAME = 200
-"""No model's name is longer: what is, is not looked for."""
+"""No model's name is longer: longer ones are not looked up."""
 
 SMALL_USD = 6.0
-"""A model whose million tokens of output cost no more than this counts as small."""
+"""A model whose million output tokens cost at most this is small."""
 DEAR_USD = 20.0
-"""A model whose million tokens of output cost this or more counts as large."""
+"""A model whose million output tokens cost at least this is large."""
 
 
 class Rates(Value, frozen=True, kw_only=True):
-    """US dollars for a million tokens of each kind, once an answer's input is larger than a number of tokens.
+    """US dollars per million tokens of each kind, for answers whose input exceeds a number of tokens.
 
-    Where the data has no rate for reading or writing the cache, these tokens are input like any other; where it
-    has none for a cache kept for an hour, they are written at the plain rate.
+    Where the data has no rate for reading or writing the cache, these tokens cost as much as other input; without a
+    rate for a cache kept for an hour, writing it costs the plain rate.
     """
 
     over: int = 0
@@ -53,10 +52,10 @@ class Rates(Value, frozen=True, kw_only=True):
 
 
 class Price(Value, frozen=True, kw_only=True):
-    """What a model costs from a day on."""
+    """The price of a model from a day on."""
 
     model: str
-    """The name in the data, which may be shorter than the one that was looked for."""
+    """The name in the data, which may be shorter than the one that was looked up."""
     provider: str
     input: float
     output: float
@@ -67,12 +66,12 @@ class Price(Value, frozen=True, kw_only=True):
     """Other rates for all tokens of an answer with more input than a number of tokens, smallest number first."""
     context_window: int | None = None
     since: str = ""
-    """The day this price began; empty for the first that the data knows."""
+    """The first day of this price; empty for the first that the data has."""
     as_of: str = ""
-    """The data that it is from."""
+    """The data that it comes from."""
 
     def rates(self, input_tokens: int) -> Rates:
-        """The rates that hold for an answer with so many tokens of input, those from the cache included."""
+        """The rates for an answer with this many input tokens, including the cache."""
         holding = [rates for rates in self.above if input_tokens > rates.over]
         return holding[-1] if holding else self._base()
 
@@ -87,12 +86,12 @@ class Price(Value, frozen=True, kw_only=True):
 
 
 def cost(price: Price, tokens: Tokens) -> float:
-    """What one answer costs in US dollars. Sums of answers cost more than their tokens' sum suggests: give one."""
+    """The cost of one answer in US dollars. Rates may change with its size: pass one answer, not a sum."""
     return cost_at(price.rates(tokens.input + tokens.cache_read + tokens.cache_write), tokens)
 
 
 def cost_at(rates: Rates, tokens: Tokens) -> float:
-    """What tokens cost at given rates."""
+    """The cost of tokens at given rates."""
     counts = (tokens.input, tokens.output, tokens.cache_read, tokens.cache_write, tokens.cache_write_long)
     return usage_rates.cost(
         counts, (rates.input, rates.output, rates.cache_read, rates.cache_write, rates.cache_write_long)
@@ -100,19 +99,19 @@ def cost_at(rates: Rates, tokens: Tokens) -> float:
 
 
 def is_small(price: Price | None) -> bool | None:
-    """Whether a model is a small one (True) or a large one (False), by its price; None in between or unknown."""
+    """Whether a model is small (True) or large (False) by its price; None in between or unknown."""
     if price is None or SMALL_USD < price.output < DEAR_USD:
         return None
     return price.output <= SMALL_USD
 
 
 def look_up(model: str, at: Moment | None = None) -> Price | None:
-    """The price of a model at a moment, now if none is given; None where the data does not have it."""
+    """The price of a model at a moment, by default now; None if the data does not have it."""
     return in_force(history(model), at or clock.now())
 
 
 def in_force(prices: Sequence[Price], at: Moment) -> Price | None:
-    """Of a model's prices, oldest first, the one of a day; the oldest for a day before all of them."""
+    """The price of a day among a model's prices, oldest first; the oldest for a day before all of them."""
     begun = [price for price in prices if price.since <= at[:10]]
     return begun[-1] if begun else next(iter(prices), None)
 
@@ -131,15 +130,15 @@ def history(model: str) -> tuple[Price, ...]:
 
 
 def written(model: str) -> bytes:
-    """The same in the form in which it is kept."""
+    """The same, as stored."""
     return msgspec.json.encode(history(model))
 
 
-# The data, as it stands in the file
+# The data as in the file
 
 
 class Rule(Struct, frozen=True, gc=False, rename={"either": "or", "every": "and"}):
-    """Which names are meant. One of the fields is set, and names in it are in lower case."""
+    """A condition on names. One of the fields is set, with lower-case names."""
 
     equals: str | None = None
     starts_with: str | None = None
@@ -176,7 +175,7 @@ Rate = float | Tiers | None
 
 
 class Period(Struct, frozen=True, gc=False):
-    """The rates of a model from a day on, or without a day: always, or at some hours only."""
+    """The rates of a model from a day on; without a day: always, or at some hours only."""
 
     start_date: str = ""
     input_mtok: Rate = None
@@ -196,16 +195,16 @@ class Listed(Struct, frozen=True, gc=False):
 
 
 class Provider(Struct, frozen=True, gc=False):
-    """Who sells models: their maker, or somebody who resells them."""
+    """A seller of models: their maker, or a reseller."""
 
     id: str
     models: tuple[Listed, ...]
     model_match: Rule | None = None
-    """Which names are its own, where no provider is named with them."""
+    """The names that belong to it if no provider is named with them."""
     provider_match: Rule | None = None
-    """What else the provider is called."""
+    """Other names of the provider."""
     fallbacks: tuple[str, ...] = ()
-    """The providers whose models it has at their price."""
+    """Providers whose models it sells at their price."""
 
 
 class Data(Struct, frozen=True, gc=False):
@@ -229,21 +228,21 @@ def _find(name: str) -> tuple[Provider, Listed] | None:
 
 
 def _spellings(name: str) -> Iterator[str]:
-    """A name as it is written, and without what agents put around it: '[1m]', a path of a cloud, a date."""
+    """A name as written, and without what agents add to it: '[1m]', the path of a cloud, a date."""
     yield name
     bare = re.sub(r"\[\w+\]$", "", name)
     if "models/" in bare:
         bare = bare.rpartition("models/")[2]
     for stem in (bare, re.sub(r"[-@](\d{8}|\d{4}-\d{2}-\d{2}|latest)$", "", bare)):
         yield stem
-        # 'region.vendor.model' is how a cloud names what it rents out.
+        # 'region.vendor.model' is a cloud's name for what it hosts.
         yield re.sub(r"^([a-z-]+\.)+(?=[a-z])", "", stem)
 
 
 def _find_as_written(name: str) -> tuple[Provider, Listed] | None:
-    """By the provider that the name begins with, or by the makers whose models are named like this.
+    """The providers by the beginning of the name, or the makers whose models have such names.
 
-    A model without a provider is never looked for among those who resell it: their prices differ.
+    A model without a provider is never looked up among resellers: their prices differ.
     """
     head, mark, rest = name.partition("/")
     if mark and (provider := _provider(head)):
@@ -264,13 +263,13 @@ def _provider(name: str) -> Provider | None:
 
 
 def _lists(provider: Provider) -> list[Provider]:
-    """A provider, and after it those whose models it has too."""
+    """A provider, followed by those whose models it also has."""
     by_id = {other.id: other for other in _data().providers}
     return [provider, *(by_id[name] for name in provider.fallbacks if name in by_id)]
 
 
 def _find_among(lists: list[Provider], name: str) -> Listed | None:
-    """The first model that fits: the name as it is or, where none does, with the date in it written with dashes."""
+    """The first model that matches: the name as it is, else with the date in it written with dashes."""
     for spelling in dict.fromkeys((name, re.sub(COMPACT_DATE, _with_dashes, name))):
         for provider in lists:
             for listed in provider.models:

@@ -1,7 +1,6 @@
-"""What tokens cost at prices that were looked up before, and which data those are from.
+"""The cost of tokens at prices that were looked up before, and the origin of those prices.
 
-The part of `prices` that totals are told with: it loads nothing that takes long, and takes prices as they are kept, in
-the form of JSON.
+This part of `prices` is for totals: it loads nothing slow, and takes prices as stored, in the form of JSON.
 """
 
 from __future__ import annotations
@@ -14,18 +13,18 @@ from collections.abc import Iterable, Sequence
 from segue import __version__
 
 TYPE_CHECKING = False
-if TYPE_CHECKING:  # not asked of typing: that takes long to load
+if TYPE_CHECKING:  # typing takes long to load
     from typing import Any
 
 FILE = os.path.join(os.path.dirname(__file__), "prices.json")  # noqa: PTH118, PTH120 - quick
 PACKAGE = "genai-prices"
 MILLION = 1_000_000
 KINDS = ("input", "output", "cache_read", "cache_write", "cache_write_long")
-"""Tokens by what they cost: in this order they are counted, and so are the rates for a million of them."""
+"""Tokens by price: the order of the counts, and of the rates per million."""
 
 
 def cost(counts: Sequence[int], rates: Sequence[float]) -> float:
-    """What tokens cost at given rates."""
+    """The cost of tokens at given rates."""
     input, output, read, write, long = counts
     long = min(long, write)
     total = (
@@ -35,8 +34,8 @@ def cost(counts: Sequence[int], rates: Sequence[float]) -> float:
 
 
 def rates_of(history: Sequence[dict[str, Any]], size: int, day: str) -> tuple[float, ...] | None:
-    """Of a model's kept prices, oldest first, the rates of a day for an answer with so many tokens of input. The oldest
-    hold for a day before all of them."""
+    """The rates of a day, from a model's stored prices (oldest first), for an answer with this many input tokens. The
+    oldest apply to a day before all of them."""
     begun = [price for price in history if price["since"] <= day] or history[:1]
     if not begun:
         return None
@@ -45,17 +44,17 @@ def rates_of(history: Sequence[dict[str, Any]], size: int, day: str) -> tuple[fl
 
 
 def stamp() -> str:
-    """What tells whether a kept price still holds: the data is the same, and so is the code that reads it."""
+    """Shows whether a stored price is still valid: data and reading code are the same."""
     return f"{_version()} {__version__}"
 
 
 def data_date() -> str:
-    """Which data prices are from. The package tells its version but no date."""
+    """The data that prices come from. The package has a version but no date."""
     return f"{PACKAGE} {_version()}"
 
 
 def notice(models: Iterable[str]) -> str:
-    """What to say of models without a price; empty where there are none."""
+    """A note on models without a price; empty without any."""
     names = sorted({model for model in models if model})
     if not names:
         return ""
@@ -65,7 +64,7 @@ def notice(models: Iterable[str]) -> str:
 
 @functools.cache
 def _version() -> str:
-    """Out of the first line of the file, which is as good as all of it here."""
+    """From the first line of the file, which identifies all of it here."""
     with open(FILE, "rb") as file:  # noqa: PTH123 - quick
         first = file.readline().rstrip().removesuffix(b",") + b"}"
     return str(json.loads(first)["version"])

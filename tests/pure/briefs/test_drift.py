@@ -119,8 +119,8 @@ def test_every_kind_of_difference_has_a_line(repository: Repository) -> None:
         "branch is now other, was feature-x",
         f"1 commit since {last[:9]}: {repository.git('rev-parse', '--short', 'HEAD')} Change a by hand",
         "old.py is gone",
-        "a.py has changed since: another content than the one recorded",
-        "back.py is there again: it had been deleted",
+        "a.py has changed since: its content differs from the recorded one",
+        "back.py exists again: it had been deleted",
     ]
 
 
@@ -140,7 +140,7 @@ def test_a_commit_that_was_replaced_is_said_to_be(repository: Repository) -> Non
     repository.git("commit", "-q", "--amend", "--allow-empty", "-m", "Second, better")
     new = repository.git("rev-parse", "--short", "HEAD")
     assert repository.drift(fact("commit", last, "Second")) == [
-        f"commit {last[:10]} is no part of main, which has 1 commit that it lacks: {new} Second, better"
+        f"commit {last[:10]} is not part of main, which has 1 commit that it lacks: {new} Second, better"
     ]
     assert repository.drift(fact("commit", "beefbeef1", "Elsewhere")) == [
         "commit beefbeef1 is not in this repository"
@@ -151,7 +151,7 @@ def test_a_branch_that_was_set_back_is_behind_its_last_commit(repository: Reposi
     last = repository.commit("Second")
     repository.git("reset", "-q", "--hard", "HEAD~1")
     assert repository.drift(fact("commit", last, "Second")) == [
-        f"commit {last[:10]} is no part of main: that is behind it"
+        f"commit {last[:10]} is not part of main, which is behind it"
     ]
 
 
@@ -172,9 +172,9 @@ def test_a_folder_that_is_no_repository_is_compared_by_its_files(tmp_path: Path)
         fact("file", "b.py", "edited"),
     ]
     assert texts(drift.compare(facts, work_git.look(tmp_path, facts))) == [
-        "this is no git repository; branch was main",
+        "this is not a git repository; branch was main",
         "b.py is gone",
-        "a.py has changed since: another content than the one recorded",
+        "a.py has changed since: its content differs from the recorded one",
     ]
 
 
@@ -218,7 +218,7 @@ def test_a_huge_file_is_another_one_without_being_read(
         file.truncate(work_git.LARGEST_FILE + 1)
     monkeypatch.setattr(base_files, "read_file", lambda *_: pytest.fail("it was read"))
     assert repository.drift(fact("file", "huge.txt", "edited", content="x")) == [
-        "huge.txt has changed since: another content than the one recorded"
+        "huge.txt has changed since: its content differs from the recorded one"
     ]
 
 
@@ -250,7 +250,7 @@ def test_paths_are_seen_from_where_the_transcript_began(repository: Repository) 
     assert repository.drift(known) == ["b.py is gone"]
     whole = str(repository.root / "sub" / "b.py")
     assert repository.drift(fact("file", whole, "edited", content="b = 2\n")) == [
-        "sub/b.py has changed since: another content than the one recorded"
+        "sub/b.py has changed since: its content differs from the recorded one"
     ]
     assert repository.drift(fact("folder", "", "/elsewhere"), known) == ["b.py is gone"]
 

@@ -153,7 +153,7 @@ def test_what_an_agent_was_given_to_do_is_not_reported_as_the_persons_words() ->
     given = entry(EntryKind.PROMPT, Origin.ASSISTANT, "The plan: delete it all")
     found = turns_of(said("Implement the following plan:"), given, replied("I begin."))
     assert [turn.speaker for turn in found] == [PERSON, AGENT, AGENT]
-    assert "the person did not type this" in found[1].text and "delete it all" in found[1].text
+    assert "the user did not type this" in found[1].text and "delete it all" in found[1].text
 
 
 def test_images_are_reported_by_reference_where_they_were_shown() -> None:

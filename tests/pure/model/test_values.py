@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from segue import errors, model
 from segue.base import clock
 from segue.errors import NoSuchStep, SegueError
-from segue.model import HandoffState, Operation, Tier, Urgency, Usage, Value, lifecycle
-from segue.model.lifecycle import Event
+from segue.model import HandoffState, Operation, Tier, Urgency, Usage, Value
+from segue.model.handoff import ENDS, STEPS, Event, transition
 from segue.store import chain
 from segue.usage import budget
 from segue.usage.budget import Thresholds
@@ -78,15 +78,15 @@ def test_every_error_says_what_happened_and_names_the_next_step(error: type[Segu
 
 @given(st.sampled_from(HandoffState), st.sampled_from(Event))
 def test_a_handoff_moves_only_along_the_table(state: HandoffState, event: Event) -> None:
-    if (state, event) in lifecycle.STEPS:
-        assert lifecycle.transition(state, event) is lifecycle.STEPS[state, event]
+    if (state, event) in STEPS:
+        assert transition(state, event) is STEPS[state, event]
     else:
         with pytest.raises(NoSuchStep):
-            lifecycle.transition(state, event)
+            transition(state, event)
 
 
 def test_what_has_ended_stays_ended_but_for_a_rollback() -> None:
-    leaving = {(state, event) for state, event in lifecycle.STEPS if state in lifecycle.ENDS}
+    leaving = {(state, event) for state, event in STEPS if state in ENDS}
     assert leaving == {(state, Event.ROLL_BACK) for state in (HandoffState.VALIDATED, HandoffState.FAILED)}
 
 

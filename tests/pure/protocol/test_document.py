@@ -191,9 +191,9 @@ UNREADABLE = [
     ("a: [1", "is not valid YAML"),
     ("\x00\x01", "NUL"),
     (b"\xff\xfe\x00", "is not UTF-8 text"),
-    ("- just\n- a list\n", "is no handoff document"),
-    ("just a text", "is no handoff document"),
-    ("handoff: 5", "is no handoff document"),
+    ("- just\n- a list\n", "is not a handoff document"),
+    ("just a text", "is not a handoff document"),
+    ("handoff: 5", "is not a handoff document"),
     ("a: 1\na: 2\n", "has the key 'a' twice in one object (line 2)"),
     ('{"a": 1, "a": 2}', "has the key 'a' twice"),
     ("a: !!python/object/apply:os.system [ls]", "reads no tags"),
@@ -239,24 +239,28 @@ def test_a_few_references_within_a_document_are_read() -> None:
 MALFORMED = [
     ("context_level: MINIMAL", "context_level: MINIMUM", "did you mean MINIMAL"),
     ("context_level: MINIMAL", "context_level: minimal", "capitals"),
-    ("context_level: MINIMAL", "context_level: FULL|SELECTIVE", "is no tier"),
-    ("context_level: MINIMAL", "context_level: 5", "is no tier"),
+    ("context_level: MINIMAL", "context_level: FULL|SELECTIVE", "is not a tier"),
+    ("context_level: MINIMAL", "context_level: 5", "is not a tier"),
     ("context_level: MINIMAL\n", "", "lacks context_level"),
     ("from_agent: command", "from_agnt: command", "did you mean from_agent"),
-    ("from_agent: command", "from_agent: [a]", "which takes one line of text"),
-    ("from_agent: command", "from_agent: |\n    a\n    b", "which takes one line of text"),
-    ("from_agent: command", "from_agent: ' '", "which takes one line of text"),
-    ("from_agent: command", "from_agent: command\n  notes: see here", "'notes' that is not known"),
-    ("format: yaml", "format: xml", "takes yaml, json, markdown"),
-    ("format: yaml", "format: [yaml]", "takes yaml, json, markdown"),
+    ("from_agent: command", "from_agent: [a]", "expected one line of text"),
+    ("from_agent: command", "from_agent: |\n    a\n    b", "expected one line of text"),
+    ("from_agent: command", "from_agent: ' '", "expected one line of text"),
+    ("from_agent: command", "from_agent: command\n  notes: see here", "unknown field 'notes'"),
+    ("format: yaml", "format: xml", "expected one of yaml, json, markdown"),
+    ("format: yaml", "format: [yaml]", "expected one of yaml, json, markdown"),
     ("    schema: ImprovementReport\n", "", "expected_output.schema"),
     ("schema: ImprovementReport", "schema: X\n    strict: true", "expected_output.strict"),
     ("    - file_contents\n", "    - {file: contents}\n", "not_passed[0]"),
     ("  not_passed:", "  origins: {nothing: {from_agent: a}}\n  not_passed:", "not in the payload"),
-    ("  not_passed:", "  origins: {mode: {from_agent: a, context_level: SOME}}\n  not_passed:", "is no tier"),
+    (
+        "  not_passed:",
+        "  origins: {mode: {from_agent: a, context_level: SOME}}\n  not_passed:",
+        "is not a tier",
+    ),
     ("  not_passed:", "  origins: {mode: {from_agent: a, said: b}}\n  not_passed:", "origins.mode.said"),
     ("  not_passed:", "  origins: {mode: {}}\n  not_passed:", "origins.mode.from_agent"),
-    ("handoff:", "title: x\nhandoff:", "'title' that is not known"),
+    ("handoff:", "title: x\nhandoff:", "unknown field 'title'"),
 ]
 
 
@@ -282,7 +286,7 @@ def test_prose_needs_no_schema() -> None:
 
 
 def test_more_exclusions_than_anyone_reads_are_refused() -> None:
-    with pytest.raises(BadInput, match="the most"):
+    with pytest.raises(BadInput, match="at most"):
         document.read(changed(MINIMAL, "    - file_contents\n", "    - x\n" * 101))
 
 

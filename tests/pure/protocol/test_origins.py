@@ -102,13 +102,13 @@ def test_what_a_document_says_of_origins_is_held_against_what_was_received() -> 
     assert told("mode: {from_agent: command, context_level: MINIMAL}") == []
     assert told("mode: {from_agent: command, context_level: METADATA}") == []
     assert told("mode: {from_agent: command, context_level: FULL}") == [
-        "said to be received at FULL, but command passed it at MINIMAL"
+        "declared as received at FULL, but command passed it at MINIMAL"
     ]
     assert told("mode: {from_agent: other, context_level: FULL}") == [
-        "said to be from other, who did not pass it to coordinator"
+        "declared as from other, who did not pass it to coordinator"
     ]
     assert told("plugin_path: {from_agent: command, context_level: MINIMAL}") == [
-        "said to be from command, who did not pass it to coordinator"
+        "declared as from command, who did not pass it to coordinator"
     ]
 
 
@@ -164,12 +164,12 @@ def test_what_is_inside_is_held_to_its_tier_whatever_is_told_of_what_it_is_in() 
     [lie] = document.check(
         handed("b", "c", Tier.FULL, grown, report__detail=Received("first", Tier.FULL)), [got]
     )
-    assert lie.reason == "said to be received at FULL, but first passed it at MINIMAL"
+    assert lie.reason == "declared as received at FULL, but first passed it at MINIMAL"
     other = handed("second", "b", Tier.FULL, {"report": {"text": TWO_LINES}})
     [lie] = document.check(
         handed("b", "c", Tier.FULL, grown, report__detail=Received("second", Tier.FULL)), [got, other]
     )
-    assert lie.reason == "said to be from second, who did not pass it to b"
+    assert lie.reason == "declared as from second, who did not pass it to b"
     assert paths(handed("b", "c", Tier.FULL, grown, report=Received("b")), got) == []
     assert paths(handed("b", "c", Tier.FULL, grown, report__detail=Received("b")), got) == []
 
@@ -239,5 +239,5 @@ def test_what_may_be_passed_may_be_passed_on_as_it_is(
 
 
 def test_what_another_agent_received_is_no_evidence() -> None:
-    with pytest.raises(BadInput, match="was handed to coordinator"):
+    with pytest.raises(BadInput, match="received handoff was to coordinator"):
         document.check(form_of(FULL), [form_of(MINIMAL)])

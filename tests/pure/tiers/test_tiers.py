@@ -52,7 +52,7 @@ def test_a_tier_is_found_by_its_name_in_capitals_or_not() -> None:
     assert tiers.named("minimal") is MINIMAL
     with pytest.raises(BadInput, match="did you mean METADATA"):
         tiers.named("METADTA")
-    with pytest.raises(BadInput, match="there are FULL, SELECTIVE"):
+    with pytest.raises(BadInput, match="the tiers are FULL, SELECTIVE"):
         tiers.named("everything")
 
 

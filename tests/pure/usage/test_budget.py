@@ -134,7 +134,7 @@ def test_at_an_accounts_limit_another_of_its_models_is_said_to_be_no_way_out() -
     trigger = due(usage(0, 0, account(100.0, resets_at=later(90))), Thresholds())
     assert trigger.reasoning == (
         "100% of the 5h limit of the account used until 2026-11-16 11:00 UTC, past the urgent threshold of 90%; "
-        "another model of the same account is no way out"
+        "switching models won't help: the limit covers the whole account"
     )
 
 
@@ -142,7 +142,7 @@ def test_at_a_models_limit_another_model_is_a_way_out() -> None:
     limit = Limit(window="week", scope=Scope.MODEL, used_percent=77.0, model="opus")
     trigger = due(usage(0, 0, limit), Thresholds(), OPUS)
     assert trigger.reasoning == (
-        "77% of the week limit of opus used, past the threshold of 75%; another model is a way out"
+        "77% of the week limit of opus used, past the threshold of 75%; another model is not affected"
     )
 
 
@@ -208,7 +208,7 @@ def test_what_a_person_asks_for_comes_before_everything() -> None:
         1.0,
         Urgency.MEDIUM,
     )
-    assert trigger.reasoning == "a person asked for it: move to another"
+    assert trigger.reasoning == "the user asked for it: move to another"
     assert due(usage(95, 100), Thresholds(), request="now").urgency is Urgency.HIGH
 
 
@@ -275,8 +275,8 @@ def test_a_limit_comes_before_a_mismatch_and_a_mismatch_before_thrift() -> None:
 @pytest.mark.parametrize(
     ("percent", "line"),
     [
-        (40.0, "Opus usage: 40% - Go on"),
-        (74.6, "Opus usage: 74% - Go on"),
+        (40.0, "Opus usage: 40% - Continue"),
+        (74.6, "Opus usage: 74% - Continue"),
         (75.0, "Opus usage: 75% - Handoff recommended"),
         (85.0, "Opus usage: 85% - Handoff recommended"),
         (89.9, "Opus usage: 89% - Handoff recommended"),

@@ -14,18 +14,18 @@ import time
 from pathlib import Path
 
 SECTIONS = {
-    "forbidden": "What the person insists on, word for word",
-    "tests fail": "Tests failing",
-    "errors are": "Errors still open",
-    "do next": "Next step",
-    "tasks are": "Open tasks",
-    "question of the agent": "Waiting for the person's answer",
-    "files were": "Files, as they now stand",
-    "command failed": "Tried, and failed",
-    "commit": "How things stand",
-    "branch": "How things stand",
+    "forbidden": ("What the user insists on, word for word", "What the person insists on, word for word"),
+    "tests fail": ("Failing tests", "Tests failing"),
+    "errors are": ("Open errors", "Errors still open"),
+    "do next": ("Next step",),
+    "tasks are": ("Open tasks",),
+    "question of the agent": ("Waiting for the user's answer", "Waiting for the person's answer"),
+    "files were": ("Files, in their current state", "Files, as they now stand"),
+    "command failed": ("Failed attempts", "Tried, and failed"),
+    "commit": ("Current state", "How things stand"),
+    "branch": ("Current state", "How things stand"),
 }
-"""Where the answer to a question stands that has these words in it."""
+"""The section that answers a question with these words, by every title that it has had."""
 
 
 def sections_of(message: str) -> dict[str, list[str]]:
@@ -45,7 +45,7 @@ def sections_of(message: str) -> dict[str, list[str]]:
 
 def answers(sections: dict[str, list[str]], question: str) -> list[str]:
     words = next((words for words in SECTIONS if words in question), "")
-    lines = sections.get(SECTIONS.get(words, ""), [])
+    lines = next((sections[title] for title in SECTIONS.get(words, ()) if title in sections), [])
     match words:
         case "files were":
             return [
@@ -67,7 +67,7 @@ def answers(sections: dict[str, list[str]], question: str) -> list[str]:
 def reply_to(message: str) -> str:
     told, is_asked, asked = message.partition("\n# Check ")
     if not is_asked:
-        return "I have the handoff, and go on with the next step."
+        return "I have the handoff, and continue with the next step."
     sections = sections_of(told)
     numbered = re.findall(r"^(\d+)\. (.+)$", asked, re.MULTILINE)
     return json.dumps({"answers": {number: answers(sections, question) for number, question in numbered}})

@@ -16,7 +16,7 @@ from segue.base import fence
 from segue.briefs import goals, grading, probes, select
 from segue.briefs.probes import Report
 from segue.model import Fact, Fate, Handoff, Origin, Receipt, Trigger, TriggerType, Urgency
-from segue.model.event import Cause, ContextPreservation, HandoffEvent, Outcome
+from segue.model.handoff import Cause, ContextPreservation, HandoffEvent, Outcome
 
 ASKED_FOR = "a person asked for it"
 LONGEST_REASON = 200

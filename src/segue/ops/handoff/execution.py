@@ -31,10 +31,11 @@ from segue.errors import (
 )
 from segue.hooks.guard import Held
 from segue.model import Ending, Handoff, HandoffState
+from segue.model.brief_format import RESUME
 from segue.model.conversation import Conversation
 from segue.model.delivery import Delivery, Mode, Way
 from segue.model.exit_reason import LONGEST_SAID, Output
-from segue.model.lifecycle import ENDS, Event
+from segue.model.handoff import ENDS, Event
 from segue.ops.common import exit_reason, process, redaction, tree
 from segue.ops.common.desk import Desk
 from segue.ops.common.process import End, Ended
@@ -315,7 +316,7 @@ class Trip:
         if self.delivery.mode is Mode.HEADLESS:
             if found.ending is Ending.ENDED and found.reply:
                 return
-            self.start(prompt.GO_ON, found.id)
+            self.start(RESUME.text, found.id)
         else:
             self.start("", found.id)
 

@@ -13,10 +13,9 @@ from msgspec import Struct
 from segue import agents
 from segue.base import paths
 from segue.errors import NotFound, Refused
-from segue.model import Blob, Brief, Handoff, HandoffState, Receipt, lifecycle
+from segue.model import Blob, Brief, Handoff, HandoffState, Receipt
 from segue.model.conversation import Conversation
-from segue.model.event import HandoffEvent
-from segue.model.lifecycle import Event
+from segue.model.handoff import Event, HandoffEvent, transition
 from segue.ops.briefs import context
 from segue.ops.common.desk import Desk
 from segue.ops.handoff import events, waiting_list
@@ -111,7 +110,7 @@ def step(
     kind = f"handoff.{event.value.replace(' ', '_')}"
 
     def move(known: Handoff) -> Handoff:
-        state = lifecycle.transition(known.state, event)
+        state = transition(known.state, event)
         return msgspec.structs.replace(_with(known, delivery), state=state, updated_at=desk.clock())
 
     return change(desk, handoff.id, kind, move, keeps)
@@ -182,7 +181,7 @@ def finish(desk: Desk, handoff: Handoff, event: Event, told: HandoffEvent | None
     """Take a handoff one state further, with what came of it. A rating that was given meanwhile stays."""
 
     def move(known: Handoff) -> Handoff:
-        state = lifecycle.transition(known.state, event)
+        state = transition(known.state, event)
         rating = known.event.outcome.user_satisfaction if known.event else None
         outcome = told if told is None or rating is None else events.rated(told, rating)
         return msgspec.structs.replace(

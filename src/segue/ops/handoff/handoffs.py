@@ -24,7 +24,7 @@ from segue.base import clock, fence, files
 from segue.errors import Refused, Stopped, Underway
 from segue.model import Handoff, HandoffState, Package
 from segue.model.delivery import Delivery, Mode, Way
-from segue.model.lifecycle import Event
+from segue.model.handoff import Event
 from segue.ops.common import process, redaction
 from segue.ops.common.desk import Desk
 from segue.ops.handoff import events, handoff_records, leases, leftovers, outcome, proof

@@ -21,6 +21,7 @@ from segue.base import files
 from segue.briefs import prompt
 from segue.errors import AgentError
 from segue.model import Entry, EntryKind, Handoff, Origin, Source
+from segue.model.brief_format import RESUME
 from segue.model.conversation import Speaker
 from segue.ops.common import process
 from segue.ops.common.desk import Desk
@@ -126,7 +127,7 @@ def _is_unused(desk: Desk, source: Source, known: Note, handoff: Handoff) -> boo
 def _is_theirs(entry: Entry, handoff: Handoff) -> bool:
     """Whether an entry is a word or a deed of the target or the person, not of Segue or the program itself."""
     if entry.origin is Origin.HUMAN:
-        own = (prompt.marker(handoff.id), prompt.GO_ON)
+        own = (prompt.marker(handoff.id), *RESUME.all)
         return entry.kind is EntryKind.PROMPT and not entry.text.lstrip().startswith(own)
     return entry.origin in (Origin.ASSISTANT, Origin.TOOL)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from segue.briefs.probes import Report
 from segue.facts.tracker import derive
 from segue.model import Handoff
-from segue.model.event import HandoffEvent
+from segue.model.handoff import HandoffEvent
 from segue.ops.common.desk import Desk
 from segue.ops.handoff import arrival, events, handoff_records
 from segue.ops.handoff.arrival import Arrival

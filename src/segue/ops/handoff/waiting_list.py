@@ -25,13 +25,13 @@ from segue.ops.handoff import consent, leases
 DAYS = 7
 """A handoff that nobody took by then is no news any more."""
 ABOUT = (
-    "Segue: work in this folder was prepared to be handed to you by {source} ({id}) and waits. What follows is told so "
-    "that you know of it: go on with it only if the person wants that. `segue handoff execute {id}` hands it over as a "
-    "whole."
+    "Segue: a handoff of the work in this folder from {source} to you is waiting ({id}). The following is for your "
+    "information: continue this work only if the user asks you to. `segue handoff execute {id}` delivers the whole "
+    "handoff."
 )
 WITHHELD = (
-    "Segue: work in this folder was prepared to be handed to you by {source} ({id}) and waits. What it says may not go "
-    "to {vendor} before the person agrees: `segue handoff execute {id}` asks, and hands it over."
+    "Segue: a handoff of the work in this folder from {source} to you is waiting ({id}). Its content may not go to "
+    "{vendor} before the user agrees: `segue handoff execute {id}` asks the user and delivers it."
 )
 
 
@@ -120,5 +120,5 @@ def _text(id: str, source: str, brief: Brief, kept: dict[str, Section]) -> str:
     parts = [ABOUT.format(source=source, id=id), f"{prompt.marker(id)}\n{text}"]
     if cut:
         names = "; ".join(fence.one_line(title, 80) for title in cut)
-        parts.append(f"Left out here or cut short: {names}. `segue show {id}` has all of it.")
+        parts.append(f"Left out or shortened here: {names}. `segue show {id}` shows all of it.")
     return "\n\n".join(parts) + "\n"

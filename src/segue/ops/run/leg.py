@@ -13,9 +13,9 @@ from msgspec import Struct
 from segue import agents
 from segue.agents.shared.launch import Start
 from segue.base.text import begun
-from segue.briefs import prompt
 from segue.errors import AgentFailed, NotArrived, Stopped
 from segue.model import Ending, Limit
+from segue.model.brief_format import RESUME
 from segue.model.delivery import Mode
 from segue.model.exit_reason import Stop, Why
 from segue.ops.common import exit_reason, process
@@ -74,7 +74,7 @@ class Opening:
         elif not (found := self.look()).has_handoff:
             ended = self.start(self.said, "")
         elif not _is_done(found):
-            ended = self.start(prompt.GO_ON, found.id)
+            ended = self.start(RESUME.text, found.id)
         found = self.look()
         return outcome(self.desk, self.agent.name, ended, found)
 

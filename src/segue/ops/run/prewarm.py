@@ -20,6 +20,7 @@ from segue.agents.shared.launch import Launch, Start
 from segue.base import files
 from segue.briefs import prompt
 from segue.errors import AgentError, NotFound, SegueError
+from segue.model.brief_format import PREWARM
 from segue.model.conversation import Conversation
 from segue.model.delivery import Mode, Way
 from segue.ops.common import process, redaction
@@ -35,10 +36,6 @@ from segue.routing import Run
 
 FILE = "prewarmed.json"
 LARGEST = 1 << 16
-NOT_YET = (
-    "Another agent is still at work on this: do nothing yet, change nothing and use no tool. You will be told when the "
-    "work is yours, and what has changed until then. Answer with one word now: ready."
-)
 
 
 class Prewarmed(Struct, frozen=True, kw_only=True):
@@ -112,7 +109,7 @@ def prewarm(desk: Desk, run: Run, target: str, source: str, enough: Callable[[],
     id = desk.new_id("h")
     resume = _written(desk, plan, id, logs_of(desk, run.id))
     extra = prompt.Extra(instructions=plan.instructions, is_above=bool(resume))
-    text = prompt.compose(id, plan.made.brief, extra, closing=NOT_YET)
+    text = prompt.compose(id, plan.made.brief, extra, closing=PREWARM)
     redaction.assure_clean(text, desk.settings.redact_allow, plan.made.brief.nonce)
     keeper = handoff_records.keeper_for(desk, plan.agent.name)
     # Without what the person passed for its program: that is for working, and it is only to listen.

@@ -22,10 +22,10 @@ from segue.agents import llm
 from segue.assertions import Checked, Rait, TestRun, Verdict
 from segue.base import fence, paths
 from segue.base.clock import Moment
-from segue.briefs import prompt
 from segue.errors import AgentError, BadInput, NotFound, SegueError
 from segue.facts import received_brief
 from segue.model import Entry, EntryKind, Fact, Handoff, Origin, Source
+from segue.model.brief_format import STAND_INS
 from segue.model.delivery import Claims
 from segue.ops.common import git, redaction, tree
 from segue.ops.common.desk import Desk
@@ -336,7 +336,7 @@ def _typed(entries: Iterable[Entry]) -> Iterator[Entry]:
     """The messages that the user typed; what Segue said in their place is not theirs."""
     for entry in entries:
         is_own = entry.kind is EntryKind.PROMPT and entry.origin is Origin.HUMAN and not entry.subagent
-        if is_own and not received_brief.id_in(entry.text) and entry.text.strip() != prompt.GO_ON:
+        if is_own and not received_brief.id_in(entry.text) and entry.text.strip() not in STAND_INS:
             yield entry
 
 

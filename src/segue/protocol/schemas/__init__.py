@@ -1,7 +1,7 @@
-"""The schemas that Segue brings along: of the handoff document, and of the answers that a handoff may ask for by name.
+"""The built-in schemas: of the handoff document, and of the answers that a handoff may request by name.
 
-A schema here asks for no more than its name promises, and lets further fields be: an answer that says more is
-none the worse. Who wants more writes a schema file of their own.
+A schema requires no more than its name promises, and allows additional fields. For more, write a schema file of your
+own.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def names() -> list[str]:
 
 
 def get(name: str) -> dict[str, Any] | None:
-    """The schema of that name; None where Segue brings none."""
+    """The built-in schema with that name, or None."""
     if name == DOCUMENT:
         return document()
     if name not in names():
@@ -37,8 +37,8 @@ def get(name: str) -> dict[str, Any] | None:
 
 
 def document() -> dict[str, Any]:
-    """The JSON Schema of the handoff document. What it refuses, `segue protocol check` refuses too; the other way
-    round it is not so: origins, `not_passed` and contents by name are beyond it."""
+    """The JSON Schema of the handoff document. Whatever it refuses, `segue protocol check` refuses too, but not the
+    other way round: it cannot check origins, `not_passed` and contents by name."""
     form = _object(
         {
             "from_agent": _ref("line"),
@@ -89,7 +89,7 @@ def _expected_output() -> dict[str, Any]:
 
 
 def _payload(tier: Tier) -> dict[str, Any]:
-    """The shapes of a tier, as its rules have them."""
+    """The shapes of a tier, according to its rules."""
     rules = shapes.RULES[tier]
     if rules.nested:
         return {"propertyNames": _line(0)}
