@@ -16,7 +16,7 @@ import msgspec
 import pytest
 
 from segue import agents
-from segue.agents import Reader, demo, ollama
+from segue.agents import Reader
 from segue.agents.shared.launch import Launch, Start, Written
 from segue.agents.shared.transcripts import index_scan, reader
 from segue.agents.shared.transcripts.index_scan import Scan
@@ -86,7 +86,7 @@ def test_a_database_keeps_the_promises_and_may_be_damaged(tmp_path: Path) -> Non
 def test_one_very_long_line_costs_no_other(tmp_path: Path) -> None:
     path = tmp_path / "long.demo.jsonl"
     path.write_bytes(a_long_line(ENTRY * 4, reader.LONGEST_LINE + 1))
-    found = reader.records(demo.read(source_of(demo, path)))
+    found = reader.records(agents.reader("demo").read(source_of(agents.reader("demo"), path)))
     assert len(list(found)) == 4
 
 
@@ -113,17 +113,17 @@ def test_an_agent_is_started_as_promised(name: str, tmp_path: Path) -> None:
     check_starter(agents.starter(name), tmp_path, env=CHOSEN.get(name))
 
 
-@pytest.mark.parametrize("carrier", ollama.CARRIERS)
+@pytest.mark.parametrize("carrier", agents.offers("ollama", "CARRIERS"))
 def test_a_model_that_another_program_carries_is_started_as_promised(carrier: str, tmp_path: Path) -> None:
     path = tmp_path / "bin" / carrier
     path.parent.mkdir()
     path.write_text("#!/bin/sh\n")
     path.chmod(0o755)
-    check_starter(ollama, tmp_path, env={"PATH": str(path.parent)})
+    check_starter(agents.starter("ollama"), tmp_path, env={"PATH": str(path.parent)})
 
 
 def test_the_demonstration_agent_hears_all_that_is_said(tmp_path: Path) -> None:
-    env = surroundings(tmp_path, None)
+    env, demo = surroundings(tmp_path, None), agents.starter("demo")
     check_spoken(demo, env)
     check_said(demo, tmp_path, env, Mode.HEADLESS)
     check_offered(demo, tmp_path, env)

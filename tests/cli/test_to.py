@@ -320,7 +320,7 @@ def test_work_that_went_on_since_is_handed_over_though_a_handoff_was_never_finis
     said = "import json, sys; json.dump({'id': '1', 'kind': 'prompt', 'origin': 'human', 'text': sys.stdin.read()}, open('received.demo.jsonl', 'w'))"
     with monkeypatch.context() as patched:
         patched.setattr(
-            "segue.agents.demo.command",
+            "segue.agents.demo.target.command",
             lambda start, _env: Launch(argv=(sys.executable, "-c", said), stdin=start.prompt),
         )
         stopped = worked(*DEMO)
@@ -399,7 +399,7 @@ def test_what_a_copy_could_not_answer_is_not_proved(
 ) -> None:
     silent = FIXTURES / "silent.py"
     monkeypatch.setattr(
-        "segue.agents.demo.command",
+        "segue.agents.demo.target.command",
         lambda start, _env: Launch(
             argv=(
                 sys.executable,

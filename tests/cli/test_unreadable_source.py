@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from segue.agents import opencode
+from segue.agents.opencode import reader as opencode
 from tests.agents.opencode.test_reader import EXPORT, Database, error
 from tests.conftest import CommandLine
 from tests.world import Conversation

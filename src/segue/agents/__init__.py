@@ -106,7 +106,7 @@ def names() -> list[str]:
 
 
 @functools.cache
-def _module(name: str) -> Any:
+def _package(name: str) -> Any:
     where = f"segue.agents.{name}" if name in NAMES else _others().get(name)
     if where is None:
         raise NotFound(noun="agent", name=name, next="segue doctor lists the agents")
@@ -120,42 +120,66 @@ def _module(name: str) -> Any:
         ) from error
 
 
+class LazyAgent:
+    """An agent whose capabilities are attributes, loaded on first use. One that it does not have is None."""
+
+    def __init__(self, package: Any) -> None:
+        self._package = package
+        self._modules: Mapping[str, str] = getattr(package, "CAPABILITIES", {})
+
+    def __getattr__(self, capability: str) -> Any:
+        if capability not in self._modules:
+            return getattr(self._package, capability, None)
+        return getattr(_loaded(f"{self._package.__name__}.{self._modules[capability]}"), capability)
+
+
+@functools.cache
+def _lazy_agent(name: str) -> Any:
+    return LazyAgent(_package(name))
+
+
+def has(name: str, capability: str) -> bool:
+    """Whether an agent has a capability, without loading it."""
+    package = _package(name)
+    return capability in getattr(package, "CAPABILITIES", ()) or hasattr(package, capability)
+
+
 def get(name: str) -> Agent:
-    agent: Agent = _module(name).AGENT
+    agent: Agent = _lazy_agent(name).AGENT
     return agent
 
 
 def can_be_read(name: str) -> bool:
-    return hasattr(_module(name), "read")
+    return has(name, "read")
 
 
 def can_be_handed_work(name: str) -> bool:
-    return hasattr(_module(name), "command")
+    return has(name, "command")
 
 
 def offers(name: str, what: str) -> Any:
-    """Something that an agent may offer beyond what is asked of all: a function, or None."""
-    return getattr(_module(name), what, None)
+    """A capability that not every agent has: a function or a constant, or None."""
+    return getattr(_lazy_agent(name), what)
 
 
 def reader(name: str) -> Reader:
     if not can_be_read(name):
         raise AgentError(agent=name, what="this version of Segue cannot read it yet")
-    found: Reader = _module(name)
+    found: Reader = _lazy_agent(name)
     return found
 
 
 def starter(name: str) -> Starter:
     if not can_be_handed_work(name):
         raise AgentError(agent=name, what="this version of Segue cannot start it yet")
-    found: Starter = _module(name)
+    found: Starter = _lazy_agent(name)
     return found
 
 
 def writer(name: str) -> Writer | None:
     """An agent that can be given a whole conversation; None where it cannot."""
-    found: Writer = _module(name)
-    return found if hasattr(found, "write") else None
+    found: Writer = _lazy_agent(name)
+    return found if has(name, "write") else None
 
 
 def all_readers() -> list[Reader]:

@@ -70,7 +70,7 @@ def check_said(starter: Starter, project: Path, env: Env, mode: Mode, model: str
     prompts = (*PROMPTS, LONG) if mode is Mode.HEADLESS else PROMPTS
     for prompt in prompts:
         said = _spoken(starter, prompt, env)
-        id = id_for(starter) if hasattr(starter, "new_id") else ""
+        id = id_for(starter) if getattr(starter, "new_id", None) else ""
         start = Start(program=PROGRAM, project=project, mode=mode, prompt=said, model=model, id=id)
         launch = _launched(starter, start, env)
         where = f"{mode.value}, {prompt[:40]!r}"

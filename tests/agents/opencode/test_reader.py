@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from segue.agents import opencode
+from segue.agents.opencode import reader as opencode
 from segue.agents.opencode.limits import limit_of
 from segue.agents.shared.transcripts import index_scan
 from segue.agents.shared.transcripts.reader import INTERRUPT, Reading

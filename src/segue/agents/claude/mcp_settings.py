@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from segue.agents.shared.settings import mcp_settings
-from segue.agents.shared.settings.settings_patch import Settings
+from segue.agents.shared.settings.settings_patch import Piece, Settings
 
 
 def file(env: Settings) -> Path:
@@ -20,4 +20,5 @@ def entry(words: list[str]) -> dict[str, Any]:
     return {"type": "stdio", "command": words[0], "args": words[1:], "env": {}}
 
 
-PIECE = mcp_settings.json_piece(file, "mcpServers", entry)
+def tool_server() -> Piece:
+    return mcp_settings.json_piece(file, "mcpServers", entry)

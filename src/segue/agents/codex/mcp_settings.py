@@ -128,4 +128,5 @@ def _tables(text: str) -> dict[str, Any]:
         raise ValueError("it is nested too deeply") from None
 
 
-PIECE = Piece(purpose=mcp_settings.PURPOSE, file=file, has=has, add=add, drop=drop, empty="")
+def tool_server() -> Piece:
+    return Piece(purpose=mcp_settings.PURPOSE, file=file, has=has, add=add, drop=drop, empty="")

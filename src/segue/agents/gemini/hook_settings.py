@@ -41,6 +41,10 @@ def settings_file(env: Mapping[str, str]) -> Path:
     return Path(env.get("GEMINI_CLI_HOME") or env.get("HOME") or "/", ".gemini", "settings.json")
 
 
+def hooks() -> Manner:
+    return MANNER
+
+
 def pieces() -> tuple[Piece, ...]:
     parse = json_edit.parse_with_comments
     return (hook_settings.piece("gemini", HOOKS, settings_file, trouble=_trouble, parse=parse, name=NAME),)

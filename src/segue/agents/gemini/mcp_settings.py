@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from segue.agents.shared.settings import json_edit, mcp_settings
-from segue.agents.shared.settings.settings_patch import Settings
+from segue.agents.shared.settings.settings_patch import Piece, Settings
 
 
 def file(env: Settings) -> Path:
@@ -17,4 +17,5 @@ def entry(words: list[str]) -> dict[str, Any]:
     return {"command": words[0], "args": words[1:]}
 
 
-PIECE = mcp_settings.json_piece(file, "mcpServers", entry, parse=json_edit.parse_with_comments)
+def tool_server() -> Piece:
+    return mcp_settings.json_piece(file, "mcpServers", entry, parse=json_edit.parse_with_comments)

@@ -23,8 +23,9 @@ from typing import Any
 
 import msgspec
 
-from segue.agents.gemini import AGENT, FOLDER, parts, read
+from segue.agents.gemini import AGENT, parts
 from segue.agents.gemini.project_slug import claim
+from segue.agents.gemini.reader import FOLDER, read
 from segue.agents.shared.launch import Launch, Start, Written
 from segue.agents.shared.transcripts.reader import compact, decode, source_of
 from segue.base import clock, files

@@ -19,7 +19,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from segue.agents.llm import AGENT, ENDING, as_text, library, target
+from segue.agents.llm import AGENT, as_text, library, target
+from segue.agents.llm.reader import ENDING
 from segue.agents.shared.transcripts import entries_file, reader
 from segue.base import clock, files
 from segue.base.text import printable

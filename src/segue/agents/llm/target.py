@@ -5,12 +5,14 @@ from __future__ import annotations
 
 import contextlib
 import re
+import sys
 import uuid
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from segue.agents.llm import AGENT, ENDING, FIRST, chats, library
+from segue.agents.llm import AGENT, library
+from segue.agents.llm.reader import ENDING, FIRST, chats
 from segue.agents.shared.launch import Launch, Start, Written
 from segue.agents.shared.transcripts import entries_file
 from segue.agents.shared.transcripts.reader import compact
@@ -37,7 +39,12 @@ _POINTER = re.compile(r"# Handoff (h-\w{1,64})\nRead (/[^\n]{1,4000}) first, ")
 # Starting
 
 
-def check_model(model: str) -> None:
+def program(env: Mapping[str, str]) -> str:
+    """Segue's own Python: the chat program is part of Segue."""
+    return sys.executable
+
+
+def check_model(model: str, env: Mapping[str, str]) -> None:
     """Refuse what cannot be started, before anything is done for it."""
     library.refuse_without()
     if not model:
@@ -57,7 +64,7 @@ def spoken(text: str) -> str:
 def command(start: Start, env: Mapping[str, str]) -> Launch:
     library.refuse_without()
     if not start.model and not start.resume:
-        check_model(start.model)
+        check_model(start.model, env)
     id = start.resume or start.id
     path = _folder(env) / f"{_known(id) if id else NEW}{ENDING}"
     model = ("--model", start.model) if start.model else ()
@@ -104,7 +111,9 @@ def new_id(seed: str) -> str:
     return str(uuid.uuid5(uuid.NAMESPACE_OID, f"segue/{AGENT.name}/{seed}"))
 
 
-def write(conversation: Conversation, id: str, project: Path, env: Mapping[str, str]) -> Written:
+def write(
+    conversation: Conversation, id: str, project: Path, program: str, env: Mapping[str, str]
+) -> Written:
     path = _folder(env) / f"{_known(id)}{ENDING}"
     try:
         content = b"".join(_lines(conversation, project))
@@ -176,7 +185,7 @@ def _entries(turn: Turn) -> Iterator[Entry]:
 # Taking away
 
 
-def discard(source: Source, env: Mapping[str, str]) -> None:
+def discard(source: Source, program: str, env: Mapping[str, str]) -> None:
     path = Path(source.path)
     is_named = path.name.endswith(ENDING) and _ID.fullmatch(path.name.removesuffix(ENDING))
     try:

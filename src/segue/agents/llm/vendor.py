@@ -10,7 +10,9 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
-from segue.agents import ollama
+from segue.agents.llm import library
+from segue.agents.ollama import target as ollama
+from segue.errors import SegueError
 
 UNKNOWN = "llm"
 """For a model that nobody named."""
@@ -26,7 +28,15 @@ OWN = "llm.default_plugins.openai_models"
 OPENAI, OPENAI_HOST = "openai", "api.openai.com"
 
 
-def vendor_of(model: Any, env: Mapping[str, str]) -> str:
+def vendor_of(model: str, env: Mapping[str, str]) -> str:
+    """The vendor of a model, by its name. One without a name, or that the library does not know, may be anyone's."""
+    try:
+        return vendor_of_model(library.get(model), env) if model else UNKNOWN
+    except SegueError:
+        return UNKNOWN
+
+
+def vendor_of_model(model: Any, env: Mapping[str, str]) -> str:
     """The vendor of a model as the library has it."""
     module = type(model).__module__
     plugin = module.partition(".")[0]

@@ -15,7 +15,8 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
-from segue.agents.opencode import AGENT, data_folder, storage
+from segue.agents.opencode import AGENT, storage
+from segue.agents.opencode.reader import data_folder
 from segue.agents.shared.transcripts.reader import Reading, text_of
 from segue.base import files
 from segue.errors import AgentError

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from segue.agents.shared.settings import json_edit, mcp_settings
-from segue.agents.shared.settings.settings_patch import Settings
+from segue.agents.shared.settings.settings_patch import Piece, Settings
 
 FILES = ("opencode.jsonc", "opencode.json")
 
@@ -21,4 +21,5 @@ def entry(words: list[str]) -> dict[str, Any]:
     return {"type": "local", "command": words, "enabled": True, "timeout": mcp_settings.SECONDS * 1000}
 
 
-PIECE = mcp_settings.json_piece(file, "mcp", entry, parse=json_edit.parse_with_comments)
+def tool_server() -> Piece:
+    return mcp_settings.json_piece(file, "mcp", entry, parse=json_edit.parse_with_comments)

@@ -16,7 +16,8 @@ from typing import Any
 
 import msgspec
 
-from segue.agents.opencode import AGENT, data_folder, default_model, read, storage
+from segue.agents.opencode import AGENT, default_model, storage
+from segue.agents.opencode.reader import data_folder, read
 from segue.agents.shared.launch import Launch, Start, Written
 from segue.agents.shared.transcripts.reader import compact, decode, dict_of, text_of
 from segue.base import clock, files, paths

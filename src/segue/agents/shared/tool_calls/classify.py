@@ -10,8 +10,6 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import importlib
-import importlib.util
 import re
 from collections.abc import Callable
 from typing import Any
@@ -65,16 +63,11 @@ def going_of(call: Entry, result: Entry, agent: str = "") -> Going | None:
 
 @functools.cache
 def _own(agent: str, what: str) -> Callable[..., Any] | None:
-    """What an agent brings itself: ours in a file beside the reader, others where their package says."""
-    found = None
-    if agent in agents.NAMES:
-        name = f"segue.agents.{agent}.tool_calls"
-        if importlib.util.find_spec(name):
-            found = getattr(importlib.import_module(name), what, None)
-    elif agent:
-        with contextlib.suppress(NotFound, AgentError):
-            found = agents.offers(agent, what)
-    return found if callable(found) else None
+    """What an agent brings itself: a function, or None."""
+    with contextlib.suppress(NotFound, AgentError):
+        found = agents.offers(agent, what)
+        return found if callable(found) else None
+    return None
 
 
 # For an agent's own file, too
