@@ -16,7 +16,8 @@ import msgspec
 import pytest
 
 from segue import agents
-from segue.agents import Reader
+from segue.agents import Reader, ollama
+from segue.agents.capabilities import Capabilities
 from segue.agents.shared.launch import Launch, Start, Written
 from segue.agents.shared.transcripts import index_scan, reader
 from segue.agents.shared.transcripts.index_scan import Scan
@@ -113,7 +114,7 @@ def test_an_agent_is_started_as_promised(name: str, tmp_path: Path) -> None:
     check_starter(agents.starter(name), tmp_path, env=CHOSEN.get(name))
 
 
-@pytest.mark.parametrize("carrier", agents.offers("ollama", "CARRIERS"))
+@pytest.mark.parametrize("carrier", ollama.CARRIERS)
 def test_a_model_that_another_program_carries_is_started_as_promised(carrier: str, tmp_path: Path) -> None:
     path = tmp_path / "bin" / carrier
     path.parent.mkdir()
@@ -441,9 +442,10 @@ def test_a_transcript_that_breaks_a_promise_is_noticed(
         check_writer(cast(Target, Handed(notebook, fault)), THIRD_PARTY / "sample.jsonl", tmp_path)
 
 
-@pytest.mark.parametrize("name", [name for name in agents.NAMES if agents.offers(name, "pieces")])
+@pytest.mark.parametrize("name", [name for name in agents.NAMES if agents.load(name).pieces])
 def test_a_piece_that_stays_where_it_was_put_is_noticed(name: str) -> None:
-    for piece in agents.offers(name, "pieces")():
+    pieces = agents.load(name).pieces
+    for piece in pieces() if pieces else ():
         check_piece(piece, {"HOME": "/home/ada"})
         sticky = msgspec.structs.replace(piece, drop=lambda text, reach: text)
         with pytest.raises(AssertionError, match="a piece that was dropped is still there"):
@@ -550,9 +552,7 @@ def test_the_example_of_the_page_is_the_one_that_is_tested() -> None:
 
 
 def test_the_page_names_everything_that_an_agent_may_be_asked_for() -> None:
-    asked = set()
-    for path in (ROOT / "src").rglob("*.py"):
-        asked |= set(re.findall(r"""agents\.offers\([^"]*?"(\w+)"\)""", path.read_text()))
+    asked = {name for part in Capabilities.__mro__ for name in getattr(part, "__annotations__", ())}
     page = PAGE.read_text()
     assert len(asked) > 10
     assert sorted(name for name in asked if not re.search(rf"`{name}[(`]", page)) == []

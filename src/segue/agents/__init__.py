@@ -21,6 +21,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:  # not asked of typing: that takes long to load
     from typing import Any
 
+    from segue.agents.capabilities import Capabilities
     from segue.agents.shared.installation import Installed as Installed
     from segue.agents.shared.installation import ask_version as ask_version
     from segue.agents.shared.installation import locate as locate
@@ -138,6 +139,12 @@ def _lazy_agent(name: str) -> Any:
     return LazyAgent(_package(name))
 
 
+def load(name: str) -> Capabilities:
+    """What an agent offers, each loaded on first use; None for what it lacks."""
+    agent: Capabilities = _lazy_agent(name)
+    return agent
+
+
 def has(name: str, capability: str) -> bool:
     """Whether an agent has a capability, without loading it."""
     package = _package(name)
@@ -145,8 +152,7 @@ def has(name: str, capability: str) -> bool:
 
 
 def get(name: str) -> Agent:
-    agent: Agent = _lazy_agent(name).AGENT
-    return agent
+    return load(name).AGENT
 
 
 def can_be_read(name: str) -> bool:
@@ -155,11 +161,6 @@ def can_be_read(name: str) -> bool:
 
 def can_be_handed_work(name: str) -> bool:
     return has(name, "command")
-
-
-def offers(name: str, what: str) -> Any:
-    """A capability that not every agent has: a function or a constant, or None."""
-    return getattr(_lazy_agent(name), what)
 
 
 def reader(name: str) -> Reader:
@@ -191,9 +192,8 @@ def program_of(name: str, env: Mapping[str, str]) -> str | None:
     """The program that is started for an agent; None where it is not installed."""
     from segue.agents.shared.installation import locate  # lazy: totals are told without it
 
-    named = offers(name, "program")
-    found: str | None = named(env) if named else locate(get(name), env).path
-    return found
+    named = load(name).program
+    return named(env) if named else locate(get(name), env).path
 
 
 def names_here(env: Mapping[str, str], projects: Iterable[str | os.PathLike[str]]) -> list[str]:

@@ -66,7 +66,7 @@ def caller_of(desk: Desk, name: str) -> Caller:
     name = name[:QUOTED]
     for agent in agents.names():
         with contextlib.suppress(AgentError):
-            if any(_is_called(name, own) for own in agents.offers(agent, "CLIENTS") or ()):
+            if any(_is_called(name, own) for own in agents.load(agent).CLIENTS or ()):
                 return Caller(name, agent, consent.vendor_of(desk, agent))
     # A comma parts the vendors in a setting: what lets this one have something must not name another.
     return Caller(name, "", f"client:{name.replace(',', ' ')}")
@@ -83,7 +83,7 @@ def added_arguments() -> frozenset[str]:
     found: set[str] = set()
     for agent in agents.names():
         with contextlib.suppress(AgentError):
-            found.update(agents.offers(agent, "ADDED_ARGUMENTS") or ())
+            found.update(agents.load(agent).ADDED_ARGUMENTS or ())
     return frozenset(found)
 
 

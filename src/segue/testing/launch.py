@@ -206,7 +206,7 @@ def _launched(starter: Starter, start: Start, env: Env) -> Launch:
 def _spoken(starter: Any, prompt: str, env: Env) -> str:
     """What the engine says: as the agent's own file puts it, or that of the agent whose program is started."""
     keeper = getattr(starter, "keeps_transcripts_as", None)
-    say = agents.offers(keeper(env), "spoken") if keeper else getattr(starter, "spoken", None)
+    say = agents.load(keeper(env)).spoken if keeper else getattr(starter, "spoken", None)
     return str(say(prompt)) if say else prompt
 
 

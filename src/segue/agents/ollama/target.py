@@ -133,7 +133,7 @@ _POINTED = {"codex": _point_codex, "opencode": _point_opencode, "claude": _point
 
 def stop_of(output: Output, now: Moment) -> Stop | None:
     """How a run stopped, in the words of the program that carried it: no two of them print alike."""
-    told = [stop for name in CARRIERS if (stop := agents.offers(name, "stop_of")(output, now))]
+    told = [stop for name in CARRIERS if (read := agents.load(name).stop_of) and (stop := read(output, now))]
     return next((stop for stop in told if stop.why is not Why.CRASHED), told[0] if told else None)
 
 

@@ -68,17 +68,17 @@ def extra_for(desk: Desk, handoff: Handoff, receipt: Receipt, *, is_above: bool)
 def spoken(agent: str, text: str) -> str:
     """A text as it must be said to an agent's program so that all of it is taken for words: some programs read the
     files that a message names."""
-    say = agents.offers(agent, "spoken")
+    say = agents.load(agent).spoken
     return str(say(text)) if say else text
 
 
 def new_id(agent: str, seed: str) -> str:
     """The id for a new transcript, for agents that let themselves be told."""
-    make = agents.offers(agent, "new_id")
+    make = agents.load(agent).new_id
     return str(make(seed)) if make else ""
 
 
 def tidy(desk: Desk, agent: str, id: str) -> None:
     """Take away what a program leaves beside a transcript that it went on with."""
-    if id and (clear := agents.offers(agent, "tidy")):
+    if id and (clear := agents.load(agent).tidy):
         clear(id, desk.env)

@@ -71,7 +71,7 @@ def remove(desk: Desk, handoff: Handoff) -> str:
     try:
         if not _is_unused(source, known, handoff):
             return f"{title} has used its transcript {known.id}: it stays in its history."
-        discard = agents.offers(name, "discard")
+        discard = agents.load(name).discard
         launch = discard(source, agents.program_of(name, desk.env) or name, desk.env) if discard else None
         if launch and handoff.delivery:
             deliver.run(desk, launch, Path(handoff.delivery.project), folder / "discarded", title)

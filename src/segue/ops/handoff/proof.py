@@ -134,7 +134,7 @@ def _write(desk: Desk, asked: Asked, seed: str, logs: Path) -> str:
 
 def _throw_away(desk: Desk, handoff: Handoff, found: Arrival, program: str, logs: Path) -> None:
     """Nothing of the copy stays. One that cannot be taken away does no harm."""
-    discard = agents.offers(handoff_records.agent_of(handoff.target), "discard")
+    discard = agents.load(handoff_records.agent_of(handoff.target)).discard
     if found.source is None or discard is None or handoff.delivery is None:
         return
     with contextlib.suppress(AgentError, OSError):

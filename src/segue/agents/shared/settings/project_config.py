@@ -54,7 +54,7 @@ KINDS = {"servers": "MCP servers", "skills": "skills", "commands": "commands", "
 
 def of(name: str, env: Mapping[str, str], project: Path) -> Belongings:
     """What an agent has in a folder; nothing where Segue does not know."""
-    tell = agents.offers(name, "belongings")
+    tell = agents.load(name).belongings
     found: Belongings = tell(env, project) if tell else Belongings()
     return found
 

@@ -65,7 +65,7 @@ def going_of(call: Entry, result: Entry, agent: str = "") -> Going | None:
 def _own(agent: str, what: str) -> Callable[..., Any] | None:
     """What an agent brings itself: a function, or None."""
     with contextlib.suppress(NotFound, AgentError):
-        found = agents.offers(agent, what)
+        found = getattr(agents.load(agent), what)
         return found if callable(found) else None
     return None
 
