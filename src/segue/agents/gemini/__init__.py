@@ -1,8 +1,8 @@
-"""Gemini CLI: a transcript is a file of lines, or one JSON object where an older version wrote it.
+"""Gemini CLI: a transcript is a file of JSON lines, or one JSON object from an older version.
 
 The lines are a log of changes: a first line that describes the session, messages, `$set` with new values of
-the first line (or, after a compression or a resumption, the whole history anew), and `$rewindTo` with the
-message before which the person went back. Which folder it was about stands beside it, not in it.
+the first line (or, after a compression or a resumption, the whole history again), and `$rewindTo` with the
+message before which the user went back. The project folder is in a separate file.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ AGENT = Agent(
     context_window=1_048_576,
 )
 CLIENTS = ("gemini-cli-mcp-client",)
-"""What it calls itself to a tool server."""
+"""How it identifies itself to an MCP server."""
 ADDED_ARGUMENTS = ("wait_for_previous",)
-"""What it adds to the arguments of every tool, and passes on to the server with them (seen with 0.61)."""
+"""Arguments that it adds to every tool and passes on to the server (seen with 0.61)."""
 
 CAPABILITIES = {
     "find": "reader", "recognise": "reader", "read": "reader",

@@ -1,4 +1,5 @@
-"""Segue's tool server in Gemini CLI's settings. It asks the person before each call, unless they trust the server."""
+"""Segue's MCP server in Gemini CLI's settings. Gemini CLI asks the user before each call, unless the server
+is trusted."""
 
 from __future__ import annotations
 

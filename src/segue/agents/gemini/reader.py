@@ -14,7 +14,7 @@ FOLDER = ".gemini"
 LINES = ("tmp/*/chats/*.jsonl", "tmp/*/chats/*/*.jsonl")
 DOCUMENTS = ("tmp/*/chats/*.json",)
 FORK = re.compile(rb'"type"\s*:\s*"qwen"')
-"""What tells an old transcript of Qwen Code, which is of the same form, from ours."""
+"""Tells old transcripts of Qwen Code, in the same format, from Gemini CLI's."""
 
 
 def find(env: Mapping[str, str], projects: Iterable[Path]) -> Iterator[Source]:
@@ -28,7 +28,7 @@ def find_chats(agent: str, root: Path) -> Iterator[Source]:
     yield from lines
     copied = {source.path for source in lines}
     for source in sources_like(agent, root, DOCUMENTS):
-        if source.path + "l" not in copied:  # a resumed document goes on as lines, and stays behind
+        if source.path + "l" not in copied:  # a resumed document continues as lines, and stays
             yield source
 
 

@@ -1,16 +1,16 @@
-"""OpenCode. It keeps all sessions in one SQLite database; before version 1.2 each message and each part of one
-was a JSON file of its own; and `opencode export` writes a session as one document. All three hold the same
-records, so one reader serves them: `store` gets the records, `parts` makes entries of them.
+"""OpenCode: all sessions are in one SQLite database. Before version 1.2, each message and each part of one
+was a JSON file; `opencode export` writes a session as one document. All three hold the same records, so one
+reader serves them: `storage` reads the records, `parts` makes entries of them.
 
-Nothing here is appended to, so a mark stays at the start and remembers every entry that was given. A read with
-it gives what is new or says something else now; if something is gone (the person went back and deleted
-messages), the read begins anew. What is still empty in the last message is left for the next read.
+Nothing is appended, so a mark stays at the start and remembers every entry that was given. A read with a mark
+gives what is new or changed. If something is gone (the user went back and deleted messages), the read starts
+over. What is still empty in the last message is left for the next read.
 
-A fork copies the messages of its origin under new ids, and tells nothing but a title of where it came from.
-So an answer is known by when its conversation began, with which words, and by when the answer began.
+A fork copies the messages of its origin under new ids, and only its title says where it came from. So an
+answer is identified by the start time and first words of its conversation, and by its own start time.
 
-What cannot be told apart: a command's template, once filled in, looks like a typed prompt; and all prompts of
-a sub-agent's session are taken for the main agent's.
+What cannot be told apart: a command's template, once filled in, looks like a typed prompt; and all prompts in
+a sub-agent's session count as the main agent's.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ AGENT = Agent(
 )
 SIGN_IN = "opencode auth login"
 CLIENTS = ("opencode",)
-"""What it calls itself to a tool server."""
+"""How it identifies itself to an MCP server."""
 
 CAPABILITIES = {
     "find": "reader", "recognise": "reader", "read": "reader",

@@ -1,5 +1,5 @@
-"""Segue's tool server in OpenCode's settings, which may be either of two files, with comments. It gives up on a server
-after five seconds unless told otherwise."""
+"""Segue's MCP server in OpenCode's settings: one of two files, with comments. By default, OpenCode gives up
+on a server after five seconds."""
 
 from __future__ import annotations
 

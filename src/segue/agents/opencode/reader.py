@@ -19,7 +19,7 @@ def find(env: Mapping[str, str], projects: Iterable[Path]) -> Iterator[Source]:
     folder = data_folder(env)
     if folder is None:
         return
-    from segue.agents.opencode import storage  # lazy: it brings SQLite
+    from segue.agents.opencode import storage  # lazy: imports SQLite
 
     found = set()
     unread: AgentError | None = None
@@ -35,15 +35,15 @@ def find(env: Mapping[str, str], projects: Iterable[Path]) -> Iterator[Source]:
 
 
 def data_folder(env: Mapping[str, str]) -> Path | None:
-    """Where it keeps what it keeps."""
+    """The folder with its data."""
     if env.get("XDG_DATA_HOME"):
         return Path(env["XDG_DATA_HOME"], "opencode")
     return Path(env["HOME"], ".local", "share", "opencode") if env.get("HOME") else None
 
 
 def recognise(start: bytes) -> bool:
-    """An exported session, or a session's own file of the time before the database. The database is not told
-    by its start: that may be an empty page while all is still in the log beside it."""
+    """An exported session, or a session file from before the database. The database is not recognised by its
+    start, which may be an empty page while all data is still in the log next to it."""
     return bool(EXPORT.match(start)) or (bool(SESSION.match(start)) and b'"projectID"' in start)
 
 

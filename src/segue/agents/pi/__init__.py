@@ -1,8 +1,8 @@
-"""pi: an append-only tree of entries, one file per session, with the price of every answer in it.
+"""pi: an append-only tree of entries, one file per session, with the price of every answer.
 
-Entries name their parents, so going back and branching need no new file; in the first version of the format
-they had no ids and followed one another. A fork copies a branch into a file of its own, with other ids in the
-first version: answers are told apart by their time and their figures.
+Entries name their parents, so going back and branching need no new file. In the first version of the format
+they had no ids and followed one another. A fork copies a branch into a new file, in the first version with
+new ids: answers are identified by their time and their figures.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Qwen Code: a log of records that name their parents, with messages made of Gemini's parts.
 
-Older versions wrote what Gemini CLI wrote; those transcripts are read as Gemini's are. A background sub-agent
-has a file of its own, in a folder named for the session that started it.
+Older versions wrote Gemini CLI's format; those transcripts are read with its reader. A background sub-agent
+has its own file, in a folder named after the session that started it.
 """
 
 from __future__ import annotations
