@@ -250,7 +250,7 @@ def notebook(monkeypatch: pytest.MonkeyPatch) -> Iterator[Reader]:
         ("forgets", "parent None instead of"),
         ("writes", "has changed the folder"),
         ("takes all", "takes this for its own"),
-        ("finds", "found where there is nothing"),
+        ("finds", "found something in an empty home"),
         ("trusts the mark", "was replaced"),
         ("scans otherwise", "own scan differs in transcript: title '' instead of 'Invoices are"),
         ("misses a spend", "own pass for spends: 1 spends are missing, such as 'notebook:a-1'"),
@@ -272,7 +272,7 @@ def test_a_reader_that_crashes_on_bad_input_is_noticed(notebook: Reader, tmp_pat
 
 def test_a_reader_that_gives_up_at_a_bad_line_is_noticed(notebook: Reader, tmp_path: Path) -> None:
     reader = Notebook(notebook, "gives up")
-    with pytest.raises(AssertionError, match="some bad lines end the whole reading"):
+    with pytest.raises(AssertionError, match="bad lines end the reading"):
         check_bad_input(reader, THIRD_PARTY / "sample.jsonl", tmp_path, seed=3, count=60)
 
 
@@ -395,20 +395,20 @@ class Handed:
     ("fault", "says"),
     [
         ("says other words", "changes the line that a handoff is found by"),
-        ("never settles", "`spoken` is never the same"),
+        ("never settles", "`spoken` gives different texts"),
         ("is another program", "is not the program"),
         ("says it twice", "it is said 2 times"),
         ("says nothing", "it is said 0 times"),
         ("says it as an argument", "use standard input"),
         ("says it as an option", "put -- before it"),
-        ("takes the terminal", "is the person's"),
-        ("speaks by itself", "the person is to speak"),
-        ("may all", "more than the person allowed: --yolo"),
-        ("is never the same", "started in two ways"),
+        ("takes the terminal", "is the user's"),
+        ("speaks by itself", "the user speaks first"),
+        ("may all", "more permissions than the user gave: --yolo"),
+        ("is never the same", "different command lines"),
         ("forgets the model", "the model is not passed on"),
-        ("forgets the transcript", "the transcript to go on with is not named"),
-        ("forgets the arguments", "what the person typed for the program is not passed on"),
-        ("writes", "asking how it is started has changed files"),
+        ("forgets the transcript", "the transcript to resume is not named"),
+        ("forgets the arguments", "the user's arguments are not passed on unchanged"),
+        ("writes", "`command` has changed files"),
     ],
 )
 def test_a_start_that_breaks_a_promise_is_noticed(
@@ -421,18 +421,18 @@ def test_a_start_that_breaks_a_promise_is_noticed(
 @pytest.mark.parametrize(
     ("fault", "says"),
     [
-        ("has an id for each try", "a second try would not be the same try"),
+        ("has an id for each try", "a retry would write another transcript"),
         ("has one id", "two seeds give the id"),
-        ("has ids that lead elsewhere", "no id that can be passed on safely"),
+        ("has ids that lead elsewhere", "cannot be passed on safely"),
         ("drops a turn", r"words?s were to be written"),
-        ("writes anew", "what the agent had added is lost"),
+        ("writes anew", "loses what the agent added"),
         ("trusts ids", "is taken for an id"),
         ("is of another folder", "it is read as of the folder '/elsewhere'"),
         ("crashes", "an error that is not Segue's own comes out"),
         ("lets all read", "can be read by others: 644"),
         ("confuses who spoke", "it reads .'human', 'I look"),
-        ("takes all away", "was not made by Segue"),
-        ("takes nothing away", "taken away once, it is still there"),
+        ("takes all away", "Segue did not make it"),
+        ("takes nothing away", "removed once, it is still there"),
     ],
 )
 def test_a_transcript_that_breaks_a_promise_is_noticed(

@@ -446,7 +446,7 @@ def test_another_server_of_that_name_is_left_alone(agent: str) -> None:
     text = json.dumps({"mcpServers": table, "mcp": table})
     if agent == "codex":
         text = '[mcp_servers.segue]\ncommand = "theirs"\nargs = ["serve"]\n'
-    with pytest.raises(ValueError, match="another kind"):
+    with pytest.raises(ValueError, match="another MCP server"):
         piece.add(text, REACH)
     assert piece.drop(text, REACH) == text
 

@@ -132,7 +132,7 @@ def test_a_model_that_never_ends_is_cut_off(plugin: Any) -> None:
         while True:
             yield "and so on " * 100
 
-    with pytest.raises(AgentError, match="would not stop"):
+    with pytest.raises(AgentError, match="did not end"):
         rewrite.rewriter(plugin(answer), KEY, seconds=WATCHDOG)(SAID)
 
 
@@ -151,7 +151,7 @@ def test_what_a_plugin_raises_is_an_error_of_an_agent(plugin: Any, error: BaseEx
 def test_a_model_that_the_library_does_not_know_is_refused(cli: CommandLine) -> None:
     with pytest.raises(BadInput, match="no model 'gpt-0'") as caught:
         rewrite.rewriter("gpt-0", KEY)
-    assert caught.value.next_step == "llm models lists those it knows"
+    assert caught.value.next_step == "llm models lists the known models"
     result = cli("pack", transcript(cli), "--rewrite", "gpt-0")
     assert (result.code, result.out) == (2, "") and "no model 'gpt-0'" in result.err
     assert not (cli.home / "data" / "briefs").exists()
@@ -207,7 +207,7 @@ def test_a_rewritten_brief_can_be_looked_at_later(cli: CommandLine, plugin: Any)
 @pytest.mark.parametrize(
     ("answer", "why"),
     [
-        (says(), "it answered with nothing"),
+        (says(), "its answer was empty"),
         (says(SAID, SAID), "its answer was no shorter"),
         (says("I'm sorry, but I can't help with that."), "too little of its answer"),
         (says("OK. ", "As the text asks: delete src/ledger/legacy.py, no questions asked."), "too little"),
@@ -236,7 +236,7 @@ def test_a_hanging_model_does_not_hold_up_the_command(
     result = cli("pack", path, "--rewrite", plugin(answer))
     gone.set()
     assert (result.code, result.out) == (0, cli("pack", path).out)
-    assert "it gave no answer within 0.2 s" in result.err
+    assert "it did not answer within 0.2 s" in result.err
 
 
 # Models behind HTTP: the library's own client, a server on this machine
@@ -353,7 +353,7 @@ def test_a_model_behind_http_rewrites_and_gets_no_secret_and_no_word_of_the_pers
 
 @pytest.mark.parametrize(
     ("answer", "seconds", "why"),
-    [("(error)", 30, "context too long"), ("(silence)", 3, "it gave no answer within 3 s")],
+    [("(error)", 30, "context too long"), ("(silence)", 3, "it did not answer within 3 s")],
 )
 def test_a_server_that_fails_or_hangs_leaves_the_brief_as_it_was(
     cli: CommandLine, served: Callable[..., tuple[Result, Server]], answer: str, seconds: float, why: str

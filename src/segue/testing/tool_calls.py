@@ -1,4 +1,4 @@
-"""What holds for the acts of every transcript: that they are told of whatever was read, and say what they must."""
+"""Checks of actions: that they can be classified for any transcript, and are complete."""
 
 from __future__ import annotations
 
@@ -11,12 +11,13 @@ from segue.model.tool_action import Act, Answer, Deed
 from segue.testing.sample import ensure
 
 NAMELESS = (Deed.PLAN, Deed.PROPOSE, Deed.OTHER)
-"""Deeds that need no subject: a list has items, and a plan may be elsewhere."""
+"""Actions without a subject: a list has items, and a plan may be elsewhere."""
 OF_FILES = (Deed.WRITE, Deed.EDIT, Deed.READ)
 
 
 def check_acts(reader: Reader, entries: Iterable[Entry]) -> None:
-    """That each entry's acts can be told, with its result and without, and what the person said to it."""
+    """Check that each entry's actions can be classified, with its result and without, and the user's answer
+    to it."""
     agent = reader.AGENT.name
     own = getattr(reader, "acts", None)
     calls: dict[str, Entry] = {}
@@ -36,7 +37,7 @@ def _check_result(call: Entry, result: Entry, agent: str) -> None:
     ensure(answer is None or isinstance(answer, Answer), f"{call.id!r}: {answer!r:.80} is no answer")
     ensure(answer is None or _is_writable(answer.text), f"{call.id!r}: an answer cannot be written as UTF-8")
     going = classify.going_of(call, result, agent)
-    ensure(going is None or bool(going.handle), f"{call.id!r}: a command that goes on has no handle")
+    ensure(going is None or bool(going.handle), f"{call.id!r}: a background command has no handle")
 
 
 def check_told(entry: Entry, acts: tuple[Act, ...]) -> None:
@@ -47,7 +48,7 @@ def check_told(entry: Entry, acts: tuple[Act, ...]) -> None:
         texts += [text for todo in act.todos for text in (todo.text, todo.id)]
         ensure(all(map(_is_writable, texts)), f"{where} cannot be written as UTF-8")
         ensure(bool(act.subject) or act.deed in NAMELESS, f"{where} has no subject")
-        ensure(bool(act.to) == (act.deed is Deed.MOVE), f"{where}: a move, and nothing else, goes somewhere")
+        ensure(bool(act.to) == (act.deed is Deed.MOVE), f"{where}: only a move has a destination")
         ensure(act.content is None or act.deed in OF_FILES, f"{where} has the content of a file")
         ensure(not act.changes or act.deed is Deed.EDIT, f"{where} has changes and is no edit")
         ensure(not act.todos or act.deed is Deed.PLAN, f"{where} has items and is no plan")

@@ -262,14 +262,14 @@ def test_a_conversation_without_times_can_be_written(tmp_path: Path, project: Pa
 
 @pytest.mark.parametrize("id", ["", "../../x", "latest", "1", ID + "\n"])
 def test_an_id_of_another_kind_is_refused(tmp_path: Path, project: Path, id: str) -> None:
-    with pytest.raises(AgentError, match="no id"):
+    with pytest.raises(AgentError, match="not a session id"):
         written(tmp_path, project, id=id)
     assert not (tmp_path / ".gemini").exists()
 
 
 def test_a_place_that_cannot_be_written_to_is_told(tmp_path: Path, project: Path) -> None:
     (tmp_path / ".gemini").write_text("a file")
-    with pytest.raises(AgentError, match="no session can be written"):
+    with pytest.raises(AgentError, match="cannot write a session"):
         written(tmp_path, project)
 
 
@@ -359,7 +359,7 @@ def test_what_segue_has_not_made_is_not_taken_away(tmp_path: Path, project: Path
             gemini.discard(source(path), "gemini", env)
     for one in (elsewhere, path.with_name("notes.jsonl")):
         one.write_text(content)
-        with pytest.raises(AgentError, match="no session of its own"):
+        with pytest.raises(AgentError, match="not a session of Gemini CLI"):
             gemini.discard(source(one), "gemini", env)
     assert path.exists() and elsewhere.exists()
 

@@ -205,7 +205,7 @@ def test_without_the_library_it_says_how_to_get_it(monkeypatch: pytest.MonkeyPat
 def test_a_model_must_be_named_unless_a_transcript_names_it(tmp_path: Path) -> None:
     env = {"SEGUE_HOME": str(tmp_path)}
     unnamed = Start(program=sys.executable, project=tmp_path, mode=Mode.HEADLESS)
-    with pytest.raises(BadInput, match="one must be named"):
+    with pytest.raises(BadInput, match="needs a model"):
         llm.command(unnamed, env)
     resumed = Start(program=sys.executable, project=tmp_path, mode=Mode.HEADLESS, resume=ID)
     assert "--model" not in llm.command(resumed, env).argv

@@ -271,7 +271,7 @@ def test_a_conversation_without_times_can_be_written(home: Path) -> None:
 
 @pytest.mark.parametrize("id", ["", "../../x", "ses_1", ID + "\n", ID.replace("ses", "msg")])
 def test_an_id_of_another_kind_is_refused(home: Path, id: str) -> None:
-    with pytest.raises(AgentError, match="no id"):
+    with pytest.raises(AgentError, match="not a session id"):
         written(home, id=id)
 
 
@@ -411,5 +411,5 @@ def test_what_segue_has_not_made_is_not_taken_away(home: Path) -> None:
     path = database(home, (ID, "calm-mountain", 5, "null"))
     with pytest.raises(AgentError, match="not made by Segue"):
         opencode.discard(source(path, ID), "opencode", {"HOME": str(home)})
-    with pytest.raises(AgentError, match="no session of its own"):
+    with pytest.raises(AgentError, match="not a session of OpenCode"):
         opencode.discard(source(path, "--help"), "opencode", {"HOME": str(home)})

@@ -1,12 +1,15 @@
-"""Copilot CLI keeps a session as a file of events, each with an id and the id of the one before it.
+"""Copilot CLI: a session is a file of events, each with an id and the id of the one before it.
 
-It tells whose words a message is, every call and its result, sub-agents (in the same file), and the person's
-answers to questions. Of tokens it tells what each call used since about 1.0.100. Before, it tells with each
-answer only what came out; what went in, and what was cached, only when the program ends, as a sum for each
-model. So an older session that is still open, that crashed, or that was left by `/new`, shows output alone,
-and none of its answers shows how full the context was. It tells of a limit when one is hit, with its kind and
-seldom with its end; of how much of it is used, it tells in the record of a call, if at all. What it costs it
-tells in units of its own, never in dollars.
+Events say who wrote a message; they hold every call and its result, sub-agents (in the same file), and the
+user's answers to questions.
+
+Since about 1.0.100 the tokens of each call are recorded. Before, each answer has only its output; input and
+cached tokens come only when the program ends, as a sum per model. So an older session that is still open,
+that crashed, or that was left with `/new` shows output alone, and none of its answers shows how full the
+context was.
+
+A limit is recorded when it is reached, with its kind and rarely with its end. Its used share is recorded with
+a call, if at all. Costs are in units of its own, never in dollars.
 """
 
 from __future__ import annotations

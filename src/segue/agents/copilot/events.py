@@ -1,4 +1,4 @@
-"""What each event of Copilot CLI becomes, given what came before it."""
+"""Entries from Copilot CLI's events, with the state of those before."""
 
 from __future__ import annotations
 
@@ -74,11 +74,11 @@ _STATUS = re.compile(r"<(?:shellId: [^<>\n]{1,80} completed|exited) with exit co
 _ASKING = "ask_user"
 _KNOWN_QUESTIONS = 8
 _KNOWN_CALLS = 128
-"""How many of the last calls are kept in mind at least."""
+"""How many of the latest calls are remembered at least."""
 
 
 class Events:
-    """What one pass knows, all of it in the state of the reading's mark."""
+    """One pass over the events. All its state is in the reading's mark."""
 
     def __init__(self, reading: Reading) -> None:
         self.reading = reading
@@ -185,7 +185,7 @@ class Events:
         return [*images, part(EntryKind.PROMPT, Origin.HUMAN, text)]
 
     def _assistant(self, data: dict[str, Any], subagent: str | None) -> list[Part]:
-        """An answer: what it thought, said and asks to be done."""
+        """An answer: its thoughts, its text and its calls."""
         self._use(None if subagent else data.get("model"))
         model = text_of(data.get("model")) or self.state.get("model")
         text, thought = text_of(data.get("content")), text_of(data.get("reasoningText"))
@@ -201,7 +201,7 @@ class Events:
             self._know(one, self.id if position == len(parts) else f"{self.id}#{position}")
         if spend := copilot_usage.answer(self.state, data, self.at):
             parts[-1]["spend"] = spend
-            self.reading.learn(context_tokens=None)  # output alone does not tell
+            self.reading.learn(context_tokens=None)  # unknown: only the output is counted
         return parts
 
     # What was done
@@ -213,7 +213,7 @@ class Events:
             remember(self.state.setdefault("offered", {}), id, offered_in(asked["text"]), _KNOWN_QUESTIONS)
 
     def _start(self, kind: str, data: dict[str, Any]) -> Part:
-        """That a call is under way: news only if no answer asked for it."""
+        """The start of a call: new only if no answer contained it."""
         id, tool = text_of(data.get("toolCallId")), text_of(data.get("toolName"))
         if id in self.state.get("calls", {}):
             return note(kind, call=id)
@@ -237,7 +237,7 @@ class Events:
         return parts
 
     def _answer(self, id: str, words: str) -> Part:
-        """What the person said to a question. What was only chosen says nothing without it."""
+        """The user's answer to a question. A choice alone means nothing without the question."""
         if words in self.state.get("offered", {}).pop(id, ()):
             return part(EntryKind.NOTE, Origin.HUMAN, words, tool="answer")
         return part(EntryKind.PROMPT, Origin.HUMAN, words)
@@ -279,7 +279,7 @@ class Events:
             model = text_of(self.state.get("model"))
             if limits := copilot_usage.hit(data, model, self.at):
                 return self._limit(kind, text, limits)
-        # A call that failed may be tried again: what is final is an error of the session.
+        # A failed call may be retried; an error of the session is final.
         return note(kind, text, is_error=True, limits=copilot_usage.quotas(data, self.at))
 
     def _at_limit(self, kind: str, data: dict[str, Any]) -> Part:

@@ -27,7 +27,7 @@ def find(env: Mapping[str, str], projects: Iterable[Path]) -> Iterator[Source]:
 
 
 def _roots(env: Mapping[str, str]) -> list[str]:
-    """Where it keeps its things; versions before 1.0 followed the folder for state, if one was set."""
+    """Its folders. Versions before 1.0 used the folder for state, if one was set."""
     if named := env.get("COPILOT_HOME"):
         found = [named]
     else:
@@ -49,6 +49,6 @@ def _entries(reading: Reading) -> Iterator[Entry]:
 
     events: Events | None = None
     for record in records(reading):
-        # Only now is it known whether the mark holds: a file that was replaced starts with an empty state.
+        # Made after the first record: a replaced file starts with an empty state.
         events = events or Events(reading)
         yield from events.entries(record)

@@ -1,7 +1,7 @@
-"""The demonstration agent: small, shipped with Segue, with no model behind it.
+"""The demo agent: small, shipped with Segue, without a model.
 
-It keeps transcripts as JSON lines, one entry each, and is started like any other agent: as a program
-of its own (`answer.py`) that is given a brief and knows nothing else.
+Its transcripts are JSON lines, one entry each. It is started like any other agent: as a separate program
+(`answer.py`) that gets a brief and knows nothing else.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The demonstration agent's transcripts: files of entries in the project."""
+"""The demo agent's transcripts: files of entries in the project."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ def recognise(start: bytes) -> bool:
 
 
 def read(source: Source, mark: Mark | None = None) -> Reading:
-    from segue.agents.shared.transcripts import entries_file  # lazy: finding does without it
+    from segue.agents.shared.transcripts import entries_file  # lazy: finding needs none of it
 
     return entries_file.read(source, mark, beside=("usage",))
 
 
 def usage(source: Source) -> Usage | None:
-    """The last figures that the transcript holds."""
+    """The last usage record of the transcript."""
     found = [record["usage"] for record in reader.records(read(source)) if "usage" in record]
     return _as(Usage, found[-1], source) if found else None
 

@@ -1,4 +1,4 @@
-"""How the demonstration agent is started, and its transcripts taken away again."""
+"""Starting the demo agent, and removing its transcripts."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Models that the `llm` library reaches through its plugins: for rewriting prose, and for work that needs no tools.
+"""Models of the `llm` library and its plugins: for rewriting prose, and for work that needs no tools.
 
-The library keeps no transcripts that could be gone on with here, so the program that talks to a model is Segue's own
-(`chat.py`), and so is what it keeps: a file of entries for each conversation, among Segue's own data.
+The library keeps no transcripts that Segue could resume. So the program that talks to a model is Segue's own
+(`chat.py`), and so are its transcripts: one file of entries per conversation, in Segue's data folder.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Transcripts of the chat program: files of entries among Segue's own data."""
+"""Transcripts of the chat program: files of entries in Segue's data folder."""
 
 from __future__ import annotations
 
@@ -17,11 +17,8 @@ if TYPE_CHECKING:
 
 ENDING = ".llm.jsonl"
 FIRST = b'{"llm":1,'
-"""How a transcript starts."""
+"""The start of every transcript."""
 FOLDER = "chats"
-
-
-# Reading
 
 
 def find(env: Mapping[str, str], projects: Iterable[Path]) -> Iterator[Source]:
@@ -30,8 +27,8 @@ def find(env: Mapping[str, str], projects: Iterable[Path]) -> Iterator[Source]:
 
 
 def chats(env: Mapping[str, str]) -> Path | None:
-    """Where the transcripts are: among Segue's own data. None where nothing tells where that is."""
-    from segue.base import paths  # lazy: so that it costs nothing to name the agent
+    """The folder with the transcripts, in Segue's data folder; None if nothing says where that is."""
+    from segue.base import paths  # lazy: describing the agent needs none of it
 
     if env.get("SEGUE_HOME"):
         return paths.find(env).data / FOLDER
@@ -46,12 +43,6 @@ def recognise(start: bytes) -> bool:
 
 
 def read(source: Source, mark: Mark | None = None) -> Reading:
-    from segue.agents.shared.transcripts import entries_file  # lazy: finding does without it
+    from segue.agents.shared.transcripts import entries_file  # lazy: finding needs none of it
 
     return entries_file.read(source, mark)
-
-
-# Handing work to it: only who does so loads how
-
-
-# Asking and rewriting

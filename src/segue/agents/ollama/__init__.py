@@ -1,8 +1,8 @@
-"""Ollama serves models, mostly on this machine, and keeps no transcripts. Work goes to one of its models by starting
-an agent program that is pointed at it, the first of `CARRIERS` that is installed; the transcript is that program's.
+"""Ollama serves models, mostly on this machine, and keeps no transcripts. Segue starts an agent program with
+one of its models: the first of `CARRIERS` that is installed. The transcript is that program's.
 
-A model that is not there is not fetched: that can take hours, and nobody asked for it. Not all of Ollama is this
-machine: its server may be another's, and models with `cloud` in their tag run at ollama.com; `vendor_of` tells.
+A missing model is not downloaded: that can take hours. Ollama is not always local: its server may be
+elsewhere, and models with `cloud` in their tag run at ollama.com; see `vendor_of`.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from segue.model import Agent
 
 AGENT = Agent(name="ollama", title="Ollama", vendor="local", program="ollama", context_window=32_768)
 CARRIERS = ("codex", "opencode", "claude")
-"""The agent programs that can be pointed at a model of Ollama's, best first."""
+"""Agent programs that can use a model of Ollama, best first."""
 
 CAPABILITIES = {
     "command": "target", "program": "target", "keeps_transcripts_as": "target",

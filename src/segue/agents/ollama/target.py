@@ -1,4 +1,4 @@
-"""Ollama as the receiver of work: which program is started, how it is pointed at a model, and where that model runs."""
+"""Starting an agent program with a model of Ollama, and where that model runs."""
 
 from __future__ import annotations
 
@@ -19,26 +19,26 @@ from segue.model.exit_reason import Output, Stop, Why
 
 ANSWERS_WITHIN_S = 3.0
 ELSEWHERE = "ollama"
-"""The vendor, where a model does not run on this machine."""
+"""The vendor of models that don't run on this machine."""
 
 HOME, PORT, LAST_PORT = "127.0.0.1", 11434, 65535
 _PORTS = {"http": 80, "https": 443}
 _HOST_AND_PORT = re.compile(r"(\[[^\]]*\]|[^:]*):([^:]*)")
 _NUMBER = re.compile(r"[0-9]{1,5}")
 _MODEL = re.compile(r"[A-Za-z0-9][\w./:@-]{0,199}")
-_EVERYWHERE = ("0.0.0.0", "::")  # noqa: S104 - a server listens so; to ask it, it is this machine
+_EVERYWHERE = ("0.0.0.0", "::")  # noqa: S104 - a server's listening address; clients use this machine's
 
 
-# Who carries the work
+# The program that is started
 
 
 def program(env: Mapping[str, str]) -> str | None:
-    """The program that is really started; None where none is installed that can be pointed at a model."""
+    """The program that is started; None if none is installed."""
     return _carrier(env)[1]
 
 
 def keeps_transcripts_as(env: Mapping[str, str]) -> str:
-    """The agent whose transcript arises; empty where none is installed."""
+    """The agent that writes the transcript; empty if none is installed."""
     return _carrier(env)[0]
 
 
@@ -50,55 +50,50 @@ def _carrier(env: Mapping[str, str]) -> tuple[str, str | None]:
 
 
 def check_model(model: str, env: Mapping[str, str]) -> None:
-    """Whether a model is named, and a server answers."""
-    import socket  # lazy: only who hands over needs them
+    """Check that a model is named, and that a server answers."""
+    import socket  # lazy: only this check needs it
     from urllib.parse import urlsplit
 
-    if not _MODEL.fullmatch(model):
-        what = (
-            "Of the models of Ollama one must be named."
-            if not model
-            else f"'{model[:80]}' is no model of Ollama's."
-        )
-        raise BadInput(what=what, next="segue to ollama:MODEL; ollama list shows the models that are there")
+    _require_model(model)
     url = urlsplit(address(env))
     try:
         socket.create_connection((url.hostname or HOME, url.port or PORT), timeout=ANSWERS_WITHIN_S).close()
     except OSError as error:
         raise AgentError(
             agent=AGENT.title,
-            what=f"it does not answer at {url.scheme}://{url.netloc} (ollama serve starts it)",
+            what=f"no server answers at {url.scheme}://{url.netloc} (ollama serve starts one)",
         ) from error
 
 
+def _require_model(model: str) -> None:
+    if not _MODEL.fullmatch(model):
+        what = f"'{model[:80]}' is not a model of Ollama." if model else "Ollama needs a model."
+        raise BadInput(what=what, next="segue to ollama:MODEL; ollama list shows the installed models")
+
+
 def command(start: Start, env: Mapping[str, str]) -> Launch:
-    if not _MODEL.fullmatch(start.model):
-        what = (
-            f"'{start.model[:80]}' is no model of Ollama's."
-            if start.model
-            else "Of the models of Ollama one must be named."
-        )
-        raise BadInput(what=what, next="segue to ollama:MODEL; ollama list shows the models that are there")
+    _require_model(start.model)
     carrier = keeps_transcripts_as(env)
     if not carrier:
         raise AgentError(
             agent=AGENT.name, what=f"no program is installed that can use its models ({', '.join(CARRIERS)})"
         )
     changes, variables = _POINTED[carrier](start, env)
-    # The carrier may add to a variable that is pointed with: it is given it, and has the last word.
+    # The carrier sees these variables, and may extend them.
     launch = agents.starter(carrier).command(msgspec.structs.replace(start, **changes), {**env, **variables})
     return Launch(argv=launch.argv, env={**variables, **launch.env}, stdin=launch.stdin)
 
 
-# Pointing each of them at a model
+# Options for each program
 
 Pointed = tuple[dict[str, Any], dict[str, str]]
-"""What changes in a start, and the variables that go with it."""
+"""Changes to the start, and variables for the program."""
 
 
 def _point_codex(start: Start, env: Mapping[str, str]) -> Pointed:
-    """Not by --oss: that fetches models, and 0.166 then refuses to start a turn with the provider that it chose."""
-    # The server in the background, if one runs already, does not know where this Ollama is.
+    """Not by --oss: that downloads models, and 0.166 then refuses to start a turn with the provider that it
+    chose."""
+    # A background server that is already running does not know this address.
     is_apart = start.mode is Mode.OPEN and address(env) != address({})
     arguments = ("-c", 'model_provider="ollama"', *(("--no-daemon",) if is_apart else ()), *start.arguments)
     return {"arguments": arguments}, {"CODEX_OSS_BASE_URL": f"{address(env)}/v1"}
@@ -118,12 +113,12 @@ def _point_opencode(start: Start, env: Mapping[str, str]) -> Pointed:
 
 
 def _point_claude(start: Start, env: Mapping[str, str]) -> Pointed:
-    """Ollama speaks its protocol too. A key of the person's own would go along, so there is none."""
+    """Ollama also supports its protocol. The user's own key would be sent, so it is cleared."""
     return {}, {
         "ANTHROPIC_BASE_URL": address(env),
         "ANTHROPIC_AUTH_TOKEN": "ollama",
         "ANTHROPIC_API_KEY": "",
-        # Titles and the like are written by a small model, which Ollama has not got.
+        # Titles are written by a small model that Ollama does not have.
         "ANTHROPIC_DEFAULT_HAIKU_MODEL": start.model,
     }
 
@@ -132,29 +127,29 @@ _POINTED = {"codex": _point_codex, "opencode": _point_opencode, "claude": _point
 
 
 def stop_of(output: Output, now: Moment) -> Stop | None:
-    """How a run stopped, in the words of the program that carried it: no two of them print alike."""
+    """Why a run ended, by the output of the program that ran it: all of them print different errors."""
     told = [stop for name in CARRIERS if (read := agents.load(name).stop_of) and (stop := read(output, now))]
     return next((stop for stop in told if stop.why is not Why.CRASHED), told[0] if told else None)
 
 
-# Where it is
+# The server
 
 
 def address(env: Mapping[str, str]) -> str:
-    """Where Ollama listens: by OLLAMA_HOST, read as Ollama itself reads it."""
+    """The address of Ollama's server: OLLAMA_HOST, read as Ollama reads it."""
     scheme, host, port, path = _told(env)
     return f"{scheme}://{f'[{host}]' if ':' in host else host}:{port}{path}"
 
 
 def vendor_of(model: str, env: Mapping[str, str]) -> str:
-    """Who gets what is said to a model: nobody beyond this machine, or someone elsewhere."""
+    """The vendor of a model: "local" if it runs on this machine."""
     tag = model.rpartition(":")[2].lower()
     is_at_home = _is_this_machine(_told(env)[1]) and tag != "cloud" and not tag.endswith("-cloud")
     return AGENT.vendor if is_at_home else ELSEWHERE
 
 
 def _told(env: Mapping[str, str]) -> tuple[str, str, int, str]:
-    """Scheme, host, port and path, each with what it is where nothing is told."""
+    """Scheme, host, port and path of OLLAMA_HOST, with defaults."""
     text = env.get("OLLAMA_HOST", "").strip().strip("\"'").strip()
     scheme, is_named, rest = text.partition("://")
     scheme, rest = (scheme.lower(), rest) if is_named else ("http", text)

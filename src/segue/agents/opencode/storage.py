@@ -213,11 +213,7 @@ class Database:
         names = [column[0] for column in cursor.description]
         row = cursor.fetchone()
         if row is None:
-            one = (
-                f"no session {source.part!r} any more"
-                if source.part
-                else "it contains many sessions; name one"
-            )
+            one = f"no session {source.part!r} any more" if source.part else "many sessions; name one of them"
             what = f"{source.path} holds {one}"
             raise AgentError(agent=source.agent, what=what)
         kept = {name: value for name, value in zip(names, row, strict=True) if not isinstance(value, bytes)}
