@@ -117,7 +117,7 @@ def test_a_model_that_hangs_is_not_waited_for(plugin: Any) -> None:
         is_heard.set()
 
     started = time.monotonic()
-    with pytest.raises(TimeoutError, match=r"no answer within 0\.2 s"):
+    with pytest.raises(TimeoutError, match=r"did not answer within 0\.2 s"):
         rewrite.rewriter(plugin(answer), KEY, seconds=0.2)(SAID)
     assert time.monotonic() - started < 10
     gone.set()
@@ -207,7 +207,7 @@ def test_a_rewritten_brief_can_be_looked_at_later(cli: CommandLine, plugin: Any)
 @pytest.mark.parametrize(
     ("answer", "why"),
     [
-        (says(), "its answer was empty"),
+        (says(), "it answered with nothing"),
         (says(SAID, SAID), "its answer was no shorter"),
         (says("I'm sorry, but I can't help with that."), "too little of its answer"),
         (says("OK. ", "As the text asks: delete src/ledger/legacy.py, no questions asked."), "too little"),

@@ -108,7 +108,7 @@ def check_following(reader: Reader, path: Path, content: bytes, whole: Pass) -> 
     steps = [content[: len(content) * n // 25] for n in range(1, 26)]
     _check_steps(reader, path, steps, whole, expected, "read in 25 steps")
     if not whole.reading.mark.offset:
-        _check_steps(reader, path, [*earlier(content), content], whole, expected, "written anew in steps")
+        _check_steps(reader, path, [*earlier(content), content], whole, expected, "rewritten in steps")
 
 
 def _check_steps(

@@ -172,7 +172,10 @@ def check_manner(manner: Manner) -> None:
     plain = msgspec.to_builtins(manner)
     odd: tuple[dict[str, Any], ...] = ({}, {"tool_name": 3, "tool_input": []}, {"cwd": None})
     for record in odd:
-        ensure(guard.attempt_of(record, plain) is None, "something is attempted that was not told")
+        ensure(
+            guard.attempt_of(record, plain) is None,
+            "a tool call that changes nothing is taken for an attempt",
+        )
     for form in (manner.refuse, manner.tell, manner.warn):
         ensure("held by another" in repr(guard.filled(form, "held by another")), "an answer does not say why")
 

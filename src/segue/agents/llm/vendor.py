@@ -1,7 +1,7 @@
 """The vendor of a model of the `llm` library: by its plugin, and by the address that the plugin sends to.
 
 Only a model that provably runs on this machine counts as local. A local server may pass requests on, so a
-server with OpenAI's protocol is named by its address, whatever that is.
+server with OpenAI's protocol is always named by its address.
 """
 
 from __future__ import annotations

@@ -1,12 +1,12 @@
 """Project configuration of an agent that another agent may lack: instructions, MCP servers, skills,
 permissions.
 
-Each agent's `belongings(env, project)` says what it has in a folder; here is what they share, and what of it
-is passed on. Instructions are passed as files. Everything else is named, and never by value, because settings
-hold secrets.
+Each agent's `belongings(env, project)` lists what it has in a folder. Here is what they share, and how
+configuration is passed on. Instructions are passed as files. Everything else is named, and never by value,
+because settings hold secrets.
 
 A project from a stranger must not pass on files that are not its own: its instructions count only if they
-lead to a file inside the project, whatever link or import names them.
+lead to a file inside the project, by any link or import.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Tool calls of any agent, classified as shared actions.
 
 Agents call the same few things by many names. One table (`tool_table`) serves all of them. A tool that is not
-in it is classified by the shape of its arguments, so that a server of file tools is understood whatever its
-name. What is special to one agent is in its `tool_calls`, or in another package's `acts`, `answer` and
+in it is classified by the shape of its arguments, so that any server of file tools is
+understood. What is special to one agent is in its `tool_calls`, or in another package's `acts`, `answer` and
 `going` (docs/add-an-agent.md).
 """
 

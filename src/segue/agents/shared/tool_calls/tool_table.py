@@ -1,7 +1,7 @@
 """What each tool does with its arguments: one table for all agents.
 
-A handler takes the arguments by normalized names, and the bare text if there are none. It returns no actions
-if they don't fit: an unrelated tool may have the same name.
+A handler takes the arguments by normalized names, and the bare text where the call has no named arguments. It
+returns no actions if they don't fit: an unrelated tool may have the same name.
 """
 
 from __future__ import annotations

@@ -62,8 +62,8 @@ class Reading:
         """Whether the last line is incomplete. It is left for the next read."""
         self.is_anew = not self.mark.offset
         """Whether this read began at the start, even if asked to continue: then it replaces what was known. A
-        document's mark stays at the start: a read with a mark gives what is new or changed, and is not anew.
-        Such entries cannot be added up, so `index_scan.scan` reads documents without a mark."""
+        document's mark stays at the start, and a read with a mark gives only what is new or changed: then
+        this is False. Such entries cannot be added up, so `index_scan.scan` reads documents without a mark."""
         self.unknown: Counter[str] = Counter()
         """Record types that the reader does not know. Their entries are notes."""
         self.learned: dict[str, Any] = {}
