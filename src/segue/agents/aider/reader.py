@@ -8,7 +8,7 @@ from pathlib import Path
 
 from segue.agents.aider import AGENT
 from segue.agents.shared.transcripts.reader import Reading, source_of
-from segue.model import Entry, Mark, Source
+from segue.model import Mark, Source
 
 NAME = ".aider.chat.history.md"
 VARIABLE = "AIDER_CHAT_HISTORY_FILE"
@@ -31,10 +31,6 @@ def recognise(start: bytes) -> bool:
 
 
 def read(source: Source, mark: Mark | None = None) -> Reading:
-    return Reading(source, mark, _entries)
+    from segue.agents.aider.lines import entries  # lazy: finding and recognising need none of it
 
-
-def _entries(reading: Reading) -> Iterator[Entry]:
-    from segue.agents.aider import lines  # lazy: finding and recognising need none of it
-
-    return lines.entries(reading)
+    return Reading(source, mark, entries)

@@ -18,6 +18,7 @@ from segue.agents.shared.transcripts.reader import (
     dict_of,
     list_of,
     moment_of,
+    records,
     status_of,
     text_of,
 )
@@ -28,46 +29,26 @@ Part = dict[str, Any]
 
 _NOTES = frozenset(
     (
-        *(
-            "assistant.turn_start",
-            "assistant.turn_end",
-            "assistant.idle",
-            "assistant.intent",
-            "assistant.usage",
-        ),
-        *("assistant.reasoning", "hook.start", "hook.end", "permission.requested", "permission.completed"),
-        *("session.info", "session.warning", "session.mode_changed", "session.plan_changed", "session.idle"),
-        *(
-            "session.permissions_changed",
-            "session.task_complete",
-            "session.usage_checkpoint",
-            "session.truncation",
-        ),
-        *(
-            "session.compaction_start",
-            "session.context_cleared",
-            "session.handoff",
-            "session.snapshot_rewind",
-        ),
-        *("session.workspace_file_changed", "session.todos_changed", "session.tools_updated"),
-        *("session.skills_loaded", "session.mcp_servers_loaded", "session.auto_mode_resolved"),
-        *("session.background_tasks_changed", "session.custom_agents_updated", "session.extensions_loaded"),
-        *("session.binary_asset", "session.session_limits_changed", "session.remote_steerable_changed"),
-        *("session.custom_notification", "session.autopilot_objective_changed", "session.usage_info"),
-        *("skill.invoked", "system.message", "system.notification", "tool.user_requested", "command.execute"),
-        *("command.queued", "command.completed", "subagent.started", "subagent.completed", "subagent.failed"),
-        *("subagent.selected", "subagent.deselected", "user_input.requested", "user_input.completed"),
-        *(
-            "elicitation.requested",
-            "elicitation.completed",
-            "exit_plan_mode.requested",
-            "exit_plan_mode.completed",
-        ),
-        *("external_tool.requested", "external_tool.completed", "pending_messages.modified"),
-        *("tool.execution_progress", "tool.execution_partial_result", "tool_search.activated"),
-        *("auto_mode_switch.completed", "session_limits_exhausted.completed"),
+        "assistant.turn_start", "assistant.turn_end", "assistant.idle", "assistant.intent", "assistant.usage",
+        "assistant.reasoning", "hook.start", "hook.end", "permission.requested", "permission.completed",
+        "session.info", "session.warning", "session.mode_changed", "session.plan_changed", "session.idle",
+        "session.permissions_changed", "session.task_complete", "session.usage_checkpoint",
+        "session.truncation", "session.compaction_start", "session.context_cleared", "session.handoff",
+        "session.snapshot_rewind", "session.workspace_file_changed", "session.todos_changed",
+        "session.tools_updated", "session.skills_loaded", "session.mcp_servers_loaded",
+        "session.auto_mode_resolved", "session.background_tasks_changed", "session.custom_agents_updated",
+        "session.extensions_loaded", "session.binary_asset", "session.session_limits_changed",
+        "session.remote_steerable_changed", "session.custom_notification",
+        "session.autopilot_objective_changed", "session.usage_info", "skill.invoked", "system.message",
+        "system.notification", "tool.user_requested", "command.execute", "command.queued", "command.completed",
+        "subagent.started", "subagent.completed", "subagent.failed", "subagent.selected", "subagent.deselected",
+        "user_input.requested", "user_input.completed", "elicitation.requested", "elicitation.completed",
+        "exit_plan_mode.requested", "exit_plan_mode.completed", "external_tool.requested",
+        "external_tool.completed", "pending_messages.modified", "tool.execution_progress",
+        "tool.execution_partial_result", "tool_search.activated", "auto_mode_switch.completed",
+        "session_limits_exhausted.completed"
     )
-)
+)  # fmt: skip
 _BY_PERSON = ("user_initiated", "user_abort", "remote_command", "")
 _ANSWER = re.compile(r"User (?:responded|selected): (.+)\Z", re.DOTALL)
 _STATUS = re.compile(r"<(?:shellId: [^<>\n]{1,80} completed|exited) with exit code (-?\d{1,9})>\s*\Z")
@@ -75,6 +56,14 @@ _ASKING = "ask_user"
 _KNOWN_QUESTIONS = 8
 _KNOWN_CALLS = 128
 """How many of the latest calls are remembered at least."""
+
+
+def entries(reading: Reading) -> Iterator[Entry]:
+    events: Events | None = None
+    for record in records(reading):
+        # Made after the first record: a replaced file starts with an empty state.
+        events = events or Events(reading)
+        yield from events.entries(record)
 
 
 class Events:

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from segue.agents.copilot import AGENT
-from segue.agents.shared.transcripts.reader import Reading, items_in, records, source_of
-from segue.model import Entry, Mark, Source
+from segue.agents.shared.transcripts.reader import Reading, items_in, source_of
+from segue.model import Mark, Source
 
 FOLDERS = ("session-state", "history-session-state")
 EVENTS = "events.jsonl"
@@ -41,14 +41,6 @@ def recognise(start: bytes) -> bool:
 
 
 def read(source: Source, mark: Mark | None = None) -> Reading:
-    return Reading(source, mark, _entries)
+    from segue.agents.copilot.events import entries  # lazy: finding and recognising need none of it
 
-
-def _entries(reading: Reading) -> Iterator[Entry]:
-    from segue.agents.copilot.events import Events  # lazy: finding and recognising need none of it
-
-    events: Events | None = None
-    for record in records(reading):
-        # Made after the first record: a replaced file starts with an empty state.
-        events = events or Events(reading)
-        yield from events.entries(record)
+    return Reading(source, mark, entries)

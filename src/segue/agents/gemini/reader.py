@@ -8,7 +8,7 @@ from pathlib import Path
 
 from segue.agents.gemini import AGENT
 from segue.agents.shared.transcripts.reader import Reading, sources_like
-from segue.model import Entry, Mark, Source
+from segue.model import Mark, Source
 
 FOLDER = ".gemini"
 LINES = ("tmp/*/chats/*.jsonl", "tmp/*/chats/*/*.jsonl")
@@ -42,10 +42,6 @@ def is_ours(start: bytes) -> bool:
 
 
 def read(source: Source, mark: Mark | None = None) -> Reading:
-    return Reading(source, mark, _entries)
+    from segue.agents.gemini.session import entries  # lazy: finding and recognising need none of it
 
-
-def _entries(reading: Reading) -> Iterator[Entry]:
-    from segue.agents.gemini import session  # lazy: finding and recognising need none of it
-
-    return session.entries(reading)
+    return Reading(source, mark, entries)

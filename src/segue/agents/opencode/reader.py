@@ -9,7 +9,7 @@ from pathlib import Path
 from segue.agents.opencode import AGENT
 from segue.agents.shared.transcripts.reader import Reading
 from segue.errors import AgentError
-from segue.model import Entry, Mark, Source
+from segue.model import Mark, Source
 
 EXPORT = re.compile(rb'\s*\{\s*"info"\s*:\s*\{[^{}]{0,400}"id"\s*:\s*"ses_')
 SESSION = re.compile(rb'\s*\{\s*"id"\s*:\s*"ses_')
@@ -48,10 +48,6 @@ def recognise(start: bytes) -> bool:
 
 
 def read(source: Source, mark: Mark | None = None) -> Reading:
-    return Reading(source, mark, _entries)
+    from segue.agents.opencode.session import entries  # lazy: finding and recognising need none of it
 
-
-def _entries(reading: Reading) -> Iterator[Entry]:
-    from segue.agents.opencode import session  # lazy: finding and recognising need none of it
-
-    return session.entries(reading)
+    return Reading(source, mark, entries)

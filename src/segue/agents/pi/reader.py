@@ -8,7 +8,7 @@ from pathlib import Path
 
 from segue.agents.pi import AGENT
 from segue.agents.shared.transcripts.reader import Reading, sources_like
-from segue.model import Entry, Mark, Source
+from segue.model import Mark, Source
 
 PATTERNS = ("*/*.jsonl", "*.jsonl")
 
@@ -29,10 +29,6 @@ def recognise(start: bytes) -> bool:
 
 
 def read(source: Source, mark: Mark | None = None) -> Reading:
-    return Reading(source, mark, _entries)
+    from segue.agents.pi.records import entries  # lazy: finding and recognising need none of it
 
-
-def _entries(reading: Reading) -> Iterator[Entry]:
-    from segue.agents.pi import records  # lazy: finding and recognising need none of it
-
-    return records.entries(reading)
+    return Reading(source, mark, entries)

@@ -9,7 +9,7 @@ from pathlib import Path
 from segue.agents.gemini import reader as gemini
 from segue.agents.qwen import AGENT
 from segue.agents.shared.transcripts.reader import Reading, sources_like
-from segue.model import Entry, Mark, Source
+from segue.model import Mark, Source
 
 FOLDER = ".qwen"
 LINES = ("projects/*/chats/*.jsonl", "projects/*/subagents/*/*.jsonl")
@@ -37,10 +37,6 @@ def read(source: Source, mark: Mark | None = None) -> Reading:
     name = Path(source.path).name
     if name.startswith("session-") or name.endswith(".json"):
         return gemini.read(source, mark)
-    return Reading(source, mark, _entries)
+    from segue.agents.qwen.records import entries  # lazy: finding and recognising need none of it
 
-
-def _entries(reading: Reading) -> Iterator[Entry]:
-    from segue.agents.qwen import records  # lazy: finding and recognising need none of it
-
-    return records.entries(reading)
+    return Reading(source, mark, entries)
