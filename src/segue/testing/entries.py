@@ -57,7 +57,7 @@ def _check_fields(entry: Entry) -> None:
             word is None or isinstance(word, str),
             f"{entry.id!r}: {word!r:.80} stands where there should be text",
         )
-        ensure(word is None or _is_writable(word), f"{entry.id!r}: {word!r:.80} cannot be written as UTF-8")
+        ensure(word is None or is_writable(word), f"{entry.id!r}: {word!r:.80} cannot be written as UTF-8")
     status = entry.status
     ensure(
         status is None or (isinstance(status, int) and not isinstance(status, bool)),
@@ -80,7 +80,7 @@ def _check_spend(id: str, spend: Spend) -> None:
     tokens = spend.tokens
     counts = (tokens.input, tokens.output, tokens.cache_read, tokens.cache_write, tokens.cache_write_long)
     ensure(bool(spend.key), f"{id!r}: a spend without a key")
-    ensure(_is_writable(spend.key + spend.model), f"{id!r}: a spend's key cannot be written as UTF-8")
+    ensure(is_writable(spend.key + spend.model), f"{id!r}: a spend's key cannot be written as UTF-8")
     ensure(
         all(isinstance(count, int) and count >= 0 for count in counts), f"{id!r}: impossible tokens {tokens}"
     )
@@ -90,7 +90,9 @@ def _check_spend(id: str, spend: Spend) -> None:
     ensure(cost is None or 0 <= cost < float("inf"), f"{id!r}: a cost of {cost} dollars")
 
 
-def _is_writable(word: str) -> bool:
+def is_writable(word: object) -> bool:
+    if not isinstance(word, str):
+        return False
     try:
         word.encode()
     except UnicodeEncodeError:

@@ -210,7 +210,7 @@ def _parsed(part: bytes) -> Any:
 
 
 def _written(value: Any) -> bytes:
-    """A value as JSON; a `_Raw` is inserted as it is."""
+    """A value as JSON; a `_RawJson` is inserted as it is."""
     raw: dict[str, bytes] = {}
 
     def place(inner: Any) -> str:

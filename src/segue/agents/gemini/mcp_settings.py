@@ -3,15 +3,11 @@ is trusted."""
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
+from segue.agents.gemini.hook_settings import settings_file
 from segue.agents.shared.settings import json_edit, mcp_settings
-from segue.agents.shared.settings.settings_patch import Piece, Settings
-
-
-def file(env: Settings) -> Path:
-    return Path(env.get("GEMINI_CLI_HOME") or env.get("HOME") or "/", ".gemini", "settings.json")
+from segue.agents.shared.settings.settings_patch import Piece
 
 
 def entry(words: list[str]) -> dict[str, Any]:
@@ -19,4 +15,4 @@ def entry(words: list[str]) -> dict[str, Any]:
 
 
 def tool_server() -> Piece:
-    return mcp_settings.json_piece(file, "mcpServers", entry, parse=json_edit.parse_with_comments)
+    return mcp_settings.json_piece(settings_file, "mcpServers", entry, parse=json_edit.parse_with_comments)

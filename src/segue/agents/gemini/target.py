@@ -28,6 +28,7 @@ from segue.agents.gemini import AGENT, parts
 from segue.agents.gemini.project_slug import claim
 from segue.agents.gemini.reader import FOLDER, read
 from segue.agents.shared.launch import Launch, Start, Written
+from segue.agents.shared.transcripts.native_file import refuse_other, translate_errors
 from segue.agents.shared.transcripts.reader import compact, decode, source_of
 from segue.base import clock, files
 from segue.base.clock import Moment
@@ -92,7 +93,7 @@ def write(
         raise AgentError(agent=AGENT.name, what=f"{id!r} is not a session id")
     root = _root(env)
     began = next(_moments(conversation.turns), UNTIMED)
-    try:
+    with translate_errors(AGENT.name, f"cannot write a session below {root}"):
         folder = project.resolve()
         content = b"".join(_line(record) for record in _records(conversation, id, folder, began))
         chats = root / "tmp" / claim(root, folder) / "chats"
@@ -100,12 +101,8 @@ def write(
         path = known or chats / f"session-{began[:16].replace(':', '-')}-{id}.jsonl"
         if known is None:
             files.write_file(path, content)
-    except OSError as error:
-        what = f"cannot write a session below {root}: {error.strerror or error}"
-        raise AgentError(agent=AGENT.name, what=what) from error
-    if known and not _begins_with(known, content):
-        what = f"{known} holds another conversation under this id; it was left as it is"
-        raise AgentError(agent=AGENT.name, what=what)
+        else:
+            refuse_other(AGENT.name, known, content)
     return Written(id=id, path=path)
 
 
@@ -115,13 +112,6 @@ def _root(env: Mapping[str, str]) -> Path:
         what = "neither HOME nor GEMINI_CLI_HOME says where its sessions are"
         raise AgentError(agent=AGENT.name, what=what)
     return Path(home, FOLDER)
-
-
-def _begins_with(path: Path, content: bytes) -> bool:
-    """Whether a file starts with what was written. What follows is the agent's."""
-    with contextlib.suppress(OSError), files.open_file(path) as file:
-        return file.read(len(content)) == content
-    return False
 
 
 def _line(record: Record) -> bytes:
@@ -210,7 +200,7 @@ def discard(source: Source, program: str, env: Mapping[str, str]) -> Launch | No
     """Remove a session that Segue made, and nothing else."""
     path, root = Path(source.path), _root(env)
     named = _NAME.fullmatch(path.name)
-    try:
+    with translate_errors(AGENT.name, f"{path} cannot be removed"), contextlib.suppress(FileNotFoundError):
         if not named or not path.parent.resolve().is_relative_to((root / "tmp").resolve()):
             raise AgentError(
                 agent=AGENT.name, what=f"{path} is not a session of Gemini CLI; it was left as it is"
@@ -220,11 +210,6 @@ def discard(source: Source, program: str, env: Mapping[str, str]) -> Launch | No
         if about.get("madeBy") != MAKER or about.get("sessionId") != named[1]:
             raise AgentError(agent=AGENT.name, what=f"{path} was not made by Segue; it was left as it is")
         path.unlink()
-    except FileNotFoundError:
-        return None
-    except OSError as error:
-        what = f"{path} cannot be removed: {error.strerror or error}"
-        raise AgentError(agent=AGENT.name, what=what) from error
     return None
 
 

@@ -14,6 +14,7 @@ from segue.agents.llm import AGENT, library
 from segue.agents.llm.reader import ENDING, FIRST, chats
 from segue.agents.shared.launch import Launch, Start, Written
 from segue.agents.shared.transcripts import entries_file
+from segue.agents.shared.transcripts.native_file import refuse_other, starts_with, translate_errors
 from segue.agents.shared.transcripts.reader import compact
 from segue.base import files, paths
 from segue.briefs import prompt
@@ -117,27 +118,13 @@ def write(
     conversation: Conversation, id: str, project: Path, program: str, env: Mapping[str, str]
 ) -> Written:
     path = _folder(env) / f"{_known(id)}{ENDING}"
-    try:
+    with translate_errors(AGENT.name, f"{path} cannot be written"):
         content = b"".join(_lines(conversation, project))
-        if not path.exists():
+        if path.exists():
+            refuse_other(AGENT.name, path, content)
+        else:
             files.write_file(path, content)
-        elif not _begins_with(path, content):
-            what = f"{path} holds another conversation under this id; it was left as it is"
-            raise AgentError(agent=AGENT.name, what=what)
-    except UnicodeEncodeError as error:
-        raise AgentError(
-            agent=AGENT.name, what=f"{path} cannot be written: the conversation is not valid text"
-        ) from error
-    except OSError as error:
-        what = f"{path} cannot be written: {error.strerror or error}"
-        raise AgentError(agent=AGENT.name, what=what) from error
     return Written(id=id, path=path)
-
-
-def _begins_with(path: Path, content: bytes) -> bool:
-    """Whether a file starts with what was written. The program may have appended to it."""
-    with files.open_file(path) as file:
-        return file.read(len(content)) == content
 
 
 def first_line(project: Path, branch: str = "", at: str | None = None, *, is_made: bool = False) -> bytes:
@@ -192,13 +179,7 @@ def _entries(turn: Turn) -> Iterator[Entry]:
 def discard(source: Source, program: str, env: Mapping[str, str]) -> None:
     path = Path(source.path)
     is_named = path.name.endswith(ENDING) and _ID.fullmatch(path.name.removesuffix(ENDING))
-    try:
-        if not is_named or path.parent.resolve() != _folder(env).resolve() or not _begins_with(path, MADE):
+    with translate_errors(AGENT.name, f"{path} cannot be removed"), contextlib.suppress(FileNotFoundError):
+        if not is_named or path.parent.resolve() != _folder(env).resolve() or not starts_with(path, MADE):
             raise AgentError(agent=AGENT.name, what=f"{path} was not made by Segue; it was left as it is")
-        with contextlib.suppress(FileNotFoundError):
-            path.unlink()
-    except FileNotFoundError:
-        return
-    except OSError as error:
-        what = f"{path} cannot be removed: {error.strerror or error}"
-        raise AgentError(agent=AGENT.name, what=what) from error
+        path.unlink()

@@ -20,6 +20,7 @@ import msgspec
 from segue.agents.opencode import AGENT, default_model, storage
 from segue.agents.opencode.reader import data_folder, read
 from segue.agents.shared.launch import Launch, Start, Written
+from segue.agents.shared.transcripts.native_file import translate_errors
 from segue.agents.shared.transcripts.reader import compact, decode, dict_of, text_of
 from segue.base import clock, files, paths
 from segue.base.clock import Clock
@@ -119,11 +120,8 @@ def write(
     made = _Making(
         id, paths.as_text(project), default_model.model_of_choice(project, env), _ms(now()) or UNTIMED
     )
-    try:
+    with translate_errors(AGENT.name, f"{path} cannot be written"):
         files.write_file(path, msgspec.json.encode(made.session(conversation)))
-    except OSError as error:
-        what = f"{path} cannot be written: {error.strerror or error}"
-        raise AgentError(agent=AGENT.name, what=what) from error
     return Written(id=id, path=path, admit=(program, "import", str(path)))
 
 

@@ -43,7 +43,7 @@ def answer_of(call: Entry, result: Entry, agent: str = "") -> Answer | None:
 
 def is_done(entry: Entry, result: Entry | None, agent: str = "") -> bool:
     """Whether the actions of an entry happened, as far as known. A call without a result is not done, nor is
-    what a reply only proposes. A background command (`going_of`) is done once it was started."""
+    what a reply only proposes. A background command (`find_background_job`) is done once it was started."""
     if entry.kind is not EntryKind.CALL:
         return entry.kind is not EntryKind.REPLY and not entry.is_error
     if result is None or result.is_error or result.status:
