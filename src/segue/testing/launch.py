@@ -103,8 +103,7 @@ def check_spoken(starter: Starter, env: Env) -> None:
 
 
 def check_options(starter: Starter, project: Path, env: Env, model: str, resume: str) -> None:
-    """Check that model, transcript and the user's arguments reach the program, and no permission that nobody
-    gave."""
+    """Check that model, transcript and the user's arguments reach the program, and no permission that nobody gave."""
     for mode in Mode:
         plain = Start(program=PROGRAM, project=project, mode=mode, prompt=PROMPTS[0], model=model)
         launch = _launched(starter, plain, env)

@@ -17,8 +17,7 @@ OF_FILES = (Deed.WRITE, Deed.EDIT, Deed.READ)
 
 
 def check_acts(reader: Reader, entries: Iterable[Entry]) -> None:
-    """Check that each entry's actions can be classified, with its result and without, and the user's answer
-    to it."""
+    """Check that each entry's actions can be classified, with its result and without, and the user's answer to it."""
     agent = reader.AGENT.name
     own = getattr(reader, "acts", None)
     calls: dict[str, Entry] = {}

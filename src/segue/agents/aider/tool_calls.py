@@ -1,5 +1,4 @@
-"""Actions of aider. It has no calls: a reply holds the edits, and its output says which were applied and
-committed."""
+"""Actions of aider. It has no calls: a reply holds the edits, and its output says which were applied and committed."""
 
 from __future__ import annotations
 

@@ -1,12 +1,11 @@
-"""Quota errors of Gemini CLI, and of Qwen Code, which was made from it. Gemini CLI no longer writes them into
-its transcript.
+"""Quota errors of Gemini CLI, and of Qwen Code, which was made from it. Gemini CLI no longer writes them into its
+transcript.
 
-The texts are Google's, passed on with additions: on standard error, and with `--output-format stream-json` in
-the result on standard output. Seen with version 0.61; the sentences with "Access resets" come from the
-interactive program.
+The texts are Google's, passed on with additions: on standard error, and with `--output-format stream-json` in the
+result on standard output. Seen with version 0.61; the sentences with "Access resets" come from the interactive
+program.
 
-If an account's quota is used up for hours, the program does not end: it says so once on standard error, and
-waits.
+If an account's quota is used up for hours, the program does not end: it says so once on standard error, and waits.
 """
 
 from __future__ import annotations

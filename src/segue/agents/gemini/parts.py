@@ -1,5 +1,4 @@
-"""Message parts, token counts and quota errors that Gemini CLI and Qwen Code, which was made from it, write
-alike.
+"""Message parts, token counts and quota errors that Gemini CLI and Qwen Code, which was made from it, write alike.
 
 A part becomes an entry without an id; the caller, who knows the record, adds it.
 """

@@ -1,14 +1,12 @@
 """Starting Gemini CLI, and writing a conversation as a session file that it can resume.
 
-In every prompt, the program looks for file references (`@name`, anywhere) and commands (`/name`, at the
-start): it reads the file or runs the command before the model sees anything. A brief contains many such words
-and means none of them. So each gets a backslash, the program's own escape sign; the model sees the backslash
-too.
+In every prompt, the program looks for file references (`@name`, anywhere) and commands (`/name`, at the start): it
+reads the file or runs the command before the model sees anything. A brief contains many such words and means none of
+them. So each gets a backslash, the program's own escape sign; the model sees the backslash too.
 
-Its file names end in the first eight characters of an id. When it resumes a session, it leaves an empty file
-with such a name next to it. At its next start it deletes empty files, and with them all files with the same
-ending: the session too. So Segue's files have the whole id in their names, and `tidy` removes the empty
-files.
+Its file names end in the first eight characters of an id. When it resumes a session, it leaves an empty file with
+such a name next to it. At its next start it deletes empty files, and with them all files with the same ending: the
+session too. So Segue's files have the whole id in their names, and `tidy` removes the empty files.
 """
 
 from __future__ import annotations
@@ -183,8 +181,7 @@ def _shown(use: ToolUse) -> str:
 
 
 def _results(turn: Turn) -> Record:
-    """A separate message: next to the calls, the program would send them to the model again with every
-    resumption."""
+    """A separate message: next to the calls, the program would send them to the model again with every resumption."""
     answers = [
         {"id": use.id, "name": use.tool, "response": {"error" if use.is_error else "output": use.result}}
         for use in turn.uses

@@ -1,5 +1,4 @@
-"""Rewriting prose with a model of the `llm` library, with a limit on time and length: the model may be
-anyone's."""
+"""Rewriting prose with a model of the `llm` library, with a limit on time and length: the model may be anyone's."""
 
 from __future__ import annotations
 

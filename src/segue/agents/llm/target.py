@@ -80,8 +80,7 @@ def command(start: Start, env: Mapping[str, str]) -> Launch:
 
 
 def _pointed_to(text: str, env: Mapping[str, str]) -> Path | None:
-    """The file of a handoff that was too long for the prompt. A model cannot open it, so its text is sent
-    along."""
+    """The file of a handoff that was too long for the prompt. A model cannot open it, so its text is sent along."""
     found = _POINTER.match(text)
     file = Path(found[2]) if found else None
     if found is None or file is None:

@@ -91,8 +91,7 @@ Pointed = tuple[dict[str, Any], dict[str, str]]
 
 
 def _point_codex(start: Start, env: Mapping[str, str]) -> Pointed:
-    """Not by --oss: that downloads models, and 0.166 then refuses to start a turn with the provider that it
-    chose."""
+    """Not by --oss: that downloads models, and 0.166 then refuses to start a turn with the provider that it chose."""
     # A background server that is already running does not know this address.
     is_apart = start.mode is Mode.OPEN and address(env) != address({})
     arguments = ("-c", 'model_provider="ollama"', *(("--no-daemon",) if is_apart else ()), *start.arguments)

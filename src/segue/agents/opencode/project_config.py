@@ -84,8 +84,7 @@ def _instructions(
 
 
 def _named(layers: list[dict[str, Any]], home: str, inside: list[Path]) -> Iterator[Path]:
-    """The files that settings name, also by patterns. Not files on the web, nor patterns that match
-    everything."""
+    """The files that settings name, also by patterns. Not files on the web, nor patterns that match everything."""
     for pattern in itertools.chain(*(project_config.texts(layer.get("instructions")) for layer in layers)):
         if "://" in pattern or "**" in pattern or "\0" in pattern:
             continue

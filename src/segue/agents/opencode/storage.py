@@ -88,8 +88,7 @@ class Kept(Protocol):
 
 
 def in_databases(agent: str, folder: Path, named: str) -> Iterator[Source]:
-    """A source for each session of each database. Raises the error of an unreadable database after the
-    others."""
+    """A source for each session of each database. Raises the error of an unreadable database after the others."""
     unread = []
     paths = {path for path in _listed(folder) if path.name.startswith("opencode") and path.suffix == ".db"}
     if named and named != ":memory:":
@@ -252,8 +251,7 @@ class Database:
 
 
 class Files:
-    """A session from before the database: a file, a folder of messages, and a folder of parts for each
-    message."""
+    """A session from before the database: a file, a folder of messages, and a folder of parts for each message."""
 
     def __init__(self, reading: Reading, session: Record) -> None:
         self._reading, self.session = reading, session

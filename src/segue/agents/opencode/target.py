@@ -1,8 +1,7 @@
 """Starting OpenCode, and writing a conversation as a document that it imports.
 
-Segue does not write into its database: a session gets in by `opencode import`, and out by `opencode session
-delete`. An import adds what is not there under the same ids and changes nothing else, so a second import does
-no harm.
+Segue does not write into its database: a session gets in by `opencode import`, and out by `opencode session delete`.
+An import adds what is not there under the same ids and changes nothing else, so a second import does no harm.
 """
 
 from __future__ import annotations
@@ -42,8 +41,7 @@ LOG = ("--print-logs", "--log-level", "ERROR")
 NOBODY = {"providerID": "unknown", "modelID": "unknown"}
 NOTHING_USED = {"input": 0, "output": 0, "reasoning": 0, "cache": {"read": 0, "write": 0}}
 UNATTENDED = {"question": "deny", "plan_enter": "deny", "plan_exit": "deny"}
-"""What the program refuses by itself in a session that began headless. In any other it would wait for an
-answer."""
+"""What the program refuses by itself in a session that began headless. In any other it would wait for an answer."""
 ANSWERER = "segue-answers"
 """An OpenCode agent without tools."""
 NO_TOOLS = {"mode": "primary", "description": "Only answers", "permission": {"*": "deny"}}
@@ -74,8 +72,7 @@ def command(start: Start, env: Mapping[str, str]) -> Launch:
 
 
 def _plain(prompt: str) -> str:
-    """A prompt that is only a prompt: a command counts at the very start, and quotes around the whole text
-    are lost."""
+    """A prompt that is only a prompt: a command counts at the very start, and quotes around the whole text are lost."""
     plain = prompt.replace("\0", "\N{REPLACEMENT CHARACTER}")  # not allowed in an argument
     return f"\n{plain}" if plain.startswith(("/", '"', "'")) else plain
 
@@ -134,8 +131,7 @@ def _document(id: str, env: Mapping[str, str]) -> Path:
 
 
 class _Making:
-    """A session being made. Its ids start at the lowest, so that everything the program adds comes after
-    them."""
+    """A session being made. Its ids start at the lowest, so that everything the program adds comes after them."""
 
     def __init__(self, id: str, project: str, model: default_model.Model, now: int) -> None:
         self.id, self.project, self.model = id, project, model

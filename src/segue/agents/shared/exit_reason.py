@@ -1,5 +1,4 @@
-"""What an error means for a run that it ended: judged by its status first, then by the wording of all
-vendors.
+"""What an error means for a run that it ended: judged by its status first, then by the wording of all vendors.
 
 Only errors that a program prints itself count. Each agent's `stop_of` knows which lines those are
 (docs/add-an-agent.md): a model may write anything about limits.
@@ -92,8 +91,7 @@ def lines_of(printed: str) -> list[str]:
 
 
 def stop_without_records(output: Output) -> Stop | None:
-    """What a program printed that failed before its stream began: plain error lines, without a word of a
-    model."""
+    """What a program printed that failed before its stream began: plain error lines, without a word of a model."""
     if output.exit_code is None or output.exit_code <= 0:
         return None
     lines = [line for line in lines_of(output.stderr)[-MOST_LINES:] if line.strip() and not line[0].isspace()]

@@ -99,8 +99,7 @@ def _remarks(text: str, start: int, end: int) -> str:
 
 
 def _bare(text: str) -> str:
-    """The text with blanks in place of comments and trailing commas: valid JSON, every character at its
-    place."""
+    """The text with blanks in place of comments and trailing commas: valid JSON, every character at its place."""
     return LAST_COMMA.sub(_blanked, COMMENT.sub(_blanked, text))
 
 

@@ -1,12 +1,11 @@
-"""Project configuration of an agent that another agent may lack: instructions, MCP servers, skills,
-permissions.
+"""Project configuration of an agent that another agent may lack: instructions, MCP servers, skills, permissions.
 
-Each agent's `belongings(env, project)` lists what it has in a folder. Here is what they share, and how
-configuration is passed on. Instructions are passed as files. Everything else is named, and never by value,
-because settings hold secrets.
+Each agent's `belongings(env, project)` lists what it has in a folder. Here is what they share, and how configuration
+is passed on. Instructions are passed as files. Everything else is named, and never by value, because settings hold
+secrets.
 
-A project from a stranger must not pass on files that are not its own: its instructions count only if they
-lead to a file inside the project, by any link or import.
+A project from a stranger must not pass on files that are not its own: its instructions count only if they lead to a
+file inside the project, by any link or import.
 """
 
 from __future__ import annotations
@@ -125,8 +124,7 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def folders(project: Path, *, beyond: bool = False) -> list[Path]:
-    """The folders from the root of the repository down to a folder; with `beyond`, from the root of the file
-    system."""
+    """The folders from the root of the repository down to a folder; with `beyond`, from the root of the file system."""
     top = Path(project.anchor) if beyond else paths.find_project(project)
     upwards = itertools.takewhile(lambda folder: folder != top.parent or folder == top, _upwards(project))
     return list(upwards)[::-1]
@@ -171,8 +169,7 @@ FENCES = ("```", "~~~")
 
 
 def with_imports(paths: Sequence[Path], within: Path | None, home: str = "") -> list[Path]:
-    """Files, each followed by its imports (`@docs/style.md`), at any depth. What a project imports must be in
-    it."""
+    """Files, each followed by its imports (`@docs/style.md`), at any depth. What a project imports must be in it."""
     found: dict[str, Path] = {}
     for path in paths:
         waiting = [(path, 0)]

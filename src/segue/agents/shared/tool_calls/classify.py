@@ -1,9 +1,8 @@
 """Tool calls of any agent, classified as shared actions.
 
-Agents call the same few things by many names. One table (`tool_table`) serves all of them. A tool that is not
-in it is classified by the shape of its arguments, so that any server of file tools is
-understood. What is special to one agent is in its `tool_calls`, or in another package's `acts`, `answer` and
-`going` (docs/add-an-agent.md).
+Agents call the same few things by many names. One table (`tool_table`) serves all of them. A tool that is not in it
+is classified by the shape of its arguments, so that any server of file tools is understood. What is special to one
+agent is in its `tool_calls`, or in another package's `acts`, `answer` and `going` (docs/add-an-agent.md).
 """
 
 from __future__ import annotations

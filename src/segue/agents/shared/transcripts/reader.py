@@ -44,8 +44,7 @@ _DECODER = msgspec.json.Decoder()
 
 
 class Reading:
-    """One pass over a transcript. Iterate over it once for the entries; the attributes describe the pass so
-    far."""
+    """One pass over a transcript. Iterate over it once for the entries; the attributes describe the pass so far."""
 
     def __init__(
         self, source: Source, mark: Mark | None, entries: Callable[[Reading], Iterator[Entry]]
@@ -132,8 +131,7 @@ def found_from(source: Source) -> Found:
 
 
 def sources_like(agent: str, folder: Path, patterns: Iterable[str]) -> Iterator[Source]:
-    """The files below a folder that match the patterns, in order; none if the folder is missing or not
-    readable."""
+    """The files below a folder that match the patterns, in order; none if the folder is missing or not readable."""
     for pattern in patterns:
         try:
             found = sorted(folder.glob(pattern))
