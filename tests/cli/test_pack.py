@@ -258,7 +258,7 @@ def test_a_pipe_is_refused_and_not_waited_for(cli: CommandLine, talk: Conversati
     os.mkfifo(cli.cwd / "pipe")
     for arguments in (["pack", "./pipe"], ["redact", "pipe"], ["protocol", "check", "pipe"]):
         result = cli(*arguments)
-        assert result.code == 2 and "not a regular file" in result.err
+        assert result.code == 2 and "no ordinary file" in result.err
 
 
 def test_a_kept_brief_that_is_damaged_counts_as_missing(cli: CommandLine, talk: Conversation) -> None:
