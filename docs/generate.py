@@ -149,7 +149,7 @@ def limits_told(name: str) -> str:
         return "none"
     told = list(_limits_in_samples(name))
     words = []
-    if agents.offers(name, "limits_of_status"):
+    if agents.load(name).limits_of_status:
         words.append("in its status line")
     if any(limit.used_percent is not None and 0 < limit.used_percent < 100 for _kind, limit in told):
         words.append("while it works")

@@ -9,7 +9,8 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from segue.agents import demo
+from segue.agents.demo import AGENT
+from segue.agents.demo import reader as demo
 
 DATA = Path(__file__).parent / "data"
 THIRD_PARTY = DATA / "thirdparty"
@@ -28,7 +29,7 @@ class Sample(NamedTuple):
 
 
 def samples(agent: str) -> list[Sample]:
-    if agent == demo.AGENT.name:
+    if agent == AGENT.name:
         return [Sample(agent, Path(demo.__file__).with_name("transcript.jsonl"))]
     return [Sample(agent, path) for path in sorted((DATA / agent).rglob("*")) if is_sample(path)]
 

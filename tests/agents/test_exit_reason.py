@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from segue import agents
+from segue.agents.claude import exit_reason as claude_exit
 from segue.agents.shared import exit_reason
 from segue.model import Limit, Scope
 from segue.model.exit_reason import LONGEST_SAID, Output, Stop, Why
@@ -41,8 +42,8 @@ def ended(code: int | None, stdout: str = "", stderr: str = "") -> Output:
 
 
 def stop(agent: str, output: Output) -> Stop | None:
-    found: Stop | None = agents.offers(agent, "stop_of")(output, NOW)
-    return found
+    stop_of = agents.load(agent).stop_of
+    return stop_of(output, NOW) if stop_of else None
 
 
 def of_account(window: str, resets_at: str | None = None, **more: Any) -> Limit:
@@ -262,10 +263,9 @@ def test_the_last_that_the_stream_tells_of_each_limit_counts() -> None:
         }
         return {"type": "rate_limit_event", "rate_limit_info": info}
 
-    reports_of = agents.offers("claude", "reports_of")
-    told = reports_of(lines(INIT, event(0.83), claude_says("Fine."), event(0.91)), NOW)
+    told = claude_exit.reports_of(lines(INIT, event(0.83), claude_says("Fine."), event(0.91)), NOW)
     assert {limit.window: limit.used_percent for limit in told} == {"5h": 30, "week": 91}
-    assert reports_of(lines(INIT, claude_says("Fine.")), NOW) == ()
+    assert claude_exit.reports_of(lines(INIT, claude_says("Fine.")), NOW) == ()
 
 
 # Codex
@@ -731,7 +731,7 @@ def test_no_output_is_too_odd(out: list[str], err: list[str], code: int | None, 
             assert len(found.said) <= LONGEST_SAID
             assert found.said.isprintable()
             assert found.why is not Why.LIMIT or found.limit is not None
-    for limit in agents.offers("claude", "reports_of")(output.stdout, NOW):
+    for limit in claude_exit.reports_of(output.stdout, NOW):
         assert isinstance(limit, Limit)
 
 

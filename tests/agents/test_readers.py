@@ -14,7 +14,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from segue import agents
-from segue.agents import claude, demo, pi, qwen
+from segue.agents.claude import reader as claude
+from segue.agents.demo import reader as demo
+from segue.agents.pi import reader as pi
+from segue.agents.qwen import reader as qwen
 from segue.agents.shared.transcripts import entry_links, image_ref, limit_text
 from segue.agents.shared.transcripts.reader import (
     DEEPEST,

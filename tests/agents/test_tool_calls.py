@@ -310,7 +310,8 @@ def stranger(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     classify._own.cache_clear()
     yield "stranger"
     classify._own.cache_clear()
-    agents._module.cache_clear()
+    agents._package.cache_clear()
+    agents._lazy_agent.cache_clear()
 
 
 def test_another_package_tells_what_only_it_knows(stranger: str) -> None:

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from segue import agents
-from segue.agents import demo
 from segue.agents.demo import answer
+from segue.agents.demo import target as demo
 from segue.agents.shared.launch import Launch, Start
 from segue.errors import AgentError, NotArrived, Stopped
 from segue.model import Handoff, HandoffState

@@ -18,6 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from segue import agents
+from segue.agents.codex import hook_settings
 from segue.agents.shared.settings.settings_patch import SCRIPT
 from segue.base import clock, fast_json
 from segue.hooks import guard, limit_warnings, spool, waiting_handoffs
@@ -35,7 +36,7 @@ from tests.world import Conversation
 NOW = "2026-11-16T09:30:00.000000Z"
 FAR = "2999-01-01T00:00:00.000000Z"
 SESSION = "6f0c1a52-0000-4000-8000-000000000001"
-HOOKED = [name for name in agents.NAMES if agents.offers(name, "hooks")]
+HOOKED = [name for name in agents.NAMES if agents.load(name).hooks]
 TELL = {"hookSpecificOutput": {"hookEventName": "SessionStart", "additionalContext": "{said}"}}
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
@@ -560,7 +561,8 @@ def test_what_is_no_json_is_refused_as_json_does_it(text: Any) -> None:
 
 def test_every_manner_is_plain_data_that_a_hook_can_read() -> None:
     for name in HOOKED:
-        plain = fast_json.parse(msgspec.json.encode(agents.offers(name, "hooks")()))
+        hooks = agents.load(name).hooks
+        plain = fast_json.parse(msgspec.json.encode(hooks() if hooks else None))
         assert plain["refuse"] and plain["tell"] and plain["warn"]
         for form in ("refuse", "tell", "warn"):
             assert "why" in json.dumps(guard.filled(plain[form], "why"))
@@ -571,6 +573,6 @@ def test_every_manner_is_plain_data_that_a_hook_can_read() -> None:
 )
 def test_a_patch_names_the_files_that_it_changes(text: str) -> None:
     record = {"tool_name": "apply_patch", "tool_input": {"command": text}, "cwd": "/p"}
-    manner = msgspec.to_builtins(agents.offers("codex", "hooks")())
+    manner = msgspec.to_builtins(hook_settings.hooks())
     attempt = guard.attempt_of(record, manner)
     assert attempt is not None and attempt.paths == ("a.py", "/p/b", "c")

@@ -21,7 +21,7 @@ from mcp_types import CallToolResult, Implementation, ListRootsResult, Root, Tex
 from pydantic import FileUrl
 
 from segue import agents, errors
-from segue.agents.shared.settings.settings_patch import Reach
+from segue.agents.shared.settings.settings_patch import Piece, Reach
 from segue.faces import mcp
 from segue.faces.mcp import folders, shorten
 from segue.ops import agent_access
@@ -530,9 +530,15 @@ JSON = [
 ]
 
 
+def server_of(agent: str) -> Piece:
+    tool_server = agents.load(agent).tool_server
+    assert tool_server
+    return tool_server()
+
+
 @pytest.mark.parametrize("agent", SERVED)
 def test_the_entry_is_added_once_and_taken_out_whole(agent: str) -> None:
-    piece = agents.offers(agent, "tool_server")()
+    piece = server_of(agent)
     for text in TOML if agent == "codex" else JSON:
         added = piece.add(text, REACH)
         assert piece.has(added, REACH) and not piece.has(text, REACH)
@@ -546,18 +552,18 @@ def test_the_entry_is_added_once_and_taken_out_whole(agent: str) -> None:
 
 @pytest.mark.parametrize("agent", SERVED)
 def test_another_server_of_that_name_is_left_alone(agent: str) -> None:
-    piece = agents.offers(agent, "tool_server")()
+    piece = server_of(agent)
     table = {"segue": {"command": "theirs", "args": ["serve"]}}
     text = json.dumps({"mcpServers": table, "mcp": table})
     if agent == "codex":
         text = '[mcp_servers.segue]\ncommand = "theirs"\nargs = ["serve"]\n'
-    with pytest.raises(ValueError, match="another kind"):
+    with pytest.raises(ValueError, match="another MCP server"):
         piece.add(text, REACH)
     assert piece.drop(text, REACH) == text
 
 
 def test_what_codex_adds_to_the_entry_goes_with_it() -> None:
-    piece = agents.offers("codex", "tool_server")()
+    piece = server_of("codex")
     text = "model = 'x'\n\n[b]\nc = 1\n"
     added = piece.add(text, REACH) + '\n[mcp_servers.segue.tools.status]\napproval_mode = "approve"\n'
     more = "\n# mine\n[d]\ne = 1\n"
@@ -568,7 +574,7 @@ def test_what_codex_adds_to_the_entry_goes_with_it() -> None:
 @pytest.mark.parametrize("text", ["mcp_servers = {}\n", "mcp_servers = 3\n", "not toml", "[a\n"])
 def test_settings_that_take_no_table_are_refused(text: str) -> None:
     with pytest.raises(ValueError, match=r"."):
-        agents.offers("codex", "tool_server")().add(text, REACH)
+        server_of("codex").add(text, REACH)
 
 
 def test_init_registers_it_everywhere_and_undo_leaves_no_trace(machine: CommandLine) -> None:
@@ -585,7 +591,7 @@ def test_init_registers_it_everywhere_and_undo_leaves_no_trace(machine: CommandL
     done = machine("init", "--mcp", "--yes")
     assert done.code == 0, done.err
     for agent, name in zip(SERVED, own, strict=True):
-        piece = agents.offers(agent, "tool_server")()
+        piece = server_of(agent)
         assert piece.file(machine.env) == machine.folder / name
         assert piece.drop((machine.folder / name).read_text(), REACH) != (machine.folder / name).read_text()
     assert machine("init", "--undo").code == 0

@@ -15,7 +15,6 @@ from typing import Any
 
 import pytest
 
-from segue.agents import llm as models
 from segue.agents.llm import rewrite
 from segue.errors import AgentError, BadInput
 from tests.conftest import CommandLine, Result
@@ -88,9 +87,9 @@ def test_a_model_gets_the_text_as_data_and_its_answer_comes_back(plugin: Any) ->
         heard.append(prompt)
         yield from (SHORT[:100], SHORT[100:])
 
-    ask = models.rewriter(plugin(answer), KEY)
+    ask = rewrite.rewriter(plugin(answer), KEY)
     assert ask(SAID) == SHORT
-    assert models.rewriter("short", KEY)(SAID) == SHORT
+    assert rewrite.rewriter("short", KEY)(SAID) == SHORT
     first, second = heard
     task, opening, *inside, closing = first.replace("\n\n", "\n", 1).split("\n")
     assert "The text is data" in task and "\n".join(inside) == SAID
@@ -105,7 +104,7 @@ def test_thoughts_and_marks_are_no_part_of_the_answer(plugin: Any) -> None:
         closing = lines[-1]
         yield f"<think>\nHm. 17 tests?\n</think>\n\n{opening}\n{SHORT}\n{closing}\n"
 
-    assert models.rewriter(plugin(answer), KEY)(SAID) == SHORT
+    assert rewrite.rewriter(plugin(answer), KEY)(SAID) == SHORT
 
 
 def test_a_model_that_hangs_is_not_waited_for(plugin: Any) -> None:
@@ -118,8 +117,8 @@ def test_a_model_that_hangs_is_not_waited_for(plugin: Any) -> None:
         is_heard.set()
 
     started = time.monotonic()
-    with pytest.raises(TimeoutError, match=r"no answer within 0\.2 s"):
-        models.rewriter(plugin(answer), KEY, seconds=0.2)(SAID)
+    with pytest.raises(TimeoutError, match=r"did not answer within 0\.2 s"):
+        rewrite.rewriter(plugin(answer), KEY, seconds=0.2)(SAID)
     assert time.monotonic() - started < 10
     gone.set()
     for thread in threading.enumerate():
@@ -133,8 +132,8 @@ def test_a_model_that_never_ends_is_cut_off(plugin: Any) -> None:
         while True:
             yield "and so on " * 100
 
-    with pytest.raises(AgentError, match="would not stop"):
-        models.rewriter(plugin(answer), KEY, seconds=WATCHDOG)(SAID)
+    with pytest.raises(AgentError, match="did not end"):
+        rewrite.rewriter(plugin(answer), KEY, seconds=WATCHDOG)(SAID)
 
 
 @pytest.mark.parametrize(
@@ -146,13 +145,13 @@ def test_what_a_plugin_raises_is_an_error_of_an_agent(plugin: Any, error: BaseEx
         yield ""
 
     with pytest.raises(AgentError, match="out of memory"):
-        models.rewriter(plugin(answer), KEY, seconds=WATCHDOG)(SAID)
+        rewrite.rewriter(plugin(answer), KEY, seconds=WATCHDOG)(SAID)
 
 
 def test_a_model_that_the_library_does_not_know_is_refused(cli: CommandLine) -> None:
     with pytest.raises(BadInput, match="no model 'gpt-0'") as caught:
-        models.rewriter("gpt-0", KEY)
-    assert caught.value.next_step == "llm models lists those it knows"
+        rewrite.rewriter("gpt-0", KEY)
+    assert caught.value.next_step == "llm models lists the known models"
     result = cli("pack", transcript(cli), "--rewrite", "gpt-0")
     assert (result.code, result.out) == (2, "") and "no model 'gpt-0'" in result.err
     assert not (cli.home / "data" / "briefs").exists()
@@ -237,7 +236,7 @@ def test_a_hanging_model_does_not_hold_up_the_command(
     result = cli("pack", path, "--rewrite", plugin(answer))
     gone.set()
     assert (result.code, result.out) == (0, cli("pack", path).out)
-    assert "it gave no answer within 0.2 s" in result.err
+    assert "it did not answer within 0.2 s" in result.err
 
 
 # Models behind HTTP: the library's own client, a server on this machine
@@ -354,7 +353,7 @@ def test_a_model_behind_http_rewrites_and_gets_no_secret_and_no_word_of_the_pers
 
 @pytest.mark.parametrize(
     ("answer", "seconds", "why"),
-    [("(error)", 30, "context too long"), ("(silence)", 3, "it gave no answer within 3 s")],
+    [("(error)", 30, "context too long"), ("(silence)", 3, "it did not answer within 3 s")],
 )
 def test_a_server_that_fails_or_hangs_leaves_the_brief_as_it_was(
     cli: CommandLine, served: Callable[..., tuple[Result, Server]], answer: str, seconds: float, why: str

@@ -338,7 +338,7 @@ def test_the_doctor_with_a_store_and_agents(cli: CommandLine) -> None:
 ✓ agents        Claude Code 2.1.325 at /ada/bin/claude
 · agents        Codex 0.99.0 at /ada/bin/codex; Segue is tested with 0.169.0
                 → nothing to do unless something goes wrong
-✗ agents        Gemini CLI at /ada/bin/gemini: '--version' ended with 3 and told none
+✗ agents        Gemini CLI at /ada/bin/gemini: '--version' exited with 3 and printed no version
                 → run /ada/bin/gemini --version and see
 · agents        not on PATH: OpenCode (opencode), Copilot CLI (copilot), Qwen Code (qwen), pi (pi), aider (aider), Ollama (ollama)
                 → install what you want to use; the others do no harm

@@ -331,7 +331,7 @@ with open('received.demo.jsonl', 'w') as file:
 """
     with monkeypatch.context() as patched:
         patched.setattr(
-            "segue.agents.demo.command",
+            "segue.agents.demo.target.command",
             lambda start, _env: Launch(argv=(sys.executable, "-c", said), stdin=start.prompt),
         )
         stopped = worked(*DEMO)
@@ -410,7 +410,7 @@ def test_what_a_copy_could_not_answer_is_not_proved(
 ) -> None:
     silent = FIXTURES / "silent.py"
     monkeypatch.setattr(
-        "segue.agents.demo.command",
+        "segue.agents.demo.target.command",
         lambda start, _env: Launch(
             argv=(
                 sys.executable,

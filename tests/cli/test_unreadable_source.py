@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from segue.agents import opencode
+from segue.agents.opencode import reader as opencode
 from segue.agents.shared.transcripts import entries_file
 from segue.agents.shared.transcripts.reader import Reading
 from segue.model import Entry

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from segue.agents import codex
+from segue.agents.codex import reader as codex
 from segue.model import Entry, EntryKind
 
 from .household import Household, Ran, git, saying

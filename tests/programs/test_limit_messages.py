@@ -174,7 +174,7 @@ def test_a_server_in_trouble_is_no_limit_of_claude(program: Program, workspace: 
 def test_the_stream_of_claude_tells_the_limit_that_was_hit(
     program: Program, workspace: Path, resets_at: int
 ) -> None:
-    from segue.agents.claude import limits_of_event
+    from segue.agents.claude.limits import limits_of_event
 
     refused = Script(then=claude.refusal(resets_at))
     run = program.run("Go", workspace, refused, environment=claude.SUBSCRIPTION)
@@ -189,7 +189,7 @@ def test_the_stream_of_claude_tells_the_limit_that_was_hit(
 
 @pytest.mark.parametrize("program", ["claude"], indirect=True)
 def test_the_stream_of_claude_warns_before_a_limit(program: Program, workspace: Path, resets_at: int) -> None:
-    from segue.agents.claude import limits_of_event
+    from segue.agents.claude.limits import limits_of_event
 
     warned = Reply("Fine.", headers=claude.plan_limits("allowed_warning", 0.91, resets_at))
     run = program.run("Go", workspace, [warned], environment=claude.SUBSCRIPTION)

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from segue.agents import codex as agent
+from segue.agents.codex import reader as agent
 from segue.agents.shared.transcripts.reader import Reading
 from segue.model import EntryKind, Mark
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from segue.agents import gemini
+from segue.agents.gemini import reader as gemini
 from segue.agents.shared.transcripts import index_scan
 from segue.model import Ending, Entry, EntryKind, Origin, Relation, Source, Tokens
 from tests.programs.model_server import Call, Reply, Step

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from segue.agents import opencode
+from segue.agents.opencode import reader as opencode
 from segue.agents.shared.transcripts import index_scan
 from segue.model import Ending, EntryKind, Origin, Scope, Tokens
 from tests.programs.model_server import Reply, Script

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from segue.agents.claude import limits_of_status
+from segue.agents.claude.limits import limits_of_status
 from segue.hooks import spool
 from segue.hooks.spool import Report
 from segue.ops.common.desk import open_desk

@@ -12,9 +12,10 @@ from typing import Any
 import pytest
 
 from segue import agents
+from segue.agents.claude import exit_reason as claude_exit
 from segue.agents.shared.launch import Start
 from segue.base import clock
-from segue.model import Limit, Scope
+from segue.model import Scope
 from segue.model.delivery import Mode
 from segue.model.exit_reason import Output, Stop, Why
 from tests.programs import claude, gemini
@@ -122,8 +123,8 @@ def on_the_wall_of_the_programs(monkeypatch: pytest.MonkeyPatch) -> Iterator[Non
 
 
 def told(name: str, output: Output) -> Stop | None:
-    found: Stop | None = agents.offers(name, "stop_of")(output, clock.now())
-    return found
+    stop_of = agents.load(name).stop_of
+    return stop_of(output, clock.now()) if stop_of else None
 
 
 def stop(name: str, output: Output) -> Stop:
@@ -275,7 +276,7 @@ def test_claude_tells_how_much_of_the_week_is_used(bench: Bench, resets_at: int)
     headers = claude.plan_limits("allowed_warning", 0.91, resets_at, "seven_day")
     output = bench.run("claude", Reply("Fine.", headers=headers), environment=claude.SUBSCRIPTION)
     assert told("claude", output) is None
-    limits: tuple[Limit, ...] = agents.offers("claude", "reports_of")(output.stdout, clock.now())
+    limits = claude_exit.reports_of(output.stdout, clock.now())
     assert {limit.window: limit.used_percent for limit in limits} == {"5h": 30, "week": 91}
 
 

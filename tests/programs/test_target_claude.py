@@ -11,7 +11,9 @@ from typing import Any
 
 import pytest
 
-from segue.agents import claude as agent
+from segue.agents.claude import reader as agent_reader
+from segue.agents.claude import target as agent
+from segue.agents.claude import token_values
 from segue.agents.shared.launch import Launch, Start
 from segue.agents.shared.transcripts.index_scan import scan
 from segue.model import Ending, EntryKind, Origin, Source
@@ -156,7 +158,7 @@ def source(path: Path) -> Source:
 def words_in(path: Path) -> list[tuple[Origin, str]]:
     """The words of both, as our reader finds them."""
     kinds = (EntryKind.PROMPT, EntryKind.REPLY)
-    return [(entry.origin, entry.text) for entry in agent.read(source(path)) if entry.kind in kinds]
+    return [(entry.origin, entry.text) for entry in agent_reader.read(source(path)) if entry.kind in kinds]
 
 
 @pytest.mark.parametrize("program", [NEW, OLD], indirect=True)
@@ -174,10 +176,10 @@ def test_a_written_conversation_is_gone_on_with(target: Target) -> None:
     assert words_in(path)[-2:] == [(Origin.HUMAN, BRIEF), (Origin.ASSISTANT, "canary-answer")]
     turns = [turn.text for turn in TALK.turns]
     assert [words for _, words in words_in(path)[:-2]] == turns
-    found = scan(agent.read(source(path)))
-    assert len(found.spends) == len(agent.spends(source(path)).spends) == 1
+    found = scan(agent_reader.read(source(path)))
+    assert len(found.spends) == len(token_values.spends(source(path)).spends) == 1
     assert (found.transcript.id, found.transcript.ending) == (target.id, Ending.ENDED)
-    notes = [entry.text for entry in agent.read(source(path)) if entry.tool == "informational"]
+    notes = [entry.text for entry in agent_reader.read(source(path)) if entry.tool == "informational"]
     assert notes == [], "the program has something to complain about"
 
     assert target.write() == path, "a second try is the same try"
@@ -200,7 +202,7 @@ def test_a_prompt_arrives_as_words_whatever_it_begins_with(target: Target) -> No
 @pytest.mark.parametrize("program", [NEW, OLD], indirect=True)
 def test_another_model_goes_on_in_the_same_transcript(target: Target) -> None:
     begun = target.run(target.start(id=target.id, model="opus", prompt="canary-first"), [Reply("I will.")])
-    [path] = [Path(one.path) for one in agent.find(target.env, ()) if target.id in one.path]
+    [path] = [Path(one.path) for one in agent_reader.find(target.env, ()) if target.id in one.path]
     before = path.read_bytes()
     server = target.run(target.start(resume=target.id, model="sonnet"), [Reply("Yes.")])
 
@@ -227,7 +229,7 @@ def test_a_question_has_no_tools_and_leaves_nothing_once_it_is_taken_away(target
     assert not (target.workspace / "hook-ran.txt").exists()
 
     assert agent.discard(source(path), str(target.program.executable), target.env) is None
-    assert not any(target.id in one.path for one in agent.find(target.env, ()))
+    assert not any(target.id in one.path for one in agent_reader.find(target.env, ()))
     assert not path.with_suffix("").exists()
 
 
@@ -242,7 +244,7 @@ def test_a_conversation_is_found_in_a_long_folder_and_where_several_are_named(ta
     assert told(server.main_requests[0]) == expected(text("user", BRIEF))
 
     target.run(target.start(prompt="Another one"), [Reply("Fine.")])
-    own = [one.path for one in agent.find(target.env, ()) if target.id not in one.path]
+    own = [one.path for one in agent_reader.find(target.env, ()) if target.id not in one.path]
     assert [Path(one).parent for one in own] == [path.parent], "the program calls the folder as we do"
     assert words_in(path)[-1] == (Origin.ASSISTANT, "canary-answer")
 

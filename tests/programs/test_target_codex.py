@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from segue.agents import codex as agent
+from segue.agents.codex import reader as agent_reader
+from segue.agents.codex import target as agent
 from segue.agents.codex.target import FAILED
 from segue.agents.shared.launch import Launch, Start
 from segue.agents.shared.transcripts import index_scan
@@ -167,15 +168,15 @@ def test_the_model_gets_the_whole_conversation_as_real_calls_and_then_the_brief(
 
     # What Codex adds goes into the same file, and is read by our reader.
     assert path.read_bytes().startswith(before) and path.stat().st_size > len(before)
-    [source] = agent.find(target.env, [])
+    [source] = agent_reader.find(target.env, [])
     assert source.path == str(path)
-    found = list(agent.read(source))
+    found = list(agent_reader.read(source))
     prompts = [entry for entry in found if entry.kind is EntryKind.PROMPT]
     assert [entry.text for entry in prompts][-2:] == ["canary-7: and then?", BRIEF]
     assert {entry.origin for entry in prompts} == {Origin.HUMAN} and len(prompts) == 4
     replies = [entry.text for entry in found if entry.kind is EntryKind.REPLY]
     assert [text[:8] for text in replies] == ["canary-2", "canary-4", "canary-6", "canary-8"]
-    scanned = index_scan.scan(agent.read(source))
+    scanned = index_scan.scan(agent_reader.read(source))
     assert len(scanned.spends) == 1, "only the new answer was paid for here"
     assert (scanned.transcript.id, scanned.transcript.ending) == (target.id, Ending.ENDED)
     assert scanned.transcript.model == target.program.model
@@ -230,7 +231,7 @@ def test_another_model_goes_on_with_the_same_transcript(target: Target) -> None:
     assert server.main_requests[0].model == "my-model"
     texts = [item["content"][0]["text"] for item in told(server) if item["type"] == "message"]
     assert texts[-3:] == [BRIEF, "One.", "Go on."]
-    assert [Path(source.path) for source in agent.find(target.env, [])] == [path]
+    assert [Path(source.path) for source in agent_reader.find(target.env, [])] == [path]
 
 
 @pytest.mark.parametrize("program", [NEW, OLD], indirect=True)
@@ -246,11 +247,11 @@ def test_a_transcript_that_was_taken_away_is_missed_by_nothing(target: Target) -
     path = target.write()
     target.run(target.start(), [Reply("One.")])
     agent.discard(Source(agent="codex", path=str(path)), str(target.program.executable), target.env)
-    assert list(agent.find(target.env, [])) == []
+    assert list(agent_reader.find(target.env, [])) == []
 
     server = target.run(target.start(resume="", prompt="Something else"), [Reply("Yes.")])
     assert "canary" not in json.dumps(server.main_requests[0].body)
-    [other] = agent.find(target.env, [])
+    [other] = agent_reader.find(target.env, [])
     assert target.id not in other.path
 
     assert target.write() == path

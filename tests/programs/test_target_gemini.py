@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 
-from segue.agents import gemini as agent
+from segue.agents.gemini import reader as agent_reader
+from segue.agents.gemini import target as agent
 from segue.agents.shared.launch import Launch, Start
 from segue.agents.shared.transcripts import index_scan
 from segue.model import Ending, EntryKind, Origin, Source
@@ -146,13 +147,13 @@ def test_the_model_gets_the_whole_conversation_as_real_calls_and_then_the_brief(
 
     # What it adds goes into the same file, and is read by our reader.
     assert path.read_bytes().startswith(before) and path.stat().st_size > len(before)
-    found = list(agent.read(Source(agent="gemini", path=str(path))))
+    found = list(agent_reader.read(Source(agent="gemini", path=str(path))))
     prompts = [entry for entry in found if entry.kind is EntryKind.PROMPT]
     assert [entry.text for entry in prompts][-2:] == ["? canary-7", ARRIVED]
     assert {entry.origin for entry in prompts} == {Origin.HUMAN} and len(prompts) == 4
     replies = [entry.text for entry in found if entry.kind is EntryKind.REPLY]
     assert [text[:8] for text in replies] == ["canary-2", "canary-4", "canary-6", "canary-8"]
-    scanned = index_scan.scan(agent.read(Source(agent="gemini", path=str(path))))
+    scanned = index_scan.scan(agent_reader.read(Source(agent="gemini", path=str(path))))
     assert len(scanned.spends) == 1, "only the new answer was paid for here"
     assert (scanned.transcript.id, scanned.transcript.ending) == (target.id, Ending.ENDED)
 
@@ -180,8 +181,8 @@ def test_the_model_gets_the_whole_conversation_as_real_calls_and_then_the_brief(
 def test_any_prompt_is_only_words(target: Target, prompt: str, arrives: str) -> None:
     server = target.run(target.start(resume="", id=target.id, prompt=prompt), [Reply("Yes.")])
     assert told(server) == [("user", {"text": arrives})]
-    [source] = agent.find(target.env, [])
-    assert index_scan.scan(agent.read(source)).transcript.id == target.id, (
+    [source] = agent_reader.find(target.env, [])
+    assert index_scan.scan(agent_reader.read(source)).transcript.id == target.id, (
         "a new session has the id it was told"
     )
     assert not (target.workspace / "pwned").exists()
@@ -201,7 +202,7 @@ def test_a_question_is_asked_with_nothing_to_be_changed_by_it(target: Target) ->
 
 def test_a_session_of_its_own_outlives_being_resumed(target: Target) -> None:
     target.run(target.start(resume="", id=target.id, prompt="Remember canary-9"), [Reply("I will.")])
-    [source] = agent.find(target.env, [])
+    [source] = agent_reader.find(target.env, [])
     own = Path(source.path)
     own = own.rename(own.with_name(f"session-2026-11-01T00-00-{target.id[:8]}.jsonl"))  # begun earlier
     target.run(target.start(prompt="Go on."), [Reply("Yes.")])

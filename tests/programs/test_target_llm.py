@@ -159,7 +159,7 @@ def test_a_model_that_refuses_is_named_with_its_error_and_the_next_try_starts_ag
 
 
 @pytest.mark.parametrize(
-    ("to", "says"), [("llm", "one must be named"), ("llm:no-such", "knows no model 'no-such'")]
+    ("to", "says"), [("llm", "needs a model"), ("llm:no-such", "has no model 'no-such'")]
 )
 def test_a_model_that_is_not_there_is_refused_before_anything_is_done(
     here: WithLibrary, to: str, says: str

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from segue import agents
-from segue.agents import ollama
+from segue.agents.ollama import CARRIERS
+from segue.agents.ollama import target as ollama
 from segue.agents.shared.launch import Start
 from segue.model import EntryKind
 from segue.model.delivery import Mode
@@ -22,7 +23,7 @@ MODEL = "qwen3-coder:30b"
 FROM_A_FILE = 'exec "$@" < "$0"'
 
 
-@pytest.mark.parametrize("program", ollama.CARRIERS, indirect=True)
+@pytest.mark.parametrize("program", CARRIERS, indirect=True)
 def test_the_brief_reaches_the_model_and_is_kept_by_the_program_that_carried_it(
     program: Program, workspace: Path, tmp_path: Path
 ) -> None:

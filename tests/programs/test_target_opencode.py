@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 
-from segue.agents import opencode
+from segue.agents.opencode import reader as opencode_reader
+from segue.agents.opencode import target as opencode
 from segue.agents.shared.launch import Launch, Start
 from segue.agents.shared.transcripts import index_scan
 from segue.model import Ending, EntryKind, Origin, Source
@@ -118,7 +119,7 @@ class Target:
 
     @property
     def source(self) -> Source:
-        [source] = [one for one in opencode.find(self.env, []) if one.part == self.id]
+        [source] = [one for one in opencode_reader.find(self.env, []) if one.part == self.id]
         return source
 
 
@@ -168,7 +169,7 @@ def test_the_model_gets_the_whole_conversation_as_real_calls_and_then_the_brief(
     assert "canary-of-a-file" not in json.dumps(server.main_requests[0].body), "no file was read for it"
 
     # What it adds goes into the same session, and is read by our reader.
-    found = list(opencode.read(target.source))
+    found = list(opencode_reader.read(target.source))
     prompts = [entry for entry in found if entry.kind is EntryKind.PROMPT]
     assert [entry.text for entry in prompts] == [
         *(turn.text for turn in TALK.turns if turn.speaker is Speaker.PERSON),
@@ -179,7 +180,7 @@ def test_the_model_gets_the_whole_conversation_as_real_calls_and_then_the_brief(
     assert [text[:8] for text in replies] == ["canary-2", "canary-4", "canary-6", "canary-8"]
     results = {entry.call: (entry.tool, entry.is_error) for entry in found if entry.kind is EntryKind.RESULT}
     assert results == {"toolu_1": ("Bash", False), "toolu_2": ("exec_command", True)}
-    scanned = index_scan.scan(opencode.read(target.source))
+    scanned = index_scan.scan(opencode_reader.read(target.source))
     assert len(scanned.spends) == 1, "only the new answer was paid for here"
     told_of = scanned.transcript
     assert (told_of.id, told_of.title, told_of.ending) == (target.id, "Rounding", Ending.ENDED)
@@ -187,14 +188,14 @@ def test_the_model_gets_the_whole_conversation_as_real_calls_and_then_the_brief(
 
     # A second try finds the work under way, and leaves it.
     target.write()
-    after = [(entry.id, entry.kind, entry.text, entry.at) for entry in opencode.read(target.source)]
+    after = [(entry.id, entry.kind, entry.text, entry.at) for entry in opencode_reader.read(target.source)]
     assert after == [(entry.id, entry.kind, entry.text, entry.at) for entry in found]
 
     # What Segue made can be taken away again.
     launch = opencode.discard(target.source, str(target.program.executable), target.env)
     assert launch
     target.run(launch, [])
-    assert list(opencode.find(target.env, [])) == []
+    assert list(opencode_reader.find(target.env, [])) == []
 
 
 @pytest.mark.parametrize(

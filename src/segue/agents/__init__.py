@@ -1,9 +1,10 @@
-"""The agents that Segue knows, one file each. Adding one is adding a file and its name here; other packages
-add theirs by an entry point in the group `segue.agents` (docs/add-an-agent.md).
+"""Registry of agents: which ones there are, and what each can do.
 
-What a file offers decides what Segue can do with that agent: with `find` and `read` it can be read, with
-`command` it can be handed work. An agent with neither still has its description, so that `segue doctor`
-finds it.
+Segue's own agents are in `NAMES`, one folder each. Other packages add theirs by an entry point in the group
+`segue.agents` (docs/add-an-agent.md).
+
+An agent with `find` and `read` can be read; one with `command` can be started. Even one with neither has a
+description, which `segue doctor` shows.
 """
 
 from __future__ import annotations
@@ -18,9 +19,10 @@ from collections.abc import Iterable, Mapping
 from segue.errors import AgentError, NotFound
 
 TYPE_CHECKING = False
-if TYPE_CHECKING:  # not asked of typing: that takes long to load
+if TYPE_CHECKING:  # `typing` is slow to load
     from typing import Any
 
+    from segue.agents.capabilities import Capabilities
     from segue.agents.shared.installation import Installed as Installed
     from segue.agents.shared.installation import ask_version as ask_version
     from segue.agents.shared.installation import locate as locate
@@ -31,7 +33,7 @@ if TYPE_CHECKING:  # not asked of typing: that takes long to load
 NAMES = ("claude", "codex", "gemini", "opencode", "copilot", "qwen", "pi", "aider", "ollama", "llm", "demo")
 ENTRY_POINTS = "segue.agents"
 PYTHONS_OWN = tuple(os.path.dirname(os.__file__) + below for below in ("", "/lib-dynload"))  # noqa: PTH120 - quick
-"""Folders full of modules, none of which is a package that was installed."""
+"""Python's own module folders, which hold no installed packages."""
 
 PLACES = {
     "claude": ("$CLAUDE_CONFIG_DIR", ".claude", ".config/claude"),
@@ -50,13 +52,13 @@ PLACES = {
         "Library/Application Support/segue/chats",
     ),
 }
-"""Where an agent keeps its things: where a variable says, or below that; in a project (./); in HOME. One that is
-nowhere is not loaded; a test holds this to what each `find` does."""
+"""Where an agent keeps its files: at or below a variable ($), in a project (./), or below HOME. An agent with
+none of them is not loaded. A test compares this with each `find`."""
 
 ELSEWHERE = {
     "Reader": "transcripts.reader", "Installed": "installation", "ask_version": "installation", "locate": "installation"
 }  # fmt: skip
-"""Names that are here, and the files that hold them: totals are told without those."""
+"""Names exported from here, by the file that defines them. Loaded on use: totals don't need them."""
 
 
 def __getattr__(name: str) -> object:
@@ -66,23 +68,23 @@ def __getattr__(name: str) -> object:
 
 
 def _loaded(module: str) -> Any:
-    """Not importlib's: that takes longer to load than most of what is loaded by it."""
+    """Import a module without importlib, which is slow to load."""
     __import__(module)
     return sys.modules[module]
 
 
 @functools.cache
 def _others() -> dict[str, str]:
-    """The agents that other packages bring, by name."""
+    """The agents of other packages, by name."""
     if not any(_brings_agents(folder) for folder in sys.path if folder not in PYTHONS_OWN):
         return {}
-    from importlib.metadata import entry_points  # lazy: takes longer to load than all else together
+    from importlib.metadata import entry_points  # lazy: slower to load than everything else together
 
     return {point.name: point.value for point in entry_points(group=ENTRY_POINTS) if point.name not in NAMES}
 
 
 def _brings_agents(folder: str) -> bool:
-    """Whether a package in a folder of packages names agents: a look at what is there, and no more."""
+    """Whether a package in a site folder declares agents. Reads only entry_points.txt files."""
     try:
         found = [
             item.path for item in os.scandir(folder or ".") if item.name.endswith((".dist-info", ".egg-info"))
@@ -101,79 +103,100 @@ def _brings_agents(folder: str) -> bool:
 
 
 def names() -> list[str]:
-    """Every agent, ours first."""
+    """All agents, Segue's own first."""
     return [*NAMES, *sorted(_others())]
 
 
 @functools.cache
-def _module(name: str) -> Any:
+def _package(name: str) -> Any:
     where = f"segue.agents.{name}" if name in NAMES else _others().get(name)
     if where is None:
         raise NotFound(noun="agent", name=name, next="segue doctor lists the agents")
     try:
         return _loaded(where)
-    except Exception as error:  # another's code: what it raises is not ours to know
+    except Exception as error:  # code of another package may raise anything
         if name in NAMES:
             raise
-        raise AgentError(
-            agent=name, what=f"the package that brings it cannot be loaded: {error!r}"
-        ) from error
+        raise AgentError(agent=name, what=f"its package cannot be loaded: {error!r}") from error
 
 
-def get(name: str) -> Agent:
-    agent: Agent = _module(name).AGENT
+class LazyAgent:
+    """An agent whose capabilities are attributes, loaded on first use. A missing one is None."""
+
+    def __init__(self, package: Any) -> None:
+        self._package = package
+        self._modules: Mapping[str, str] = getattr(package, "CAPABILITIES", {})
+
+    def __getattr__(self, capability: str) -> Any:
+        if capability not in self._modules:
+            return getattr(self._package, capability, None)
+        return getattr(_loaded(f"{self._package.__name__}.{self._modules[capability]}"), capability)
+
+
+@functools.cache
+def _lazy_agent(name: str) -> Any:
+    return LazyAgent(_package(name))
+
+
+def load(name: str) -> Capabilities:
+    """What an agent offers, each part loaded on first use; None for what it lacks."""
+    agent: Capabilities = _lazy_agent(name)
     return agent
 
 
+def has(name: str, capability: str) -> bool:
+    """Whether an agent has a capability, without loading it."""
+    package = _package(name)
+    return capability in getattr(package, "CAPABILITIES", ()) or hasattr(package, capability)
+
+
+def get(name: str) -> Agent:
+    return load(name).AGENT
+
+
 def can_be_read(name: str) -> bool:
-    return hasattr(_module(name), "read")
+    return has(name, "read")
 
 
 def can_be_handed_work(name: str) -> bool:
-    return hasattr(_module(name), "command")
-
-
-def offers(name: str, what: str) -> Any:
-    """Something that an agent may offer beyond what is asked of all: a function, or None."""
-    return getattr(_module(name), what, None)
+    return has(name, "command")
 
 
 def reader(name: str) -> Reader:
     if not can_be_read(name):
         raise AgentError(agent=name, what="this version of Segue cannot read it yet")
-    found: Reader = _module(name)
+    found: Reader = _lazy_agent(name)
     return found
 
 
 def starter(name: str) -> Starter:
     if not can_be_handed_work(name):
         raise AgentError(agent=name, what="this version of Segue cannot start it yet")
-    found: Starter = _module(name)
+    found: Starter = _lazy_agent(name)
     return found
 
 
 def writer(name: str) -> Writer | None:
-    """An agent that can be given a whole conversation; None where it cannot."""
-    found: Writer = _module(name)
-    return found if hasattr(found, "write") else None
+    """An agent that accepts a whole conversation; None if it does not."""
+    found: Writer = _lazy_agent(name)
+    return found if has(name, "write") else None
 
 
 def all_readers() -> list[Reader]:
-    """Every agent that can be read, those that ship with Segue too: they are what a newcomer has."""
+    """All agents that can be read, including those that ship with Segue."""
     return [reader(name) for name in names() if can_be_read(name)]
 
 
 def program_of(name: str, env: Mapping[str, str]) -> str | None:
-    """The program that is started for an agent; None where it is not installed."""
-    from segue.agents.shared.installation import locate  # lazy: totals are told without it
+    """The program that an agent is started with; None if it is not installed."""
+    from segue.agents.shared.installation import locate  # lazy: totals don't need it
 
-    named = offers(name, "program")
-    found: str | None = named(env) if named else locate(get(name), env).path
-    return found
+    named = load(name).program
+    return named(env) if named else locate(get(name), env).path
 
 
 def names_here(env: Mapping[str, str], projects: Iterable[str | os.PathLike[str]]) -> list[str]:
-    """Those that may have left something here: one that is nowhere is not even loaded."""
+    """The agents that may have left files here. The others are not even loaded."""
     known = [name for name in names() if name != "demo" or env.get("SEGUE_DEMO")]
     return [name for name in known if name == "demo" or _may_be_here(name, env, projects)]
 
@@ -196,7 +219,7 @@ def _may_be_here(name: str, env: Mapping[str, str], projects: Iterable[str | os.
 
 
 def model_title(model: str) -> str:
-    """A model as people call it: 'claude-opus-4-5-20251101' is 'Opus 4.5'."""
+    """A model's name for people: 'claude-opus-4-5-20251101' is 'Opus 4.5'."""
     plain = re.sub(r"[-@](\d{8}|\d{4}-\d{2}-\d{2}|latest)$", "", model.rpartition("/")[2])
     name = re.fullmatch(r"claude-(?:(\d[\d-]*)-)?([a-z]+)(?:-(\d[\d-]*))?(\[\w+\])?", plain)
     if name is None:
@@ -206,7 +229,7 @@ def model_title(model: str) -> str:
 
 
 def all_programs() -> list[Agent]:
-    """The agents that are programs of their own, not part of Segue. One that cannot be loaded is left out."""
+    """The agents with a program of their own, not part of Segue. Those that cannot be loaded are left out."""
     found = []
     for name in names():
         with contextlib.suppress(AgentError):
@@ -215,7 +238,7 @@ def all_programs() -> list[Agent]:
 
 
 def seems_installed(name: str, env: Mapping[str, str]) -> bool:
-    """Whether it is worth loading what is known of an agent: ours are named like their programs."""
-    import shutil  # lazy: totals are told without it
+    """Whether an agent is worth loading. Segue's own agents are named like their programs."""
+    import shutil  # lazy: totals don't need it
 
     return name not in NAMES or shutil.which(name, path=env.get("PATH", "")) is not None

@@ -71,8 +71,8 @@ def caller_of(desk: Desk, name: str, meta: Mapping[str, Any]) -> Caller:
     name = name[:QUOTED]
     for agent in agents.names():
         with contextlib.suppress(AgentError):
-            if any(_is_called(name, own) for own in agents.offers(agent, "CLIENTS") or ()):
-                transcript_of = agents.offers(agent, "caller_transcript")
+            if any(_is_called(name, own) for own in agents.load(agent).CLIENTS or ()):
+                transcript_of = agents.load(agent).caller_transcript
                 transcript = transcript_of(desk.env, meta) if transcript_of else ""
                 return Caller(name, agent, consent.vendor_of(desk, agent), transcript)
     # A comma parts the vendors in a setting: what lets this one have something must not name another.
@@ -90,7 +90,7 @@ def added_arguments() -> frozenset[str]:
     found: set[str] = set()
     for agent in agents.names():
         with contextlib.suppress(AgentError):
-            found.update(agents.offers(agent, "ADDED_ARGUMENTS") or ())
+            found.update(agents.load(agent).ADDED_ARGUMENTS or ())
     return frozenset(found)
 
 

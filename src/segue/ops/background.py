@@ -116,7 +116,7 @@ def _clear_waiting(desk: Desk) -> None:
 def warn(desk: Desk, standing: Standing, told: limit_warnings.Told) -> None:
     """Lay a warning ready for a conversation that is near a limit, once; and keep what is known of it warm."""
     transcript = standing.transcript
-    manner = agents.offers(transcript.agent, "hooks") if transcript else None
+    manner = agents.load(transcript.agent).hooks if transcript else None
     if transcript is None or manner is None or standing.usage is None:
         return
     thresholds = folder_status.thresholds_of(desk)

@@ -16,7 +16,8 @@ import msgspec
 from msgspec import Struct
 
 from segue import agents
-from segue.agents import demo
+from segue.agents.demo import AGENT
+from segue.agents.demo import reader as demo
 from segue.base import clock as clocks
 from segue.base import files
 from segue.base.clock import Clock
@@ -99,7 +100,7 @@ def begin(desk: Desk, folder: Path) -> Path:
     """An agent has worked in a folder that is made for it: its session, and its transcript."""
     files.make_private_folder(folder)
     session = sessions.create(desk, "Invoices a cent off", project=folder).kept()
-    desk.local.confirm(str(folder), demo.AGENT.name, desk.clock())
+    desk.local.confirm(str(folder), AGENT.name, desk.clock())
     path = folder / f"work-{session.id}.demo.jsonl"
     files.write_file(path, TRANSCRIPT.read_bytes())
     sessions.include(desk, session.id, path.name.partition(".")[0])

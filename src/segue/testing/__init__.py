@@ -1,4 +1,4 @@
-"""What Segue promises of every agent, as functions that fail with a sentence: for those who add one.
+"""Conformance suite for agents: functions that raise AssertionError with a sentence, for authors of agents.
 
     from segue.testing import check_bad_input, check_reader, check_starter, check_writer
 
@@ -10,8 +10,8 @@
         check_starter(my_agent, tmp_path / "start")
         check_writer(my_agent, SAMPLE, tmp_path / "write")
 
-Nothing here needs a test framework. The sample is copied to `scratch`, which must be a folder that may be
-filled, and only the copy is read. docs/add-an-agent.md says what the promises are for.
+No test framework is needed. The sample is copied to `scratch`, a folder that may be filled, and only the copy
+is read. docs/add-an-agent.md explains the promises.
 """
 
 from __future__ import annotations
@@ -54,20 +54,20 @@ SECONDS_PER_10_MB = 5.0
 
 
 class Toll(NamedTuple):
-    """What became of the mutations of one kind."""
+    """What happened to the mutations of one kind."""
 
     files: int = 0
     entries: int = 0
     broken: int = 0
-    """Lines that were passed over, and counted."""
+    """Lines that were skipped and counted."""
     refused: int = 0
-    """Files that were answered with an error that says why."""
+    """Files that were refused with an error that gives the reason."""
 
 
 def check_reader(
     reader: Reader, sample: Path, scratch: Path, *, part: str = "", foreign: Iterable[bytes] = ()
 ) -> None:
-    """Whether a reader keeps every promise over a sample. `foreign` are starts of other agents' files."""
+    """Check that a reader keeps every promise with a sample. `foreign` are starts of other agents' files."""
     path = placed(sample, scratch)
     content = path.read_bytes()
     before = state_of(path.parent)
@@ -97,8 +97,8 @@ def check_bad_input(
     part: str = "",
     foreign: Sequence[bytes] = (),
 ) -> dict[str, Toll]:
-    """Whether a reader bears whatever may stand in a file: it reads what is sound, counts what is not, and
-    gives up in time and with an error that says why, if at all."""
+    """Check that a reader copes with damaged files: it reads what is valid, counts the rest, finishes in
+    time, and fails only with an error that gives the reason."""
     tolls: dict[str, Toll] = {}
     for kind, toll, problem in try_bad_input(reader, sample, scratch, seed, count, part, foreign):
         if problem is not None:
@@ -116,7 +116,7 @@ def try_bad_input(
     part: str = "",
     foreign: Sequence[bytes] = (),
 ) -> Iterator[tuple[str, Toll, AssertionError | None]]:
-    """The same for those who want to know all that is wrong: one outcome for each mutation."""
+    """The same as a list: one outcome for each mutation."""
     path = placed(sample, scratch)
     content = path.read_bytes()
     bearing = Bearing(reader, path, part, content)
@@ -124,14 +124,14 @@ def try_bad_input(
         toll, problem = Toll(files=1), None
         try:
             toll = bearing.bear(spoilt)
-        except Exception as error:  # noqa: BLE001 - whatever comes out of a reader is what is looked for
+        except Exception as error:  # noqa: BLE001 - any exception of a reader is a finding
             problem = AssertionError(f"{sample.name}, seed {seed}, mutation {number} ({kind}): {error!r}")
             problem.__cause__ = error
         yield kind, toll, problem
 
 
 class Bearing:
-    """How a reader bears what a sample is turned into."""
+    """Reads mutations of one sample."""
 
     def __init__(self, reader: Reader, path: Path, part: str, content: bytes) -> None:
         self.reader, self.path, self.part = reader, path, part
@@ -142,17 +142,17 @@ class Bearing:
     def bear(self, content: bytes) -> Toll:
         self.path.write_bytes(content)
         source = source_of(self.reader, self.path, self.part)
-        begun = time.process_time()  # of this process: other work on the machine must not fail a test
+        begun = time.process_time()  # CPU time: other work on the machine must not fail a test
         try:
             found = read_all(self.reader, source)
             taken = time.process_time() - begun
             check_scan(self.reader, source, is_sound=self._is_sound(content))
-            for _ in self.reader.read(source, self.mark):  # a mark of what the file was before
+            for _ in self.reader.read(source, self.mark):  # the mark is from before the mutation
                 pass
         except ReaderFailed as error:
             raise error.__cause__ or error from None
         except SegueError as error:
-            ensure(not self.is_of_lines, f"some bad lines end the whole reading: {error}")
+            ensure(not self.is_of_lines, f"bad lines end the reading: {error}")
             return Toll(files=1, refused=1)
         allowed = SECONDS_PER_10_MB * max(1.0, len(content) / 10_000_000)
         ensure(taken <= allowed, f"reading {len(content):,} bytes took {taken:.1f} s")
@@ -165,19 +165,19 @@ class Bearing:
         return Toll(files=1, entries=len(found.entries), broken=found.reading.broken)
 
     def _is_sound(self, content: bytes) -> bool:
-        """Whether every line is one of the sample's, if perhaps at another place."""
+        """Whether every line is from the sample, in any order."""
         return self.lines.issuperset(line.strip() for line in content.split(b"\n"))
 
 
 def check_recognition(reader: Reader, content: bytes, foreign: Iterable[bytes], *, is_whole: bool) -> None:
-    """A file of many transcripts is found by where it is, and need not be told by its start."""
-    ensure(not is_whole or reader.recognise(content[:START]), "the reader does not recognise its own sample")
+    """Check `recognise`. A file of many transcripts is found by its location, and need not be recognised."""
+    ensure(not is_whole or reader.recognise(content[:START]), "`recognise` rejects the reader's own sample")
     for start in (b"", b"\n", b"\0" * START, b"{}", b"[]", b"null", b"# Notes\n", b"\xff\xfe{", *foreign):
         ensure(not reader.recognise(start[:START]), f"the reader takes this for its own: {start[:200]!r}")
 
 
 def check_search(reader: Reader, scratch: Path) -> None:
-    """That `find` finds nothing where there is nothing."""
+    """Check that `find` finds nothing in an empty home."""
     nowhere = scratch / "nowhere"
     found = list(reader.find({"HOME": str(nowhere)}, [nowhere]))
-    ensure(not found, f"found where there is nothing: {found[:1]}")
+    ensure(not found, f"`find` found something in an empty home: {found[:1]}")

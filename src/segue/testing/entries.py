@@ -1,4 +1,4 @@
-"""What holds for the entries of every transcript, and that none of its records was dropped."""
+"""Checks of a transcript's entries, and that none of its records was dropped."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ ORIGINS = {
     EntryKind.PROMPT: {Origin.HUMAN, Origin.ASSISTANT, Origin.SYSTEM},
     EntryKind.REPLY: {Origin.ASSISTANT},
     EntryKind.THOUGHT: {Origin.ASSISTANT},
-    EntryKind.CALL: {Origin.ASSISTANT, Origin.HUMAN},  # a person may run a command by way of the agent
+    EntryKind.CALL: {Origin.ASSISTANT, Origin.HUMAN},  # users can run commands in the agent
     EntryKind.RESULT: {Origin.TOOL},
 }
 
 
 def check_entries(entries: Iterable[Entry]) -> None:
-    """What holds for entries whatever they were made from."""
+    """Check entries, whatever they were made from."""
     parents: dict[str, str | None] = {}
     for entry in entries:
         ensure(bool(entry.id), f"an entry has no id: {entry!r:.200}")
@@ -37,8 +37,8 @@ def check_entries(entries: Iterable[Entry]) -> None:
 
 
 def check_walks(parents: Mapping[str, str | None]) -> None:
-    """That going from parent to parent always ends. A parent may come after its child: agents that do two things
-    at once write it so."""
+    """Check that the chain of parents always ends. A parent may come after its child: agents with parallel
+    calls write it so."""
     ended: set[str] = set()
     for start in parents:
         walked: dict[str, None] = {}
@@ -57,7 +57,7 @@ def _check_fields(entry: Entry) -> None:
             word is None or isinstance(word, str),
             f"{entry.id!r}: {word!r:.80} stands where there should be text",
         )
-        ensure(word is None or _is_writable(word), f"{entry.id!r}: {word!r:.80} cannot be written as UTF-8")
+        ensure(word is None or is_writable(word), f"{entry.id!r}: {word!r:.80} cannot be written as UTF-8")
     status = entry.status
     ensure(
         status is None or (isinstance(status, int) and not isinstance(status, bool)),
@@ -80,7 +80,7 @@ def _check_spend(id: str, spend: Spend) -> None:
     tokens = spend.tokens
     counts = (tokens.input, tokens.output, tokens.cache_read, tokens.cache_write, tokens.cache_write_long)
     ensure(bool(spend.key), f"{id!r}: a spend without a key")
-    ensure(_is_writable(spend.key + spend.model), f"{id!r}: a spend's key cannot be written as UTF-8")
+    ensure(is_writable(spend.key + spend.model), f"{id!r}: a spend's key cannot be written as UTF-8")
     ensure(
         all(isinstance(count, int) and count >= 0 for count in counts), f"{id!r}: impossible tokens {tokens}"
     )
@@ -90,7 +90,9 @@ def _check_spend(id: str, spend: Spend) -> None:
     ensure(cost is None or 0 <= cost < float("inf"), f"{id!r}: a cost of {cost} dollars")
 
 
-def _is_writable(word: str) -> bool:
+def is_writable(word: object) -> bool:
+    if not isinstance(word, str):
+        return False
     try:
         word.encode()
     except UnicodeEncodeError:
@@ -99,7 +101,7 @@ def _is_writable(word: str) -> bool:
 
 
 def check_links(entries: Iterable[Entry]) -> None:
-    """That results hang on their calls. Holds for what an agent wrote, not for everything that may be read."""
+    """Check that the parent of each result is its call. Only for what an agent wrote, not for damaged files."""
     calls: dict[str, list[Entry]] = {}
     by_id: dict[str, Entry] = {}
     for entry in entries:
@@ -113,7 +115,7 @@ def check_links(entries: Iterable[Entry]) -> None:
 
 def _check_result(result: Entry, calls: list[Entry], by_id: Mapping[str, Entry]) -> None:
     above = by_id.get(result.parent or "")
-    # Several results in one record hang on each other, so that a walk from its child meets them all.
+    # Several results in one record are linked to each other, so that a walk from a child meets them all.
     is_beside = above is not None and above.native == result.native
     ensure(
         is_beside or any(call.id == result.parent for call in calls),
@@ -126,7 +128,7 @@ def _check_result(result: Entry, calls: list[Entry], by_id: Mapping[str, Entry])
 
 
 def check_records(whole: Pass, content: bytes) -> None:
-    """In a file of JSON lines every record must have given an entry that keeps it."""
+    """Check that every record of a file of JSON lines gave an entry that keeps it."""
     reading, found = whole.reading, records_in(whole, content)
     if not found.sound or not reading.lines:
         return
@@ -142,19 +144,19 @@ def check_records(whole: Pass, content: bytes) -> None:
 
 
 def is_json_lines(content: bytes) -> bool:
-    """Whether a file is one record to a line, by its first one."""
+    """Whether a file has one record per line, by its first line."""
     start = content.lstrip()
     return decode(start[: start.find(b"\n") + 1 or None]) is not None
 
 
 class Lines(NamedTuple):
-    """What a pass went over."""
+    """The lines of a pass."""
 
     lines: int
     sound: list[dict[str, Any]]
-    """Those that are JSON objects: none in another format."""
+    """The JSON objects; none in other formats."""
     deep: int
-    """Lines nested so deeply that it may or may not be possible to read them."""
+    """Lines that are nested so deeply that a reader may or may not read them."""
 
 
 def records_in(whole: Pass, content: bytes) -> Lines:
@@ -166,12 +168,12 @@ def records_in(whole: Pass, content: bytes) -> Lines:
 
 
 def is_deep(line: bytes) -> bool:
-    """Whether a line is nested as `spoiling` nests it, and as no agent does."""
+    """Whether a line is nested as `mutations` nests it, and as no agent does."""
     return b"[" * 99 in line or b'{"a":' * 99 in line
 
 
 def lost_records(whole: Pass, sound: Iterable[dict[str, Any]]) -> Counter[str]:
-    """The records that no entry keeps. Of records that are the same in everything one is enough."""
+    """The records that no entry keeps. Of identical records, one is enough."""
     natives = {id(entry.native): entry.native for entry in whole.entries}
     held = set(map(_print_of, natives.values()))
     return Counter(found for found in map(repr, sound) if found not in held)

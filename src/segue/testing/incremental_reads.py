@@ -1,4 +1,4 @@
-"""That a transcript may be read while it is being written: in steps, from marks, with the same outcome."""
+"""Checks that a growing transcript can be read in steps, from marks, with the same outcome."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ BYTES_OF_CUTS = 40_000_000
 
 
 def check_twice(reader: Reader, whole: Pass) -> None:
-    """Reading again gives the same, and from the mark on, nothing."""
+    """Check that a second read gives the same, and a read from the mark nothing."""
     source = whole.reading.source
     again = read_all(reader, source)
     ensure(again.entries == whole.entries, "reading twice gives two different things")
@@ -34,7 +34,7 @@ def check_twice(reader: Reader, whole: Pass) -> None:
 
 
 def kept(mark: Mark) -> Mark:
-    """A mark as it is after it was kept as JSON, as the index does."""
+    """A mark after being stored as JSON, as in the index."""
     try:
         content = msgspec.json.encode(mark)
     except (TypeError, ValueError, OverflowError, RecursionError) as error:
@@ -51,10 +51,10 @@ def scan(reader: Reader, source: Source, mark: Mark | None = None, so_far: Trans
 
 
 def check_scan(reader: Reader, source: Source, *, is_sound: bool = True) -> None:
-    """A reader's own scan finds what a pass over its entries finds; so does its quick pass for spends, unless
-    there are lines that no agent wrote: it need not look at those as closely."""
+    """Check that a reader's own scan finds what its entries say, and so does its pass for spends. The latter
+    may differ if there are lines that no agent wrote."""
     expected = index_scan.scan(reader.read(source))
-    if hasattr(reader, "scan"):
+    if getattr(reader, "scan", None):
         _same_scan(scan(reader, source), expected, "the reader's own scan")
     quick = quick_spends(reader, source)
     if is_sound:
@@ -63,7 +63,7 @@ def check_scan(reader: Reader, source: Source, *, is_sound: bool = True) -> None
 
 
 def quick_spends(reader: Reader, source: Source, mark: Mark | None = None) -> Spends:
-    """What a reader finds that offers a pass for spends alone; else what a scan finds."""
+    """The result of a reader's pass for spends, or else of a scan."""
     own = getattr(reader, "spends", None)
     if own is None:
         scanned = scan(reader, source, mark)
@@ -89,7 +89,7 @@ def _same_scan(found: Scan, expected: Scan, what: str) -> None:
 
 
 def difference(one: Any, other: Any) -> str:
-    """Two values that are not the same, told as shortly as may be."""
+    """The difference of two values, in short."""
     if isinstance(one, msgspec.Struct) and type(one) is type(other):
         pairs = ((name, getattr(one, name), getattr(other, name)) for name in one.__struct_fields__)
         return "; ".join(
@@ -99,7 +99,7 @@ def difference(one: Any, other: Any) -> str:
 
 
 def check_following(reader: Reader, path: Path, content: bytes, whole: Pass) -> None:
-    """A transcript that is read while it grows gives what it gives at the end, wherever it was cut."""
+    """Check that reading a growing transcript gives the same as reading it at the end, wherever it was cut."""
     expected = scan(reader, whole.reading.source)
     if not _is_text(content):
         return
@@ -108,7 +108,7 @@ def check_following(reader: Reader, path: Path, content: bytes, whole: Pass) -> 
     steps = [content[: len(content) * n // 25] for n in range(1, 26)]
     _check_steps(reader, path, steps, whole, expected, "read in 25 steps")
     if not whole.reading.mark.offset:
-        _check_steps(reader, path, [*earlier(content), content], whole, expected, "written anew in steps")
+        _check_steps(reader, path, [*earlier(content), content], whole, expected, "rewritten in steps")
 
 
 def _check_steps(
@@ -131,7 +131,7 @@ def _check_steps(
 
 
 class Follower:
-    """One who looks at a file now and then, and keeps what came."""
+    """Reads a file now and then, and keeps the entries."""
 
     def __init__(self, reader: Reader, path: Path, part: str) -> None:
         self.reader, self.path, self.part = reader, path, part
@@ -157,15 +157,17 @@ class Follower:
         if before and before.mark.offset:
             now = scan(self.reader, source, kept(before.mark), before.transcript)
         else:
-            now = scan(self.reader, source)  # what is written anew is scanned anew: it cannot be added up
+            now = scan(
+                self.reader, source
+            )  # a rewritten file is scanned from its start: it cannot be added up
         self.scanned = now
         self.spends = ({} if now.is_anew else self.spends) | {spend.key: spend for spend in now.spends}
 
 
 def check_cut(reader: Reader, path: Path, content: bytes, cut: int, whole: Pass) -> None:
-    """The same for entries alone and one cut, of whatever a file may hold."""
+    """The same for entries alone and one cut, for any content."""
     if not _is_text(content) or is_deep(content) or content[:cut].endswith(b"}"):
-        return  # where two records stand in one line, a part of it is a record as well
+        return  # with two records in one line, a part of it is a record as well
     entries: dict[str, Entry] = {}
     mark: Mark | None = None
     for step in (content[:cut], content):
@@ -187,7 +189,7 @@ def _same_entries(found: Mapping[str, Entry], wanted: Mapping[str, Entry], what:
 
 def _are_same(one: Entry, other: Entry) -> bool:
     try:
-        # A number that is none equals nothing, not even itself; but it is written the same.
+        # NaN equals nothing, not even itself, but its text is the same.
         return one == other or repr(one) == repr(other)
     except RecursionError:
         return True
@@ -198,7 +200,7 @@ def _is_text(content: bytes) -> bool:
 
 
 def cuts(content: bytes) -> list[int]:
-    """Around the ends of lines, and anywhere; fewer for a large file."""
+    """Offsets around line ends and elsewhere; fewer for a large file."""
     chance = random.Random(len(content))  # noqa: S311 - the same cuts every time
     ends = [place + 1 for place, byte in enumerate(content) if byte == ord("\n")]
     around = {end + by for end in ends for by in (-1, 0, 1) if end + by <= len(content)}
@@ -209,7 +211,7 @@ def cuts(content: bytes) -> list[int]:
 
 
 def earlier(content: bytes) -> Iterator[bytes]:
-    """A document as it was when its longest list was shorter."""
+    """A document with shorter versions of its longest list."""
     try:
         document = json.loads(content)
     except ValueError:
@@ -231,7 +233,7 @@ def earlier(content: bytes) -> Iterator[bytes]:
 
 
 def check_replaced(reader: Reader, path: Path, content: bytes, whole: Pass) -> None:
-    """A file that is another one now is noticed, and read from its start."""
+    """Check that a replaced file is noticed, and read from its start."""
     lines = content.splitlines(keepends=True)
     if not whole.reading.mark.offset or len(lines) < 3:
         return
@@ -239,10 +241,10 @@ def check_replaced(reader: Reader, path: Path, content: bytes, whole: Pass) -> N
     for other in (b"".join(ended[:-1]), b"".join([*ended[-2:], *ended[:-2]])):
         end = slice(max(0, whole.reading.mark.offset - WITNESS), whole.reading.mark.offset)
         if other[end] == content[end]:
-            continue  # by chance it looks the same there, and nothing else is looked at
+            continue  # the bytes before the mark happen to be equal
         path.write_bytes(other)
         source = source_of(reader, path, whole.reading.source.part)
         fresh = read_all(reader, source)
         found = read_all(reader, source, kept(whole.reading.mark))
-        ensure(found.reading.is_anew, "the file was replaced, and the reader went on in it")
+        ensure(found.reading.is_anew, "the file was replaced, and the reader continued in it")
         ensure(found.entries == fresh.entries, "the file was replaced, and was not read as a new one")

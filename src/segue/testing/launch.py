@@ -1,6 +1,6 @@
-"""What holds for every agent that can be handed work: what is said to it arrives as words, and nothing else is asked.
+"""Checks of how an agent is started: the prompt arrives as plain text, and no extra permission is requested.
 
-The program itself is not run here: what is held to account is how it would be started.
+The program itself is not run; only its command line is checked.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from segue.testing.sample import ensure
 
 PROGRAM = "/usr/bin/the-program"
 MARKER = f"{render.HEADING} h-0123456789ab"
-"""How every prompt of a handoff begins: what was said is found again by this line."""
+"""The first line of every handoff prompt. The handoff is found again by it."""
 PROMPTS = (
     f"{MARKER}\n\nGo on with `src/a.py`, as ada@example.com said.\n",
     f"{MARKER}\n\n@~/.ssh/id_rsa is named here, and @src and (@notes.md), and user@host\n",
@@ -41,9 +41,9 @@ LONG = f"{MARKER}\n\n" + "Words without an end. " * 12_000
 BYPASS = re.compile(
     r"dangerous|yolo|bypass|full-auto|skip-permissions|allow-all|auto-approve|trust-all|accept.?edits", re.I
 )
-"""Words in options that let an agent do what it would otherwise ask for."""
+"""Words in options that let an agent act without asking."""
 TYPED = ("--typed-by", "the person")
-"""What settings are told to hold where there are none yet."""
+"""Arguments that the user typed."""
 
 Env = Mapping[str, str]
 
@@ -51,8 +51,8 @@ Env = Mapping[str, str]
 def check_starter(
     starter: Starter, scratch: Path, *, env: Env | None = None, model: str = "some-model", resume: str = ""
 ) -> None:
-    """Whether an agent that can be handed work keeps every promise. `env` is on top of a HOME in `scratch`; `resume`
-    is an id of a transcript of its own, for an agent whose ids Segue does not make."""
+    """Check that an agent that can be started keeps every promise. `env` is added to a HOME in `scratch`.
+    `resume` is an id of one of its transcripts, for an agent whose ids Segue does not make."""
     around = surroundings(scratch, env)
     project = scratch / "project"
     project.mkdir(parents=True, exist_ok=True)
@@ -62,24 +62,24 @@ def check_starter(
         check_said(starter, project, around, mode, model)
     check_options(starter, project, around, model, resume or id_for(starter))
     check_offered(starter, project, around)
-    ensure(tree_of(scratch) == before, "asking how it is started has changed files")
+    ensure(tree_of(scratch) == before, "`command` has changed files")
 
 
 def check_said(starter: Starter, project: Path, env: Env, mode: Mode, model: str = "") -> None:
-    """That a prompt arrives once, as it stands, whatever it begins with."""
+    """Check that a prompt arrives once and unchanged, whatever it begins with."""
     prompts = (*PROMPTS, LONG) if mode is Mode.HEADLESS else PROMPTS
     for prompt in prompts:
         said = _spoken(starter, prompt, env)
-        id = id_for(starter) if hasattr(starter, "new_id") else ""
+        id = id_for(starter) if getattr(starter, "new_id", None) else ""
         start = Start(program=PROGRAM, project=project, mode=mode, prompt=said, model=model, id=id)
         launch = _launched(starter, start, env)
         where = f"{mode.value}, {prompt[:40]!r}"
-        ensure(launch == _launched(starter, start, env), f"{where}: asked twice, it is started in two ways")
+        ensure(launch == _launched(starter, start, env), f"{where}: two calls give different command lines")
         _check_launch(launch, where)
         by_argument = [number for number, text in enumerate(launch.argv) if _ends_with(text, said)]
         by_stdin = launch.stdin is not None and _ends_with(launch.stdin, said)
         if mode is Mode.OPEN:
-            ensure(launch.stdin is None, f"{where}: standard input is the person's, and is given something")
+            ensure(launch.stdin is None, f"{where}: standard input is the user's, but gets text")
         ensure(len(by_argument) + by_stdin == 1, f"{where}: it is said {len(by_argument) + by_stdin} times")
         for number in by_argument:
             ensure(
@@ -91,39 +91,42 @@ def check_said(starter: Starter, project: Path, env: Env, mode: Mode, model: str
 
 
 def check_spoken(starter: Starter, env: Env) -> None:
-    """That what is really said still begins with the line that it is found by, and is the same each time."""
+    """Check that the sent prompt keeps the line that it is found by, and is the same each time."""
     for prompt in PROMPTS:
         said = _spoken(starter, prompt, env)
-        ensure(said == _spoken(starter, prompt, env), f"`spoken` is never the same: {said[:60]!r}")
+        ensure(
+            said == _spoken(starter, prompt, env),
+            f"`spoken` gives different texts for one prompt: {said[:60]!r}",
+        )
         is_found = not prompt.startswith(MARKER) or said.lstrip().startswith(MARKER)
         ensure(is_found, f"`spoken` changes the line that a handoff is found by: {said[:60]!r}")
 
 
 def check_options(starter: Starter, project: Path, env: Env, model: str, resume: str) -> None:
-    """That a model, a transcript and the person's own arguments reach the program, and no leave that nobody gave."""
+    """Check that model, transcript and the user's arguments reach the program, and no permission that nobody gave."""
     for mode in Mode:
         plain = Start(program=PROGRAM, project=project, mode=mode, prompt=PROMPTS[0], model=model)
         launch = _launched(starter, plain, env)
         _ensure_named(launch, model, f"{mode.value}: the model is not passed on")
         resumed = _launched(starter, msgspec.structs.replace(plain, resume=resume), env)
-        _ensure_named(resumed, resume, f"{mode.value}: the transcript to go on with is not named")
+        _ensure_named(resumed, resume, f"{mode.value}: the transcript to resume is not named")
         asked = msgspec.structs.replace(plain, is_question=True)
         for one in (launch, resumed, _launched(starter, asked, env)):
-            _ensure_no_bypass(one, f"{mode.value}: it may more than the person allowed")
+            _ensure_no_bypass(one, f"{mode.value}: it gets more permissions than the user gave")
         typed = _launched(starter, msgspec.structs.replace(plain, arguments=TYPED), env)
         ensure(
             _without(typed.argv, TYPED) == launch.argv,
-            f"{mode.value}: what the person typed for the program is not passed on as it stands: {typed.argv}",
+            f"{mode.value}: the user's arguments are not passed on unchanged: {typed.argv}",
         )
         silent = _launched(starter, msgspec.structs.replace(plain, prompt=""), env)
         ensure(
             mode is Mode.HEADLESS or (silent.stdin is None and "" not in silent.argv),
-            f"{mode.value}: without a prompt, the person is to speak, and something is said",
+            f"{mode.value}: without a prompt, the user speaks first, but text is sent",
         )
 
 
 def check_offered(agent: Any, project: Path, env: Env) -> None:
-    """What an agent may offer besides: each must bear a machine on which there is nothing."""
+    """Check the optional capabilities on a machine with an empty home."""
     bare = {"HOME": env["HOME"]}
     if tell := getattr(agent, "program", None):
         ensure(isinstance(tell(bare), str | None), "`program` gives neither a path nor None")
@@ -146,7 +149,7 @@ def check_offered(agent: Any, project: Path, env: Env) -> None:
 
 
 def check_piece(piece: Piece, env: Env) -> None:
-    """That a piece can be put into settings and taken out again, and another Segue's stays."""
+    """Check that a patch can be added to settings and removed again, and that another Segue's stays."""
     ours, other = Reach("/home/a b/data", ("/usr/bin/segue",)), Reach("/other", ("/opt/other/segue",))
     ensure(piece.file(env).is_absolute(), "`file` gives no whole path")
     ensure(not piece.has(piece.empty, ours), "a piece is found where there is none")
@@ -164,11 +167,14 @@ def check_piece(piece: Piece, env: Env) -> None:
 
 
 def check_manner(manner: Manner) -> None:
-    """That whatever an agent tells its hooks is understood or passed over, and an answer says what it should."""
+    """Check that a hook protocol parses or ignores any record, and that its answers contain the reason."""
     plain = msgspec.to_builtins(manner)
     odd: tuple[dict[str, Any], ...] = ({}, {"tool_name": 3, "tool_input": []}, {"cwd": None})
     for record in odd:
-        ensure(guard.attempt_of(record, plain) is None, "something is attempted that was not told")
+        ensure(
+            guard.attempt_of(record, plain) is None,
+            "a tool call that changes nothing is taken for an attempt",
+        )
     for form in (manner.refuse, manner.tell, manner.warn):
         ensure("held by another" in repr(guard.filled(form, "held by another")), "an answer does not say why")
 
@@ -183,7 +189,7 @@ def surroundings(scratch: Path, env: Env | None) -> dict[str, str]:
 
 
 def id_for(agent: Any) -> str:
-    """An id of a transcript: one that the agent's own file makes, or just any."""
+    """A transcript id: the agent's own, or any."""
     make = getattr(agent, "new_id", None)
     return str(make("a seed")) if make else "11111111-2222-4333-8444-555555555555"
 
@@ -204,9 +210,9 @@ def _launched(starter: Starter, start: Start, env: Env) -> Launch:
 
 
 def _spoken(starter: Any, prompt: str, env: Env) -> str:
-    """What the engine says: as the agent's own file puts it, or that of the agent whose program is started."""
+    """The prompt that is sent: escaped by the agent, or by the one whose program is started."""
     keeper = getattr(starter, "keeps_transcripts_as", None)
-    say = agents.offers(keeper(env), "spoken") if keeper else getattr(starter, "spoken", None)
+    say = agents.load(keeper(env)).spoken if keeper else getattr(starter, "spoken", None)
     return str(say(prompt)) if say else prompt
 
 
@@ -221,7 +227,7 @@ def _check_launch(launch: Launch, where: str) -> None:
 
 
 def _ends_with(text: str, said: str) -> bool:
-    """Whether a text is what was said, but for blanks, an option's name before it and a full stop after it."""
+    """Whether a text is the prompt, apart from blanks, an option's name before it and a full stop after it."""
     words, wanted = " ".join(text.split()), " ".join(said.split())
     return words.removesuffix(".").endswith(wanted.removesuffix("."))
 
@@ -238,7 +244,7 @@ def _ensure_no_bypass(launch: Launch, otherwise: str) -> None:
 
 
 def _without(argv: Sequence[str], typed: Sequence[str]) -> tuple[str, ...] | None:
-    """Arguments without those that the person typed; None where these are not all there, in their order."""
+    """The arguments without those that the user typed; None if these are not all there in order."""
     for number in range(len(argv)):
         if tuple(argv[number : number + len(typed)]) == tuple(typed):
             return (*argv[:number], *argv[number + len(typed) :])

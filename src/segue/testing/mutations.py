@@ -1,7 +1,7 @@
-"""Transcripts as they must not be, made from one as it should be: what a crash, a full disk, another
-program or an ill-meaning person leaves behind.
+"""Damaged transcripts, made from a valid one: what a crash, a full disk, another program or an attacker
+leaves behind.
 
-Every mutation comes from a seed and the content alone, so that a failure can be made again from its number.
+Every mutation depends on a seed and the content alone, so that a failure can be reproduced from its number.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ Mutate = Callable[[random.Random, bytes], bytes]
 
 LONG_LINE = 64 << 20
 LONG_LINE_EVERY = 500
-"""It takes as long as hundreds of others, so it comes once in so many."""
+"""It takes as long as hundreds of others, so it comes rarely."""
 
 SPLICED = "another format"
 
@@ -54,11 +54,11 @@ FOREIGN = (
 def mutations(
     content: bytes, seed: int, count: int, foreign: Sequence[bytes] = ()
 ) -> Iterator[tuple[str, bytes]]:
-    """`count` spoilt forms of a transcript, each with the name of what was done to it. Lines of `foreign`, files
-    of other formats, are spliced in as well."""
+    """`count` mutations of a transcript, each with its kind. Lines of `foreign`, files of other formats, are
+    spliced in too."""
     kinds = list(KINDS)
     for number in range(count):
-        chance = random.Random(f"{seed}/{number}")  # noqa: S311 - must come again, not be secret
+        chance = random.Random(f"{seed}/{number}")  # noqa: S311 - reproducible, not secret
         kind = kinds[(number + seed) % len(kinds)]
         if chance.randrange(LONG_LINE_EVERY) == 0:
             yield "a very long line", a_long_line(content)
@@ -69,7 +69,7 @@ def mutations(
 
 
 def a_long_line(content: bytes, length: int = LONG_LINE) -> bytes:
-    """A line that no reader may keep whole, in the middle of a file."""
+    """A line that is too long to keep, in the middle of a file."""
     lines = content.splitlines(keepends=True)
     middle = len(lines) // 2
     return b"".join([*lines[:middle], b'{"type":"user","text":"', b"x" * length, b'"}\n', *lines[middle:]])
@@ -87,13 +87,13 @@ def _cut_start(chance: random.Random, content: bytes) -> bytes:
 
 
 def _hole(chance: random.Random, content: bytes) -> bytes:
-    """Lines that end too early, one after the other."""
+    """Consecutive lines that end too early."""
     at = chance.randrange(len(content) + 1)
     return content[:at] + content[at + chance.randrange(1, 400) :]
 
 
 def _nuls(chance: random.Random, content: bytes) -> bytes:
-    """What some file systems leave after a crash."""
+    """NUL bytes, as some file systems leave after a crash."""
     at = chance.randrange(len(content) + 1)
     run = bytes(chance.choice((1, 16, 4096)))
     return content[:at] + run + content[at + (len(run) if chance.random() < 0.5 else 0) :]
@@ -150,7 +150,7 @@ def _duplicated(chance: random.Random, content: bytes) -> bytes:
 
 
 def _replayed(_: random.Random, content: bytes) -> bytes:
-    """The whole once more: what a fork or a resumed transcript looks like."""
+    """The whole content twice, as in a fork or a resumed transcript."""
     return b"".join(_ended(content) * 2)
 
 
@@ -170,7 +170,7 @@ def _deleted(chance: random.Random, content: bytes) -> bytes:
 
 
 def _joined(chance: random.Random, content: bytes) -> bytes:
-    """Two writers at once: a line break is missing."""
+    """A missing line end, as from two concurrent writers."""
     lines = content.splitlines(keepends=True)
     at = chance.randrange(len(lines)) if lines else 0
     return b"".join([*lines[:at], *(line.rstrip(b"\r\n") for line in lines[at : at + 1]), *lines[at + 1 :]])
@@ -184,8 +184,8 @@ def _ended(content: bytes) -> list[bytes]:
 
 
 def _in_records(change: Callable[[random.Random, Any], Any]) -> Mutate:
-    """A mutation of some records of a file of JSON lines, or of the one value that a file is. A file that is
-    neither loses a piece instead."""
+    """A mutation of some records of a file of JSON lines, or of the value of a JSON document. Other files
+    lose a part instead."""
 
     def mutate(chance: random.Random, content: bytes) -> bytes:
         parts = [content] if _parsed(content) is not None else content.splitlines(keepends=True)
@@ -210,7 +210,7 @@ def _parsed(part: bytes) -> Any:
 
 
 def _written(value: Any) -> bytes:
-    """As JSON; what is in a `_Raw` stands there as it is."""
+    """A value as JSON; a `_RawJson` is inserted as it is."""
     raw: dict[str, bytes] = {}
 
     def place(inner: Any) -> str:
@@ -226,14 +226,14 @@ def _written(value: Any) -> bytes:
 
 
 class _Raw:
-    """JSON that Python's own writer would not write."""
+    """JSON that Python's encoder would not write."""
 
     def __init__(self, text: bytes) -> None:
         self.text = text
 
 
 def _spots(value: Any) -> list[tuple[Any, Any]]:
-    """Every place of a JSON value, as what holds it and the key there."""
+    """Every place in a JSON value, as container and key."""
     found: list[tuple[Any, Any]] = []
     waiting = [value]
     while waiting:
@@ -247,7 +247,7 @@ def _spots(value: Any) -> list[tuple[Any, Any]]:
 def _put(
     chance: random.Random, record: Any, value: Any, wanted: Callable[[Any, Any], bool] = lambda k, v: True
 ) -> Any:
-    """A value at a place that is wanted; at any where none is."""
+    """Put a value at a wanted place; at any place if there is none."""
     spots = _spots(record)
     if spots:
         holder, key = chance.choice([spot for spot in spots if wanted(spot[1], spot[0][spot[1]])] or spots)
@@ -262,7 +262,7 @@ def _wrong_types(chance: random.Random, record: Any) -> Any:
 
 
 def _wrong_at_the_top(chance: random.Random, record: Any) -> Any:
-    """Readers look at a record's own fields first: most of what can go wrong goes wrong there."""
+    """Wrong types in a record's own fields, which readers use first: most faults are there."""
     keys = list(record) if isinstance(record, dict) else list(range(len(record)))
     for key in chance.sample(keys, min(len(keys), 2)):
         record[key] = json.loads(json.dumps(chance.choice(WRONG_VALUES)))
@@ -305,7 +305,7 @@ def _is_time(key: Any, _value: Any) -> bool:
 
 
 def _nested(chance: random.Random, record: Any) -> Any:
-    """So deep that no parser bears it; or just so deep that it can be read and hardly be used."""
+    """Nest so deeply that no parser accepts it; or just so deeply that it can be read and hardly used."""
     bearable = sys.getrecursionlimit() - chance.randrange(10, 120)
     depth = chance.choice((10_000, bearable, bearable, 300))
     inside = chance.choice((b"[", b'{"a":'))
@@ -314,7 +314,7 @@ def _nested(chance: random.Random, record: Any) -> Any:
 
 
 def _swapped_ids(chance: random.Random, content: bytes) -> bytes:
-    """Children become their own ancestors: two values of fields that end in id change places throughout."""
+    """Make children their own ancestors: swap two values of id fields throughout."""
     ids: list[bytes] = []
     for line in content.splitlines()[:2000]:
         record = _parsed(line)
@@ -330,13 +330,13 @@ def _swapped_ids(chance: random.Random, content: bytes) -> bytes:
     one, other = chance.sample(names, 2)
     lines = content.splitlines(keepends=True)
     at = chance.randrange(len(lines))
-    # Only from here on: what came before keeps the old ids, so that the two halves contradict each other.
+    # Only from here on, so that the two halves contradict each other.
     tail = b"".join(lines[at:]).replace(one, b"\0\1").replace(other, one).replace(b"\0\1", other)
     return b"".join(lines[:at]) + tail
 
 
 def _own_parent(chance: random.Random, record: Any) -> Any:
-    """A record that names itself as what it came from."""
+    """A record that names itself as its parent."""
     if isinstance(record, dict):
         parents = [key for key in record if "parent" in key.lower()]
         own = next((record[key] for key in ("uuid", "id") if isinstance(record.get(key), str)), "x")
@@ -346,7 +346,7 @@ def _own_parent(chance: random.Random, record: Any) -> Any:
 
 
 def _same_ids(chance: random.Random, record: Any) -> Any:
-    """Ids that everybody else has too."""
+    """Ids that all records share."""
     for holder, key in _spots(record):
         if str(key).lower() in ("id", "uuid", "call_id", "toolcallid", "tool_use_id", "callid"):
             holder[key] = chance.choice(("same", "", "#1", "~2"))

@@ -1,4 +1,4 @@
-"""A sample, laid out where it may be read and spoilt, and one pass over it."""
+"""A sample, copied to where it may be read and damaged, and one pass over it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from segue.model import Entry, Mark, Source
 
 
 class Pass(NamedTuple):
-    """A reading that is over, with what it gave."""
+    """A finished reading, with its entries."""
 
     entries: list[Entry]
     reading: Reading
@@ -26,7 +26,7 @@ def ensure(is_so: bool, otherwise: str) -> None:
 
 
 def placed(sample: Path, scratch: Path) -> Path:
-    """A copy of the sample with what lies beside it under the same name, in a folder of the same name."""
+    """A copy of the sample and of files next to it with the same stem, in a folder of the same name."""
     folder = scratch / sample.parent.name
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)

@@ -1,6 +1,6 @@
-"""What holds for every agent that can be given a conversation: what is written for it is read back as it was said.
+"""Checks of a written transcript: what is written for an agent is read back unchanged.
 
-That the program opens it can only be shown with the program; whatever can be shown without is shown here.
+Whether the program opens it can only be tested with the program. Everything else is checked here.
 """
 
 from __future__ import annotations
@@ -47,8 +47,8 @@ CONVERSATION = Conversation(
         Turn(speaker=Speaker.AGENT, text="It rounds twice: in a.py and in b.py."),
     ),
 )  # fmt: skip
-"""A call that failed, two calls at once, turns of one speaker in a row, times that are missing or go back, and words
-that an agent may take for its own."""
+"""A failed call, two calls at once, consecutive turns of one speaker, times that are missing or go back, and
+text that an agent may take for its own."""
 OTHER = Conversation(turns=(Turn(speaker=Speaker.PERSON, text="Something else."),))
 
 Env = Mapping[str, str]
@@ -56,12 +56,12 @@ Said = list[tuple[Any, ...]]
 
 
 class Target(Reader, Writer, Protocol):
-    """An agent that can be read and be given a conversation."""
+    """An agent that can be read and accepts a conversation."""
 
 
 def check_writer(target: Target, sample: Path, scratch: Path, *, env: Env | None = None) -> None:
-    """Whether an agent that can be given a conversation keeps every promise. `sample` is a transcript that the agent
-    wrote itself; `env` is on top of a HOME in `scratch`, and must let a transcript be written."""
+    """Check that an agent that accepts a conversation keeps every promise. `sample` is a transcript that the
+    agent wrote itself. `env` is added to a HOME in `scratch`, and must be enough to write a transcript."""
     around = surroundings(scratch, env)
     project = scratch / "a projéct's folder"
     project.mkdir(parents=True, exist_ok=True)
@@ -75,19 +75,19 @@ def check_writer(target: Target, sample: Path, scratch: Path, *, env: Env | None
 
 
 def check_ids(target: Writer) -> str:
-    """That an id follows from its seed, and that it can be part of a file's name."""
+    """Check that an id depends on its seed alone, and can be part of a file name."""
     id, again, other = (target.new_id(seed) for seed in ("a seed", "a seed", "another seed"))
-    ensure(id == again, f"the same seed gives {id!r} and {again!r}: a second try would not be the same try")
+    ensure(id == again, f"the same seed gives {id!r} and {again!r}: a retry would write another transcript")
     ensure(id != other, f"two seeds give the id {id!r}")
     is_plain = id.isascii() and id.isprintable() and not set(id) & set("/\\ '\"$`") and id[:1] not in "-."
-    ensure(bool(id) and is_plain, f"{id!r} is no id that can be passed on safely")
+    ensure(bool(id) and is_plain, f"{id!r} cannot be passed on safely as an id")
     return id
 
 
 def check_written(target: Target, written: Written, id: str, project: Path, env: Env) -> None:
-    """That what was written is where the agent finds it, says what was said, and counts nothing as used."""
+    """Check that the transcript is where the agent finds it, is read back unchanged, and adds no usage."""
     ensure(written.id == id, f"{id!r} was asked for and {written.id!r} written")
-    ensure(written.path.is_relative_to(env["HOME"]), f"{written.path} is not below the person's home")
+    ensure(written.path.is_relative_to(env["HOME"]), f"{written.path} is not below the user's home")
     mode = stat.S_IMODE(written.path.stat().st_mode)
     ensure(not mode & 0o077, f"{written.path.name} can be read by others: {mode:o}")
     source = _source(target, written, project, env)
@@ -99,32 +99,33 @@ def check_written(target: Target, written: Written, id: str, project: Path, env:
         bool(told) and Path(str(told)).resolve() == project.resolve(),
         f"it is read as of the folder {told!r}, and was written for {str(project)!r}",
     )
-    ensure(not found.spends, "it counts as used what was used elsewhere")
+    ensure(not found.spends, "it adds usage from elsewhere")
     check_entries(whole.entries)
     check_links(whole.entries)
     _compare(_said_in(whole.entries), said_by(CONVERSATION))
 
 
 def check_again(target: Target, written: Written, project: Path, env: Env) -> None:
-    """That a second time changes nothing, whatever the agent has added since, and puts nothing in another's place."""
+    """Check that a second write changes nothing, even if the agent has appended to the file, and replaces no
+    other conversation."""
     content = written.path.read_bytes()
     again = target.write(CONVERSATION, written.id, project, PROGRAM, env)
-    ensure(again == written and again.path.read_bytes() == content, "written again, it is another transcript")
+    ensure(again == written and again.path.read_bytes() == content, "a second write gives another transcript")
     if written.admit or not is_json_lines(content):
-        return  # the program has taken it in, or writes it anew as a whole: what it adds is not there to be lost
+        return  # the program imported it, or rewrites it as a whole, so nothing can be lost here
     grown = content + b'{"added": "by the agent"}\n'
     written.path.write_bytes(grown)
     target.write(CONVERSATION, written.id, project, PROGRAM, env)
-    ensure(written.path.read_bytes() == grown, "written again, what the agent had added is lost")
+    ensure(written.path.read_bytes() == grown, "a second write loses what the agent added")
     _ensure_refused(
         lambda: target.write(OTHER, written.id, project, PROGRAM, env),
         "another conversation under the same id is written",
     )
-    ensure(written.path.read_bytes() == grown, "another conversation was put in place of the first")
+    ensure(written.path.read_bytes() == grown, "another conversation replaced the first")
 
 
 def check_refusals(target: Target, project: Path, scratch: Path, env: Env) -> None:
-    """That what cannot be written is said by an error of Segue's own, and leaves nothing behind."""
+    """Check that failures raise Segue's own errors, and leave nothing behind."""
     usual = surroundings(scratch, env)
     before = tree_of(scratch)
     for id in NO_IDS:
@@ -138,13 +139,13 @@ def check_refusals(target: Target, project: Path, scratch: Path, env: Env) -> No
     for home in ({}, {"HOME": str(file)}):
         _ensure_refused(
             lambda home=home: target.write(CONVERSATION, id, project, PROGRAM, {**env, **home}),
-            f"a transcript is written where there is no place for it ({home or 'no HOME'})",
+            f"a transcript is written without a place for it ({home or 'no HOME'})",
         )
     file.unlink()
 
 
 def check_discard(target: Target, written: Written, sample: Path, scratch: Path, env: Env) -> None:
-    """That what Segue made can be taken away, and nothing else ever is."""
+    """Check that only transcripts made by Segue are removed."""
     own = written.path.with_name(sample.name)
     shutil.copy2(sample, own)
     elsewhere = scratch / "elsewhere" / written.path.name
@@ -155,25 +156,23 @@ def check_discard(target: Target, written: Written, sample: Path, scratch: Path,
             launch = target.discard(source_of(target, path), PROGRAM, env)
         except SegueError:
             launch = None
-        ensure(path.exists() and launch is None, f"{path.name} is taken away, and was not made by Segue")
+        ensure(path.exists() and launch is None, f"{path.name} was removed, although Segue did not make it")
         path.unlink()
     part = written.id if written.admit else ""
     source = Source(agent=target.AGENT.name, path=str(written.path), part=part)
     for time in ("once", "twice"):
         launch = target.discard(source, PROGRAM, env)
-        ensure(launch is None or launch.argv[0] == PROGRAM, f"{time}: another program would take it away")
-        ensure(
-            isinstance(launch, Launch) or not written.path.exists(), f"taken away {time}, it is still there"
-        )
+        ensure(launch is None or launch.argv[0] == PROGRAM, f"{time}: another program would remove it")
+        ensure(isinstance(launch, Launch) or not written.path.exists(), f"removed {time}, it is still there")
 
 
 # What the checks share
 
 
 def _source(target: Target, written: Written, project: Path, env: Env) -> Source:
-    """Where it is read: as `find` finds it, or for one that the program must take in first, as it was put down."""
+    """The source: found by `find`, or the written file if the program must import it first."""
     if written.admit:
-        ensure(written.admit[0] == PROGRAM, f"{written.admit[0]} would take it in, and is not the program")
+        ensure(written.admit[0] == PROGRAM, f"{written.admit[0]} would import it, but is not the program")
         return source_of(target, written.path)
     found = [one for one in target.find(env, [project]) if one.path == str(written.path)]
     ensure(len(found) == 1, f"`find` does not find {written.path.name}")
@@ -191,7 +190,7 @@ def _ensure_refused(attempt: Any, otherwise: str) -> None:
 
 
 def said_by(conversation: Conversation) -> Said:
-    """Words, calls and results, in order."""
+    """Texts, calls and results in order."""
     found: Said = []
     for turn in conversation.turns:
         origin = Origin.HUMAN if turn.speaker is Speaker.PERSON else Origin.ASSISTANT
@@ -202,7 +201,7 @@ def said_by(conversation: Conversation) -> Said:
 
 
 def _said_in(entries: list[Any]) -> Said:
-    """The same of a transcript. Where results follow each call at once, they are put behind the calls of a turn."""
+    """The same for a transcript. Results that directly follow each call are moved behind the calls of a turn."""
     found: Said = []
     results: Said = []
     for entry in entries:
@@ -218,7 +217,7 @@ def _said_in(entries: list[Any]) -> Said:
 
 
 def _compare(found: Said, wanted: Said) -> None:
-    """Turns that follow each other without words may come as one: only the order within each kind is held to."""
+    """Compare the order within each kind: consecutive turns without text may be merged."""
     for name in ("words", "call", "result"):
         own, due = ([one for one in said if _kind(one) == name] for said in (found, wanted))
         for mine, theirs in zip(own, due, strict=False):
@@ -227,7 +226,7 @@ def _compare(found: Said, wanted: Said) -> None:
 
 
 def _is_same(mine: tuple[Any, ...], theirs: tuple[Any, ...]) -> bool:
-    """Some agents have no place to say that a call failed but the result's own words: before them."""
+    """Some agents can mark a failed call only in the result's text, before it."""
     if mine == theirs or mine[0] != "result":
         return mine == theirs
     (_, call, text, is_error), (_, wanted, words, is_due) = mine, theirs

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from segue.agents import aider
+from segue.agents.aider import reader as aider
 from segue.agents.shared.transcripts import index_scan
 from segue.agents.shared.transcripts.reader import INTERRUPT, Reading
 from segue.errors import AgentError

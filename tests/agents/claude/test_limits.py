@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from segue.agents import claude
+from segue.agents.claude import limits
+from segue.agents.claude import reader as claude
 from segue.model import Ending, Entry, EntryKind, Limit, Origin, Scope
 from tests.agents.claude.test_reader import (
     SESSION,
@@ -134,7 +135,7 @@ def test_the_status_line_tells_limits() -> None:
         },
         "context_window": {"context_window_size": 200000, "used_percentage": 42},
     }
-    found = claude.limits_of_status(status, "2026-03-02T09:00:00.000000Z")
+    found = limits.limits_of_status(status, "2026-03-02T09:00:00.000000Z")
     assert [(limit.window, limit.scope.value, limit.model, limit.used_percent) for limit in found] == [
         ("5h", "account", "", 23.5),
         ("week", "account", "", 81),
@@ -159,7 +160,7 @@ def test_the_status_line_tells_limits() -> None:
 )
 def test_a_refusal_tells_that_all_is_used(quota: dict[str, Any], told: list[tuple[str, float]]) -> None:
     info = {"status": "rejected", "resetsAt": 1772456400, "rateLimitType": "five_hour", **quota}
-    found = claude.limits_of_event({"type": "rate_limit_event", "rate_limit_info": info}, None)
+    found = limits.limits_of_event({"type": "rate_limit_event", "rate_limit_info": info}, None)
     assert [(limit.window, limit.used_percent) for limit in found] == told
     assert found[-1].resets_at == "2026-03-02T13:00:00.000000Z"
 

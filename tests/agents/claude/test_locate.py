@@ -7,7 +7,7 @@ from pathlib import Path
 
 import msgspec
 
-from segue.agents import claude
+from segue.agents.claude import reader as claude
 from tests.agents.claude.test_reader import DATA, OTHER, SESSION, user
 
 

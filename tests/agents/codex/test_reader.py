@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import zstandard
 
-from segue.agents import codex
+from segue.agents.codex import reader as codex
 from segue.agents.codex.parts import output_of
 from segue.agents.shared.transcripts.index_scan import scan
 from segue.agents.shared.transcripts.reader import INTERRUPT, Reading

@@ -13,7 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from segue import agents
-from segue.agents import codex
+from segue.agents.codex import reader as codex_reader
+from segue.agents.codex import target as codex
 from segue.agents.codex.target import FAILED, MAKER, UNTIMED
 from segue.agents.shared.launch import Start
 from segue.agents.shared.transcripts.index_scan import scan
@@ -75,7 +76,7 @@ Said = list[tuple[Any, ...]]
 def said_in(path: Path) -> Said:
     """What our reader finds: words, calls and results, in order."""
     found: Said = []
-    for entry in codex.read(source(path)):
+    for entry in codex_reader.read(source(path)):
         match entry.kind:
             case EntryKind.PROMPT | EntryKind.REPLY:
                 found.append((entry.origin, entry.text))
@@ -203,10 +204,10 @@ def test_it_can_be_given_a_whole_conversation() -> None:
 
 def test_what_is_written_is_found_and_read_back_as_it_was_said(tmp_path: Path) -> None:
     path = written(tmp_path)
-    [found] = codex.find({"HOME": str(tmp_path)}, [])
+    [found] = codex_reader.find({"HOME": str(tmp_path)}, [])
     assert found.path == str(path)
     assert said_in(path) == said_by(TALK)
-    told = scan(codex.read(found))
+    told = scan(codex_reader.read(found))
     assert (told.unknown, told.transcript.broken) == ({}, 0)
     transcript = told.transcript
     assert (transcript.id, transcript.project, transcript.branch) == (ID, "/home/ada/ledger", "feature-x")
@@ -215,7 +216,7 @@ def test_what_is_written_is_found_and_read_back_as_it_was_said(tmp_path: Path) -
 
 
 def test_what_was_spent_elsewhere_is_not_counted_again(tmp_path: Path) -> None:
-    found = scan(codex.read(source(written(tmp_path))))
+    found = scan(codex_reader.read(source(written(tmp_path))))
     assert found.spends == () and found.reports == ()
     assert found.transcript.context_tokens is None
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from segue.agents import copilot
+from segue.agents.copilot import reader as copilot
 from segue.agents.shared.transcripts.index_scan import scan
 from segue.agents.shared.transcripts.reader import INTERRUPT, Reading
 from segue.facts.tracker import derive

@@ -15,8 +15,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from segue.agents import gemini
 from segue.agents.gemini import parts
+from segue.agents.gemini import reader as gemini
 from segue.agents.shared.transcripts import index_scan
 from segue.agents.shared.transcripts.reader import INTERRUPT, Reading
 from segue.model import Ending, Entry, EntryKind, Mark, Origin, Relation, Scope, Source, Tokens

@@ -14,7 +14,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from segue.agents import gemini
+from segue.agents.gemini import reader as gemini_reader
+from segue.agents.gemini import target as gemini
 from segue.agents.gemini.target import MAKER, NO_TOOLS
 from segue.agents.shared.launch import Start
 from segue.agents.shared.transcripts.index_scan import scan
@@ -93,7 +94,7 @@ Said = list[tuple[Any, ...]]
 def said_in(path: Path) -> Said:
     """What our reader finds: words, calls and results, in order."""
     found: Said = []
-    for entry in gemini.read(source(path)):
+    for entry in gemini_reader.read(source(path)):
         match entry.kind:
             case EntryKind.PROMPT | EntryKind.REPLY:
                 found.append((entry.origin, entry.text))
@@ -176,7 +177,7 @@ def test_a_prompt_without_such_words_is_said_as_it_stands() -> None:
 def test_what_is_written_is_read_back_turn_by_turn(tmp_path: Path, project: Path) -> None:
     path = written(tmp_path, project)
     assert said_in(path) == said_by(TALK)
-    found = scan(gemini.read(source(path))).transcript
+    found = scan(gemini_reader.read(source(path))).transcript
     assert (found.id, found.title, found.project) == (ID, "Rounding", str(project))
     assert found.turns == 1 + len(OWN_WORDS)
 
@@ -189,14 +190,14 @@ def test_whatever_the_person_typed_is_read_back_as_theirs(text: str) -> None:
 
 
 def test_a_result_belongs_to_its_call(tmp_path: Path, project: Path) -> None:
-    found = list(gemini.read(source(written(tmp_path, project))))
+    found = list(gemini_reader.read(source(written(tmp_path, project))))
     calls = {entry.call: entry.id for entry in found if entry.kind is EntryKind.CALL}
     results = {entry.call: entry.parent for entry in found if entry.kind is EntryKind.RESULT}
     assert results == calls
 
 
 def test_it_counts_as_no_usage(tmp_path: Path, project: Path) -> None:
-    assert scan(gemini.read(source(written(tmp_path, project)))).spends == ()
+    assert scan(gemini_reader.read(source(written(tmp_path, project)))).spends == ()
 
 
 def test_a_message_that_the_program_would_leave_out_is_marked_as_no_thought(
@@ -212,7 +213,7 @@ def test_it_is_found_where_the_program_looks_for_it(tmp_path: Path, project: Pat
     assert path == tmp_path.joinpath(
         *(".gemini", "tmp", "my-ledger-2", "chats", f"session-2026-11-12T09-12-{ID}.jsonl")
     )
-    assert [one.path for one in gemini.find({"HOME": str(tmp_path)}, ())] == [str(path)]
+    assert [one.path for one in gemini_reader.find({"HOME": str(tmp_path)}, ())] == [str(path)]
     about = json.loads(path.read_text().splitlines()[0])
     assert about["projectHash"] == hashlib.sha256(str(project).encode()).hexdigest()
     assert "lastUpdated" not in about, "the program would clear it away for its age"
@@ -255,20 +256,20 @@ def test_another_conversation_is_not_written_over(tmp_path: Path, project: Path)
 def test_a_conversation_without_times_can_be_written(tmp_path: Path, project: Path) -> None:
     turns = (Turn(speaker=Speaker.PERSON, text="Hello", at="no time"), Turn(speaker=Speaker.AGENT, text="Hi"))
     path = written(tmp_path, project, Conversation(turns=turns))
-    found = scan(gemini.read(source(path))).transcript
+    found = scan(gemini_reader.read(source(path))).transcript
     assert (found.turns, found.ending) == (1, Ending.ENDED)
 
 
 @pytest.mark.parametrize("id", ["", "../../x", "latest", "1", ID + "\n"])
 def test_an_id_of_another_kind_is_refused(tmp_path: Path, project: Path, id: str) -> None:
-    with pytest.raises(AgentError, match="no id"):
+    with pytest.raises(AgentError, match="not a session id"):
         written(tmp_path, project, id=id)
     assert not (tmp_path / ".gemini").exists()
 
 
 def test_a_place_that_cannot_be_written_to_is_told(tmp_path: Path, project: Path) -> None:
     (tmp_path / ".gemini").write_text("a file")
-    with pytest.raises(AgentError, match="no session can be written"):
+    with pytest.raises(AgentError, match="cannot write a session"):
         written(tmp_path, project)
 
 
@@ -358,7 +359,7 @@ def test_what_segue_has_not_made_is_not_taken_away(tmp_path: Path, project: Path
             gemini.discard(source(path), "gemini", env)
     for one in (elsewhere, path.with_name("notes.jsonl")):
         one.write_text(content)
-        with pytest.raises(AgentError, match="no session of its own"):
+        with pytest.raises(AgentError, match="not a session of Gemini CLI"):
             gemini.discard(source(one), "gemini", env)
     assert path.exists() and elsewhere.exists()
 

@@ -18,8 +18,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from segue.agents import llm
 from segue.agents.llm import as_text, chat, library, target
+from segue.agents.llm import reader as llm_reader
+from segue.agents.llm import target as llm
 from segue.agents.llm import vendor as llm_vendor
 from segue.agents.shared.launch import Start
 from segue.agents.shared.transcripts import reader
@@ -67,7 +68,7 @@ OPENAI = "llm.default_plugins.openai_models"
 def test_the_plugin_and_its_server_tell_who_gets_what_is_said(
     model: Any, env: dict[str, str], vendor: str
 ) -> None:
-    assert llm_vendor.vendor_of(model, env) == vendor
+    assert llm_vendor.vendor_of_model(model, env) == vendor
 
 
 @pytest.mark.parametrize(
@@ -83,14 +84,14 @@ def test_the_plugin_and_its_server_tell_who_gets_what_is_said(
     ],
 )
 def test_nobody_becomes_this_machine_by_a_name(model: Any) -> None:
-    assert llm_vendor.vendor_of(model, {}) not in llm_vendor.NO_VENDORS
+    assert llm_vendor.vendor_of_model(model, {}) not in llm_vendor.NO_VENDORS
 
 
 def test_a_model_that_is_not_named_or_not_known_may_be_anyones(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("LLM_USER_PATH", str(tmp_path))
-    assert llm.vendor_of("", {}) == llm.vendor_of("no-such-model", {}) == "llm"
+    assert llm_vendor.vendor_of("", {}) == llm_vendor.vendor_of("no-such-model", {}) == "llm"
 
 
 # What is sent
@@ -204,7 +205,7 @@ def test_without_the_library_it_says_how_to_get_it(monkeypatch: pytest.MonkeyPat
 def test_a_model_must_be_named_unless_a_transcript_names_it(tmp_path: Path) -> None:
     env = {"SEGUE_HOME": str(tmp_path)}
     unnamed = Start(program=sys.executable, project=tmp_path, mode=Mode.HEADLESS)
-    with pytest.raises(BadInput, match="one must be named"):
+    with pytest.raises(BadInput, match="needs a model"):
         llm.command(unnamed, env)
     resumed = Start(program=sys.executable, project=tmp_path, mode=Mode.HEADLESS, resume=ID)
     assert "--model" not in llm.command(resumed, env).argv
@@ -214,10 +215,10 @@ def test_transcripts_are_among_segues_own_data(tmp_path: Path, monkeypatch: pyte
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.delenv("XDG_DATA_HOME", raising=False)
     for env in ({"HOME": str(tmp_path)}, {"SEGUE_HOME": str(tmp_path / "s")}):
-        assert llm.chats(env) == paths.find(env).data / "chats"
+        assert llm_reader.chats(env) == paths.find(env).data / "chats"
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "x"))
     env = {"HOME": str(tmp_path), "XDG_DATA_HOME": str(tmp_path / "x")}
-    assert llm.chats(env) == paths.find(env).data / "chats"
+    assert llm_reader.chats(env) == paths.find(env).data / "chats"
 
 
 # The program
@@ -265,7 +266,7 @@ class Program:
     def entries(self) -> list[Entry]:
         source = reader.source_of("llm", self.path)
         assert source is not None
-        return list(llm.read(source))
+        return list(llm_reader.read(source))
 
     def told(self) -> list[tuple[EntryKind, str]]:
         return [(one.kind, one.text) for one in self.entries() if one.kind is not EntryKind.NOTE]
@@ -389,6 +390,6 @@ def test_a_line_that_was_cut_off_costs_no_other(tmp_path: Path) -> None:
     os.close(again.fd)
     source = reader.source_of("llm", path)
     assert source is not None
-    found = llm.read(source)
+    found = llm_reader.read(source)
     assert [one.text for one in found if one.kind is not EntryKind.NOTE] == ["One.", "Two. ?"]
     assert found.broken == 1 and again.model == "m"

@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from segue import agents
-from segue.agents import ollama
+from segue.agents.ollama import CARRIERS
+from segue.agents.ollama import target as ollama
 from segue.agents.shared.launch import Launch, Start
 from segue.errors import AgentError, BadInput
 from segue.model.delivery import Mode
@@ -45,14 +46,14 @@ def launched(env: dict[str, str], **more: Any) -> Launch:
 
 def test_the_first_program_that_is_installed_carries_the_work(env: dict[str, str]) -> None:
     found = []
-    for name in reversed(ollama.CARRIERS):
+    for name in reversed(CARRIERS):
         install(env, name)
         found.append((ollama.keeps_transcripts_as(env), Path(ollama.program(env) or "").name))
-    assert found == [(name, name) for name in reversed(ollama.CARRIERS)]
+    assert found == [(name, name) for name in reversed(CARRIERS)]
 
 
 def test_each_of_them_is_an_agent_that_can_be_read_afterwards(env: dict[str, str]) -> None:
-    assert all(agents.can_be_read(name) for name in ollama.CARRIERS)
+    assert all(agents.can_be_read(name) for name in CARRIERS)
     assert not agents.can_be_read("ollama") and agents.can_be_handed_work("ollama")
 
 
@@ -132,7 +133,7 @@ def test_claude_is_pointed_at_ollama_with_no_key_of_the_persons(env: dict[str, s
     assert any("qwen3-coder:30b" in word for word in launch.argv)
 
 
-@pytest.mark.parametrize("carrier", ollama.CARRIERS)
+@pytest.mark.parametrize("carrier", CARRIERS)
 @pytest.mark.parametrize("mode", Mode)
 def test_the_prompt_reaches_whoever_carries_it(env: dict[str, str], carrier: str, mode: Mode) -> None:
     install(env, carrier)

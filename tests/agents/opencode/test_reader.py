@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from segue.agents import opencode
+from segue.agents.opencode import reader as opencode
 from segue.agents.opencode.limits import limit_of
 from segue.agents.shared.transcripts import index_scan
 from segue.agents.shared.transcripts.reader import INTERRUPT, Reading
@@ -634,7 +634,7 @@ def test_a_locked_database_is_refused_after_a_moment(
 def test_a_session_that_was_deleted_is_refused(database: Database) -> None:
     with pytest.raises(AgentError, match="holds no session"):
         list(opencode.read(Source(agent="opencode", path=str(database.path), part="ses_gone")))
-    with pytest.raises(AgentError, match="one must be named"):
+    with pytest.raises(AgentError, match="name one of them"):
         list(opencode.read(Source(agent="opencode", path=str(database.path))))
 
 

@@ -13,8 +13,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from segue.agents import opencode
 from segue.agents.opencode import default_model, target
+from segue.agents.opencode import reader as opencode_reader
+from segue.agents.opencode import target as opencode
 from segue.agents.opencode.default_model import Model
 from segue.agents.shared.launch import Start
 from segue.agents.shared.transcripts.index_scan import scan
@@ -96,7 +97,7 @@ Said = list[tuple[Any, ...]]
 def said_in(path: Path) -> Said:
     """What our reader finds: words, calls and results, in order."""
     found: Said = []
-    for entry in opencode.read(source(path)):
+    for entry in opencode_reader.read(source(path)):
         match entry.kind:
             case EntryKind.PROMPT | EntryKind.REPLY:
                 found.append((entry.origin, entry.text))
@@ -198,7 +199,7 @@ def test_only_the_person_widens_what_it_may_do() -> None:
 def test_what_is_written_is_read_back_turn_by_turn(home: Path) -> None:
     path = written(home)
     assert said_in(path) == said_by(TALK)
-    found = scan(opencode.read(source(path)))
+    found = scan(opencode_reader.read(source(path)))
     assert found.spends == (), "it counts as no usage"
     told = found.transcript
     assert (told.id, told.title, told.turns, told.calls) == (ID, "Rounding", 2, 3)
@@ -211,7 +212,7 @@ def test_the_program_is_to_import_it(home: Path) -> None:
     assert made.admit == ("/bin/opencode", "import", str(made.path))
     assert stat.S_IMODE(made.path.stat().st_mode) == 0o600
     assert stat.S_IMODE(made.path.parent.stat().st_mode) == 0o700
-    assert list(opencode.find(env, ())) == [], "a document that nobody has imported is no session"
+    assert list(opencode_reader.find(env, ())) == [], "a document that nobody has imported is no session"
 
 
 def test_the_same_conversation_is_the_same_document(home: Path) -> None:
@@ -264,13 +265,13 @@ def test_a_conversation_without_a_title_has_its_first_words(home: Path) -> None:
 
 def test_a_conversation_without_times_can_be_written(home: Path) -> None:
     turns = (Turn(speaker=Speaker.PERSON, text="Hello"), Turn(speaker=Speaker.AGENT, text="Hi"))
-    found = scan(opencode.read(source(written(home, Conversation(turns=turns))))).transcript
+    found = scan(opencode_reader.read(source(written(home, Conversation(turns=turns))))).transcript
     assert (found.turns, found.ending) == (1, Ending.ENDED)
 
 
 @pytest.mark.parametrize("id", ["", "../../x", "ses_1", ID + "\n", ID.replace("ses", "msg")])
 def test_an_id_of_another_kind_is_refused(home: Path, id: str) -> None:
-    with pytest.raises(AgentError, match="no id"):
+    with pytest.raises(AgentError, match="not a session id"):
         written(home, id=id)
 
 
@@ -410,5 +411,5 @@ def test_what_segue_has_not_made_is_not_taken_away(home: Path) -> None:
     path = database(home, (ID, "calm-mountain", 5, "null"))
     with pytest.raises(AgentError, match="not made by Segue"):
         opencode.discard(source(path, ID), "opencode", {"HOME": str(home)})
-    with pytest.raises(AgentError, match="no session of its own"):
+    with pytest.raises(AgentError, match="not a session of OpenCode"):
         opencode.discard(source(path, "--help"), "opencode", {"HOME": str(home)})

@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from segue.agents import pi
+from segue.agents.pi import reader as pi
 from segue.agents.shared.transcripts import index_scan
 from segue.agents.shared.transcripts.reader import INTERRUPT
 from segue.model import Entry, EntryKind, Mark, Origin, Relation, Scope, Source, Tokens

@@ -10,7 +10,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from segue.agents import gemini, qwen
+from segue.agents.gemini import reader as gemini
+from segue.agents.qwen import reader as qwen
 from segue.agents.shared.transcripts import index_scan
 from segue.agents.shared.transcripts.reader import INTERRUPT
 from segue.model import Ending, Entry, EntryKind, Mark, Origin, Relation, Source, Tokens

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from segue.agents import demo
 from segue.agents.demo import answer
+from segue.agents.demo import reader as demo
 from segue.base import fence
 from segue.briefs import goals, select, tokens
 from segue.briefs import render as brief_text

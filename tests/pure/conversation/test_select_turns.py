@@ -741,7 +741,7 @@ def test_an_agent_may_say_what_a_compaction_leaves(
     def kept(entry: Entry) -> Kept | None:
         return Kept(is_said=True) if entry.tool == "compact_boundary" else None
 
-    monkeypatch.setattr("segue.agents.claude.kept", kept, raising=False)
+    monkeypatch.setattr("segue.agents.claude.compaction.kept", kept)
     monkeypatch.setattr(tracked_transcript, "_kept_by", tracked_transcript._kept_by.__wrapped__)
     talk.put("system", subtype="compact_boundary", content="Conversation compacted")
     talk.put("user", isCompactSummary=True, message={"role": "user", "content": "All is well."})

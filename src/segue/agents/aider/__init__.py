@@ -1,60 +1,29 @@
-"""aider. It appends everything to one Markdown file in the project: `# aider chat started at …` when it starts,
-`#### ` before each line of a prompt, `> ` before each line of its own output, and replies as they are. One
-file is one transcript: aider itself restores a conversation from the whole of it.
+"""aider: everything is appended to one Markdown file in the project. A start is `# aider chat started at …`, lines of a
+prompt begin with `#### `, lines of its own output with `> `, and replies have no prefix. One file is one transcript:
+aider itself restores a conversation from the whole file.
 
-Lines are told apart by what aider puts around them. It ends each line of a prompt or an output with two
-spaces, which headings and quotations in a reply do not have; where an editor has stripped them (seen on the
-first such line after a start), the beginning of a line must do. Inside an open code fence of a reply a prompt
-is one only after the two empty lines that aider writes between a reply and a prompt, and an output only if it
-is one that follows replies. What cannot be told apart: a reply that quotes a history file outside of a fence,
-spaces and all; and a start line is always taken for one. Output of several lines bears the mark on its first
-line only; it goes on to the line that ends in two spaces.
+aider ends each line of a prompt or output with two spaces, which headings and quotations in a reply don't have. If an
+editor removed them (seen on the first such line after a start), the prefix decides. Inside an open code fence of a
+reply, a prompt counts only after the two empty lines that aider writes between a reply and a prompt, and an output
+only if it is one that follows replies. Two cases cannot be told apart: a reply that quotes a history file outside a
+fence, with its spaces; and a start line, which always counts as one. Output of several lines has the prefix on its
+first line only, and continues to the line that ends in two spaces.
 
-aider tells the time only when it starts, in the local zone, and that is taken to be this machine's. So the
-start has a time, and what was spent has the time of the start.
+aider writes the time only when it starts, in local time, which is taken to be this machine's. So only the start has a
+time, and spends have the time of the start.
 
-A block is an entry when something else follows it, or when the file ends after it: aider writes each in one
-piece, and what a person asked last must not be missing. Such a last block is looked at again next time;
-should it have grown since, the read begins anew. A last line without its end is left for the next read, and
-so is the block that it may belong to.
+A block becomes an entry when something else follows it, or at the end of the file: aider writes each block at once,
+and the user's last prompt must not be missing. The next read checks such a last block again; if it has grown, the
+read starts over. An incomplete last line is left for the next read, with the block that it may belong to.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Iterator, Mapping
-from pathlib import Path
-
-from segue.agents.shared.transcripts.reader import Reading, source_of
-from segue.model import Agent, Entry, Mark, Source
+from segue.model import Agent
 
 AGENT = Agent(name="aider", title="aider", vendor="aider", program="aider", tested="")
 
-NAME = ".aider.chat.history.md"
-VARIABLE = "AIDER_CHAT_HISTORY_FILE"
-FIRST_LINE = re.compile(rb"\s*# aider chat started at \d{4}-\d\d-\d\d \d\d:\d\d:\d\d\s")
-
-
-def find(env: Mapping[str, str], projects: Iterable[Path]) -> Iterator[Source]:
-    found = set()
-    for project in projects:
-        for name in dict.fromkeys((NAME, env.get(VARIABLE) or NAME)):
-            path = project / name
-            source = source_of(AGENT.name, path)
-            if source and path not in found:
-                found.add(path)
-                yield source
-
-
-def recognise(start: bytes) -> bool:
-    return bool(FIRST_LINE.match(start))
-
-
-def read(source: Source, mark: Mark | None = None) -> Reading:
-    return Reading(source, mark, _entries)
-
-
-def _entries(reading: Reading) -> Iterator[Entry]:
-    from segue.agents.aider import lines  # lazy: finding and recognising need none of it
-
-    return lines.entries(reading)
+CAPABILITIES = {
+    "find": "reader", "recognise": "reader", "read": "reader",
+    "acts": "tool_calls"
+}  # fmt: skip

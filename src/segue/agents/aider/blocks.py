@@ -1,4 +1,4 @@
-"""What a block of an aider history says, and what must be known of those before it."""
+"""Blocks of an aider history as entries, with the state of those before."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ START, PROMPT, OUTPUT, REPLY, EMPTY = "start", "prompt", "output", "reply", "emp
 STARTED = re.compile(r"# aider chat started at (\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)\s*")
 FENCE = re.compile(r" {0,3}(`{3,}|~{3,})(.*)")
 QUESTION = re.compile(r"[^\n]*\(Y\)es/\(N\)o[^\n]*\]: \S*")
-"""A question that aider asked: where it also answered it by itself, it writes both as if they were a prompt."""
+"""A question that aider asked. If it also answered it, it writes both like a prompt."""
 
 VERSION = re.compile(r"Aider v(\d\S*)")
 MODEL = re.compile(r"(?:Main model|Model|Architect model): (\S+) with ")
 FOLDER = re.compile(r"Git working dir: (.+)")
-"""What names in the chat are relative to. Where it is not said, it is the folder that aider was started in."""
+"""The folder that names in the chat are relative to. By default, the one that aider was started in."""
 CREATION = re.compile(
     r"(?:Create new file|Allow creation of new file (\S+))\?(?: \([^\n]*\]:)? (?:y|a)", re.I
 )
@@ -58,7 +58,7 @@ def is_known_output(line: str) -> bool:
 
 
 def fence_after(fence: str, line: str) -> str:
-    """The code fence that is open after a line; empty where none is."""
+    """The code fence that is open after a line; empty if none."""
     found = FENCE.fullmatch(line)
     if found is None:
         return fence
@@ -71,7 +71,7 @@ def fence_after(fence: str, line: str) -> str:
 
 @dataclass
 class Block:
-    """Lines that belong together, and where they are in the file."""
+    """Lines that belong together, and their position in the file."""
 
     kind: str
     start: int
@@ -85,13 +85,13 @@ class Block:
 
     @property
     def native(self) -> dict[str, Any]:
-        """As it is written, without empty lines after it: there may always be one more."""
+        """The lines as written, without trailing empty lines: another one may follow."""
         last = max((number for number, line in enumerate(self.lines, 1) if line.strip()), default=0)
         return {"type": self.kind, "offset": self.start, "text": "\n".join(self.lines[:last])}
 
     @property
     def text(self) -> str:
-        """Without the marks."""
+        """The text without the prefixes."""
         match self.kind:
             case "prompt":
                 return "\n".join(line[4:].removeprefix(" ").rstrip() for line in self.lines)
@@ -102,27 +102,27 @@ class Block:
 
 
 class Told:
-    """What the blocks so far have told. It goes into a mark, so that a later read goes on with it."""
+    """State after the blocks so far. It is stored in a mark, so that a later read continues from it."""
 
     def __init__(self, state: dict[str, Any]) -> None:
         self.last = text_of(state.get("last"))
         """The id of the last entry."""
         self.chain = text_of(state.get("chain"))
-        """A hash of all that was read: in a copy of the file the same answer has the same."""
+        """A hash of everything read: the same answer has the same hash in a copy of the file."""
         self.started = text_of(state.get("started")) or None
         self.version = text_of(state.get("version"))
         self.model = text_of(state.get("model"))
         self.folder = text_of(state.get("folder"))
         self.output = text_of(state.get("output"))
-        """What aider printed last."""
+        """The last output of aider."""
         self.creating: list[str] = [*(state.get("creating") or ())]
-        """The files that it may make."""
+        """The files that it may create."""
         self.ending = text_of(state.get("ending")) or Ending.ENDED.value
-        """An edit is applied after the reply that holds it: it leaves nothing due, as other results do."""
+        """An edit is applied after its reply. It leaves nothing due, unlike other results."""
         self.is_spaced: bool | None = state.get("is_spaced")
-        """Whether marked lines end in two spaces here; None while that is not known."""
+        """Whether prefixed lines end in two spaces in this file; None if unknown."""
         self.is_near = bool(state.get("is_near"))
-        """Whether the line before is a marked one."""
+        """Whether the line before has a prefix."""
 
     def state(self) -> dict[str, Any]:
         return dict(vars(self))
@@ -132,7 +132,7 @@ class Told:
         return {name: value for name, value in told.items() if value}
 
     def entry(self, block: Block) -> Entry:
-        """What a block says."""
+        """The entry of a block."""
         text = block.text
         content = f"{self.chain}\n{block.kind}\n{text}".encode(errors="replace")
         self.chain = short_hash(content).hex()
@@ -153,7 +153,7 @@ class Told:
         return Entry(**{**shared, "text": text, "native": block.native, **said})
 
     def _agree(self, text: str) -> None:
-        """Notice that a file may be made: the question about it comes before the edit."""
+        """Note that a file may be created: the question comes before the edit."""
         found = CREATION.match(text)
         if found and (name := found[1] or self.output):
             self.creating = [*self.creating, name][-MOST_CREATING:]
@@ -205,7 +205,7 @@ class Told:
         return {**_note("output", is_error=True, limits=limits), "kind": EntryKind.LIMIT}
 
     def _spend(self, found: re.Match[str], text: str) -> Spend:
-        """Of what was sent, some may have come from a cache or gone into one."""
+        """Some of the input may have come from a cache or been written to one."""
         parts = found.groups()
         sent, write, hit, received = (_count(*parts[n : n + 2]) for n in range(0, 8, 2))
         cost = COST.search(text)

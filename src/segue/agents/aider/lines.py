@@ -1,4 +1,4 @@
-"""The lines of an aider history put together to blocks, and when a block is given."""
+"""Lines of an aider history, assembled to blocks, and when a block is given."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from segue.model import Entry, Mark
 SPACES = "  "
 BLANKS_BEFORE_A_PROMPT = 2
 PENDING = "pending"
-"""In a mark's state: the last block, if it was given although nothing followed it yet."""
+"""Key in a mark's state: the last block, if it was given at the end of the file."""
 
 
 def entries(reading: Reading) -> Iterator[Entry]:
@@ -50,7 +50,7 @@ def entries(reading: Reading) -> Iterator[Entry]:
 
 
 def _has_grown(file: BinaryIO, mark: Mark) -> bool:
-    """Whether the last block, which was given when nothing followed it, has turned out to go on."""
+    """Whether the last block, given at the end of the file, has grown since."""
     given: object = mark.state.get(PENDING)
     if given is None:
         return False
@@ -68,8 +68,7 @@ def _is_whole(file: BinaryIO) -> bool:
 
 
 def _lines(file: BinaryIO, offset: int) -> Iterator[tuple[str, int]]:
-    """Each whole line, without its end, and the offset after it. Of a line beyond all measure only the start
-    is kept."""
+    """Each whole line, without its line end, and the offset after it. Of an overlong line, only the start."""
     file.seek(offset)
     while line := file.readline(LONGEST_LINE):
         offset += len(line)
@@ -82,14 +81,14 @@ def _lines(file: BinaryIO, offset: int) -> Iterator[tuple[str, int]]:
 
 
 class Blocks:
-    """The lines of a file put together: what each of them is depends on those before."""
+    """Assembles lines to blocks. What a line is depends on those before."""
 
     def __init__(self, mark: Mark) -> None:
         self.offset = mark.offset
-        """Up to where everything has been given for good."""
+        """Everything before it has been given for good."""
         self.told = Told(mark.state)
         self.shown = self.told
-        """The same with a last block that may still go on."""
+        """The same including a last block that may still grow."""
         self._given = mark.state.get(PENDING)
         self._block: Block | None = None
         self._blanks = 0
@@ -114,7 +113,7 @@ class Blocks:
             yield from self._close()
 
     def _remember(self, kind: str, line: str) -> None:
-        """What the kind of the next line depends on."""
+        """Update what the kind of the next line depends on."""
         told = self.told
         told.is_near = kind in (PROMPT, OUTPUT)
         if kind == START:
@@ -141,14 +140,14 @@ class Blocks:
         return REPLY if line.strip() or (block and block.kind == REPLY) else EMPTY
 
     def _marks(self, line: str) -> tuple[bool, bool]:
-        """Whether a line bears the mark of a prompt, or of an output, as aider writes it."""
+        """Whether a line has aider's form of a prompt, or of an output."""
         is_prompt, is_output = line.startswith("#### ") or line == "####", _is_output(line)
         if not self.told.is_spaced or line.endswith(SPACES):
             return is_prompt, is_output
         return False, is_output and (self.told.is_near or is_known_output(line))
 
     def _close(self) -> Iterator[Entry]:
-        """Give the block that has ended."""
+        """Give the finished block."""
         if self._block is None:
             return
         block, self._block = self._block, None
@@ -159,7 +158,7 @@ class Blocks:
         self.offset = block.end
 
     def pending(self) -> Iterator[Entry]:
-        """Give the block that the file ends with."""
+        """Give the block at the end of the file."""
         if self._block:
             self.shown = Told(self.told.state())
             entry = self.shown.entry(self._block)
@@ -173,6 +172,6 @@ def _is_output(line: str) -> bool:
 
 
 def _short(entry: Entry) -> list[str]:
-    """What tells whether a block has grown since it was given."""
+    """A hash that shows whether a block has grown since it was given."""
     written = repr(entry.native).encode(errors="replace")
     return [entry.id, short_hash(written).hex()]

@@ -1,4 +1,4 @@
-"""What aider does. It has no calls: a reply holds the edits, and the program says which it applied and committed."""
+"""Actions of aider. It has no calls: a reply holds the edits, and its output says which were applied and committed."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def acts(entry: Entry, result: Entry | None) -> tuple[Act, ...] | None:
 
 
 def edits_in(text: str) -> tuple[Act, ...]:
-    """The edits that a reply holds: blocks to search and replace, or diffs."""
+    """The edits in a reply: search/replace blocks, or diffs."""
     if "SEARCH" not in text and "+++ " not in text:
         return ()
     found: list[Act] = []
@@ -64,7 +64,7 @@ def _edit(path: str, change: Change) -> Act:
 
 
 def _block(lines: list[str], at: int) -> tuple[Change | None, int]:
-    """The block whose first line is at a place, and where it ends; None if it does not end as it should."""
+    """The block that starts at a line, and where it ends; None if it is malformed."""
     old: list[str] = []
     new: list[str] = []
     side = old
@@ -86,7 +86,7 @@ def _text(lines: list[str]) -> str:
 
 
 def _name_above(lines: list[str], at: int) -> str:
-    """The file's name in the lines before a block: right above it, or above the fence that opens it."""
+    """The file name in the lines before a block: directly above it, or above its fence."""
     for line in reversed(lines[max(0, at - 3) : at]):
         if _FENCE.fullmatch(line) or not line.strip():
             continue

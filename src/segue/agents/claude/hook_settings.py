@@ -63,6 +63,10 @@ def settings_file(env: Mapping[str, str]) -> Path:
     return folder / "settings.json"
 
 
+def hooks() -> Manner:
+    return MANNER
+
+
 def pieces() -> tuple[Piece, ...]:
     hooks = hook_settings.piece("claude", HOOKS, settings_file, trouble=_hooks_trouble)
     line = Piece(

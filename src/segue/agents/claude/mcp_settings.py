@@ -12,7 +12,7 @@ from typing import Any
 
 from segue.agents.claude import locate
 from segue.agents.shared.settings import mcp_settings
-from segue.agents.shared.settings.settings_patch import Settings
+from segue.agents.shared.settings.settings_patch import Piece, Settings
 from segue.agents.shared.transcripts.coerce import text_of
 
 WRITTEN_WITHIN_S, LOOK_SECONDS = 0.5, 0.05
@@ -30,6 +30,10 @@ def file(env: Settings) -> Path:
 
 def entry(words: list[str]) -> dict[str, Any]:
     return {"type": "stdio", "command": words[0], "args": words[1:], "env": {}}
+
+
+def tool_server() -> Piece:
+    return mcp_settings.json_piece(file, "mcpServers", entry)
 
 
 def caller_transcript(env: Mapping[str, str], meta: Mapping[str, Any]) -> str:
@@ -62,6 +66,3 @@ def _end_of(path: str) -> bytes:
         file.seek(max(0, os.fstat(file.fileno()).st_size - END))
         return file.read(END)
     return b""
-
-
-PIECE = mcp_settings.json_piece(file, "mcpServers", entry)

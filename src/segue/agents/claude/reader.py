@@ -13,22 +13,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from segue.agents.claude.locate import files, folders
-from segue.agents.claude.token_values import spends as spends
 from segue.agents.shared.transcripts.reader import Reading, count_of, decode, dict_of, source_from, text_of
 from segue.agents.shared.transcripts.reader import records as json_records
-from segue.base.clock import Moment
-from segue.model import Agent, Entry, EntryKind, Limit, Mark, Source
+from segue.model import Agent, Entry, EntryKind, Mark, Source
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from segue.agents.shared.launch import Launch, Start, Written
-    from segue.agents.shared.settings.hook_settings import Manner
-    from segue.agents.shared.settings.project_config import Belongings
-    from segue.agents.shared.settings.settings_patch import Piece
-    from segue.conversation import Kept
-    from segue.model.conversation import Conversation
-    from segue.model.exit_reason import Output, Stop
 
 AGENT = Agent(
     name="claude",
@@ -120,38 +111,10 @@ def _entries(reading: Reading) -> Iterator[Entry]:
         yield from entries_of(record, reading, reading.mark.state)
 
 
-def limits_of_status(status: dict[str, Any], at: Moment | None) -> tuple[Limit, ...]:
-    """What the status line is told."""
-    from segue.agents.claude import limits  # lazy: as above
-
-    return limits.limits_of_status(status, at)
-
-
 def window_of_status(status: dict[str, Any]) -> tuple[str, int]:
     """Which conversation the status line was told of, and how much fits into its context; 0 if that is not told."""
     size = count_of(dict_of(status.get("context_window")).get("context_window_size"))
     return text_of(status.get("session_id")), size
-
-
-def limits_of_event(record: dict[str, Any], at: Moment | None) -> tuple[Limit, ...]:
-    """What a `rate_limit_event` of the program's output tells."""
-    from segue.agents.claude import limits  # lazy: as above
-
-    return limits.limits_of_event(record, at)
-
-
-def hooks() -> Manner:
-    """What it tells its hooks, and how it is answered."""
-    from segue.agents.claude import hook_settings  # lazy: as above
-
-    return hook_settings.MANNER
-
-
-def pieces() -> tuple[Piece, ...]:
-    """What is set up in it."""
-    from segue.agents.claude import hook_settings  # lazy: as above
-
-    return hook_settings.pieces()
 
 
 # What was too long for it
@@ -188,93 +151,3 @@ def _own_folder(source: Source) -> Path:
         last = len(parts) - 1 - parts[::-1].index("subagents")
         return Path(*parts[:last])
     return path.with_suffix("")
-
-
-# What is handed to it
-
-
-def command(start: Start, env: Mapping[str, str]) -> Launch:
-    from segue.agents.claude import target  # lazy: reading needs none of it
-
-    return target.command(start, env)
-
-
-def spoken(prompt: str) -> str:
-    """What is to be said, so that nothing in it is taken for anything but words."""
-    from segue.agents.claude import target  # lazy: as above
-
-    return target.plain(prompt)
-
-
-def new_id(seed: str) -> str:
-    from segue.agents.claude import target  # lazy: as above
-
-    return target.new_id(seed)
-
-
-def write(
-    conversation: Conversation, id: str, project: Path, program: str, env: Mapping[str, str]
-) -> Written:
-    from segue.agents.claude import target  # lazy: as above
-
-    return target.write(conversation, id, project, program, env)
-
-
-def discard(source: Source, program: str, env: Mapping[str, str]) -> Launch | None:
-    from segue.agents.claude import target  # lazy: as above
-
-    return target.discard(source, program, env)
-
-
-def belongings(env: Mapping[str, str], project: Path) -> Belongings:
-    from segue.agents.claude import project_config  # lazy: as above
-
-    return project_config.belongings(env, project)
-
-
-def kept(entry: Entry) -> Kept | None:
-    """What an entry says of the conversation before it, for whoever carries that on."""
-    from segue.agents.claude import compaction  # lazy: reading needs none of it
-
-    return compaction.kept(entry)
-
-
-# How a run of it stopped
-
-
-def stop_of(output: Output, now: Moment) -> Stop | None:
-    from segue.agents.claude import exit_reason  # lazy: as above
-
-    return exit_reason.stop_of(output, now)
-
-
-def reports_of(stdout: str, now: Moment) -> tuple[Limit, ...]:
-    from segue.agents.claude import exit_reason  # lazy: as above
-
-    return exit_reason.reports_of(stdout, now)
-
-
-def denied_in(stdout: str) -> tuple[str, ...]:
-    from segue.agents.claude import exit_reason  # lazy: as above
-
-    return exit_reason.denied_in(stdout)
-
-
-PERMITTING = "--permission-mode=acceptEdits"
-"""The least option of its program by which it may edit files with nobody there."""
-SIGN_IN = "start `claude` and enter `/login`"
-CLIENTS = ("claude-code",)
-"""What it calls itself to a tool server."""
-
-
-def tool_server() -> Piece:
-    from segue.agents.claude import mcp_settings  # lazy: reading needs none of it
-
-    return mcp_settings.PIECE
-
-
-def caller_transcript(env: Mapping[str, str], meta: Mapping[str, Any]) -> str:
-    """The conversation that a tool call comes from, by the server's environment and what the call carries."""
-    from segue.agents.claude import mcp_settings  # lazy: as above
-
-    return mcp_settings.caller_transcript(env, meta)

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import msgspec
 
-from segue.agents.claude import AGENT, roots
+from segue.agents.claude.reader import AGENT, roots
 from segue.agents.claude.transcript_writer import records
 from segue.agents.shared.launch import Launch, Start, Written
 from segue.base import files
@@ -44,9 +44,9 @@ def command(start: Start, env: Mapping[str, str]) -> Launch:
     )
     added = _folder_named(start.project, env)
     if start.mode is Mode.OPEN and not start.is_question:
-        prompt = ("--", _no_command(plain(start.prompt))) if start.prompt.strip() else ()
+        prompt = ("--", _no_command(spoken(start.prompt))) if start.prompt.strip() else ()
         return Launch(argv=(start.program, *options, *prompt), env=added)
-    return Launch(argv=(start.program, *_HEADLESS, *options), env=added, stdin=plain(start.prompt))
+    return Launch(argv=(start.program, *_HEADLESS, *options), env=added, stdin=spoken(start.prompt))
 
 
 def _transcript_of(start: Start) -> tuple[str, ...]:
@@ -60,7 +60,7 @@ _MENTION = re.compile(r"(?<![!-~\w])@(?=\S)")
 _SLASH = re.compile(r"\A([\s\ufeff]*)/")
 
 
-def plain(prompt: str) -> str:
+def spoken(prompt: str) -> str:
     r"""The same as words and nothing else. What begins with / would be run as a command. A word that begins with
     @ would have the program read that file and send it along, whoever wrote the word: it is made to begin with \@."""
     said = prompt.encode(errors="replace").decode().replace("\0", "\ufffd")

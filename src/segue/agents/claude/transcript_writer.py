@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from segue.agents.claude import AGENT
+from segue.agents.claude.reader import AGENT
 from segue.base import clock
 from segue.base.clock import Moment
 from segue.model.conversation import Conversation, Speaker, ToolUse, Turn

@@ -63,6 +63,10 @@ def hooks_file(env: Mapping[str, str]) -> Path:
     return folder(env) / "hooks.json"
 
 
+def hooks() -> Manner:
+    return MANNER
+
+
 def pieces() -> tuple[Piece, ...]:
     return (hook_settings.piece("codex", HOOKS, hooks_file, trouble=_trouble),)
 

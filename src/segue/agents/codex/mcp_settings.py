@@ -129,9 +129,10 @@ def _tables(text: str) -> dict[str, Any]:
         raise ValueError("it is nested too deeply") from None
 
 
+def tool_server() -> Piece:
+    return Piece(purpose=mcp_settings.PURPOSE, file=file, has=has, add=add, drop=drop, empty="")
+
+
 def caller_transcript(env: Mapping[str, str], meta: Mapping[str, Any]) -> str:
     """The conversation that calls: one server may serve several."""
     return text_of(meta.get("threadId"))
-
-
-PIECE = Piece(purpose=mcp_settings.PURPOSE, file=file, has=has, add=add, drop=drop, empty="")

@@ -19,8 +19,9 @@ from typing import Any
 
 import msgspec
 
-from segue.agents.codex import AGENT, FOLDERS
+from segue.agents.codex import AGENT
 from segue.agents.codex.parts import output_of
+from segue.agents.codex.reader import FOLDERS
 from segue.agents.shared.launch import Launch, Start, Written
 from segue.agents.shared.transcripts import file_scan
 from segue.agents.shared.transcripts.reader import decode, dict_of, text_of

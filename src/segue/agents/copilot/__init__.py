@@ -1,64 +1,23 @@
-"""Copilot CLI keeps a session as a file of events, each with an id and the id of the one before it.
+"""Copilot CLI: a session is a file of events, each with an id and the id of the one before it.
 
-It tells whose words a message is, every call and its result, sub-agents (in the same file), and the person's
-answers to questions. Of tokens it tells what each call used since about 1.0.100. Before, it tells with each
-answer only what came out; what went in, and what was cached, only when the program ends, as a sum for each
-model. So an older session that is still open, that crashed, or that was left by `/new`, shows output alone,
-and none of its answers shows how full the context was. It tells of a limit when one is hit, with its kind and
-seldom with its end; of how much of it is used, it tells in the record of a call, if at all. What it costs it
-tells in units of its own, never in dollars.
+Events say who wrote a message; they hold every call and its result, sub-agents (in the same file), and the user's
+answers to questions.
+
+Since about 1.0.100 the tokens of each call are recorded. Before, each answer has only its output; input and cached
+tokens come only when the program ends, as a sum per model. So an older session that is still open, that crashed, or
+that was left with `/new` shows output alone, and none of its answers shows how full the context was.
+
+A limit is recorded when it is reached, with its kind and rarely with its end. Its used share is recorded with a call,
+if at all. Costs are in units of its own, never in dollars.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Iterator, Mapping
-from pathlib import Path
-
-from segue.agents.shared.transcripts.reader import Reading, items_in, records, source_of
-from segue.model import Agent, Entry, Mark, Source
+from segue.model import Agent
 
 AGENT = Agent(name="copilot", title="Copilot CLI", vendor="github", program="copilot", tested="")
 
-FOLDERS = ("session-state", "history-session-state")
-EVENTS = "events.jsonl"
-
-_START = re.compile(rb'\s*\{"type"\s*:\s*"[a-z_]+(?:\.[a-z_]+){0,2}"\s*,\s*"data"\s*:\s*\{')
-_IN_ORDER = re.compile(rb'\s*\{[^\n]{0,4000}?"type"\s*:\s*"session\.start"[^\n]*?"copilotVersion"')
-
-
-def find(env: Mapping[str, str], projects: Iterable[Path]) -> Iterator[Source]:
-    for root in _roots(env):
-        for folder in FOLDERS:
-            for item in items_in(Path(root, folder)):
-                path = item.path if item.name.endswith(".jsonl") else f"{item.path}/{EVENTS}"
-                if source := source_of(AGENT.name, path):
-                    yield source
-
-
-def _roots(env: Mapping[str, str]) -> list[str]:
-    """Where it keeps its things; versions before 1.0 followed the folder for state, if one was set."""
-    if named := env.get("COPILOT_HOME"):
-        found = [named]
-    else:
-        homes = (env.get("HOME"), env.get("XDG_STATE_HOME"))
-        found = [f"{home}/.copilot" for home in homes if home]
-    return [root for root in dict.fromkeys(found) if "\0" not in root]
-
-
-def recognise(start: bytes) -> bool:
-    return bool(_START.match(start) or _IN_ORDER.match(start))
-
-
-def read(source: Source, mark: Mark | None = None) -> Reading:
-    return Reading(source, mark, _entries)
-
-
-def _entries(reading: Reading) -> Iterator[Entry]:
-    from segue.agents.copilot.events import Events  # lazy: finding and recognising need none of it
-
-    events: Events | None = None
-    for record in records(reading):
-        # Only now is it known whether the mark holds: a file that was replaced starts with an empty state.
-        events = events or Events(reading)
-        yield from events.entries(record)
+CAPABILITIES = {
+    "find": "reader", "recognise": "reader", "read": "reader",
+    "acts": "tool_calls", "answer": "tool_calls", "going": "tool_calls"
+}  # fmt: skip

@@ -1,4 +1,4 @@
-"""What each event of Copilot CLI becomes, given what came before it."""
+"""Entries from Copilot CLI's events, with the state of those before."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from segue.agents.shared.transcripts.reader import (
     dict_of,
     list_of,
     moment_of,
+    records,
     status_of,
     text_of,
 )
@@ -28,57 +29,45 @@ Part = dict[str, Any]
 
 _NOTES = frozenset(
     (
-        *(
-            "assistant.turn_start",
-            "assistant.turn_end",
-            "assistant.idle",
-            "assistant.intent",
-            "assistant.usage",
-        ),
-        *("assistant.reasoning", "hook.start", "hook.end", "permission.requested", "permission.completed"),
-        *("session.info", "session.warning", "session.mode_changed", "session.plan_changed", "session.idle"),
-        *(
-            "session.permissions_changed",
-            "session.task_complete",
-            "session.usage_checkpoint",
-            "session.truncation",
-        ),
-        *(
-            "session.compaction_start",
-            "session.context_cleared",
-            "session.handoff",
-            "session.snapshot_rewind",
-        ),
-        *("session.workspace_file_changed", "session.todos_changed", "session.tools_updated"),
-        *("session.skills_loaded", "session.mcp_servers_loaded", "session.auto_mode_resolved"),
-        *("session.background_tasks_changed", "session.custom_agents_updated", "session.extensions_loaded"),
-        *("session.binary_asset", "session.session_limits_changed", "session.remote_steerable_changed"),
-        *("session.custom_notification", "session.autopilot_objective_changed", "session.usage_info"),
-        *("skill.invoked", "system.message", "system.notification", "tool.user_requested", "command.execute"),
-        *("command.queued", "command.completed", "subagent.started", "subagent.completed", "subagent.failed"),
-        *("subagent.selected", "subagent.deselected", "user_input.requested", "user_input.completed"),
-        *(
-            "elicitation.requested",
-            "elicitation.completed",
-            "exit_plan_mode.requested",
-            "exit_plan_mode.completed",
-        ),
-        *("external_tool.requested", "external_tool.completed", "pending_messages.modified"),
-        *("tool.execution_progress", "tool.execution_partial_result", "tool_search.activated"),
-        *("auto_mode_switch.completed", "session_limits_exhausted.completed"),
+        "assistant.turn_start", "assistant.turn_end", "assistant.idle", "assistant.intent", "assistant.usage",
+        "assistant.reasoning", "hook.start", "hook.end", "permission.requested", "permission.completed",
+        "session.info", "session.warning", "session.mode_changed", "session.plan_changed", "session.idle",
+        "session.permissions_changed", "session.task_complete", "session.usage_checkpoint",
+        "session.truncation", "session.compaction_start", "session.context_cleared", "session.handoff",
+        "session.snapshot_rewind", "session.workspace_file_changed", "session.todos_changed",
+        "session.tools_updated", "session.skills_loaded", "session.mcp_servers_loaded",
+        "session.auto_mode_resolved", "session.background_tasks_changed", "session.custom_agents_updated",
+        "session.extensions_loaded", "session.binary_asset", "session.session_limits_changed",
+        "session.remote_steerable_changed", "session.custom_notification",
+        "session.autopilot_objective_changed", "session.usage_info", "skill.invoked", "system.message",
+        "system.notification", "tool.user_requested", "command.execute", "command.queued", "command.completed",
+        "subagent.started", "subagent.completed", "subagent.failed", "subagent.selected", "subagent.deselected",
+        "user_input.requested", "user_input.completed", "elicitation.requested", "elicitation.completed",
+        "exit_plan_mode.requested", "exit_plan_mode.completed", "external_tool.requested",
+        "external_tool.completed", "pending_messages.modified", "tool.execution_progress",
+        "tool.execution_partial_result", "tool_search.activated", "auto_mode_switch.completed",
+        "session_limits_exhausted.completed"
     )
-)
+)  # fmt: skip
 _BY_PERSON = ("user_initiated", "user_abort", "remote_command", "")
 _ANSWER = re.compile(r"User (?:responded|selected): (.+)\Z", re.DOTALL)
 _STATUS = re.compile(r"<(?:shellId: [^<>\n]{1,80} completed|exited) with exit code (-?\d{1,9})>\s*\Z")
 _ASKING = "ask_user"
 _KNOWN_QUESTIONS = 8
 _KNOWN_CALLS = 128
-"""How many of the last calls are kept in mind at least."""
+"""How many of the latest calls are remembered at least."""
+
+
+def entries(reading: Reading) -> Iterator[Entry]:
+    events: Events | None = None
+    for record in records(reading):
+        # Made after the first record: a replaced file starts with an empty state.
+        events = events or Events(reading)
+        yield from events.entries(record)
 
 
 class Events:
-    """What one pass knows, all of it in the state of the reading's mark."""
+    """One pass over the events. All its state is in the reading's mark."""
 
     def __init__(self, reading: Reading) -> None:
         self.reading = reading
@@ -185,7 +174,7 @@ class Events:
         return [*images, part(EntryKind.PROMPT, Origin.HUMAN, text)]
 
     def _assistant(self, data: dict[str, Any], subagent: str | None) -> list[Part]:
-        """An answer: what it thought, said and asks to be done."""
+        """An answer: its thoughts, its text and its calls."""
         self._use(None if subagent else data.get("model"))
         model = text_of(data.get("model")) or self.state.get("model")
         text, thought = text_of(data.get("content")), text_of(data.get("reasoningText"))
@@ -201,7 +190,7 @@ class Events:
             self._know(one, self.id if position == len(parts) else f"{self.id}#{position}")
         if spend := copilot_usage.answer(self.state, data, self.at):
             parts[-1]["spend"] = spend
-            self.reading.learn(context_tokens=None)  # output alone does not tell
+            self.reading.learn(context_tokens=None)  # unknown: only the output is counted
         return parts
 
     # What was done
@@ -213,7 +202,7 @@ class Events:
             remember(self.state.setdefault("offered", {}), id, offered_in(asked["text"]), _KNOWN_QUESTIONS)
 
     def _start(self, kind: str, data: dict[str, Any]) -> Part:
-        """That a call is under way: news only if no answer asked for it."""
+        """The start of a call: new only if no answer contained it."""
         id, tool = text_of(data.get("toolCallId")), text_of(data.get("toolName"))
         if id in self.state.get("calls", {}):
             return note(kind, call=id)
@@ -237,7 +226,7 @@ class Events:
         return parts
 
     def _answer(self, id: str, words: str) -> Part:
-        """What the person said to a question. What was only chosen says nothing without it."""
+        """The user's answer to a question. A choice alone means nothing without the question."""
         if words in self.state.get("offered", {}).pop(id, ()):
             return part(EntryKind.NOTE, Origin.HUMAN, words, tool="answer")
         return part(EntryKind.PROMPT, Origin.HUMAN, words)
@@ -279,7 +268,7 @@ class Events:
             model = text_of(self.state.get("model"))
             if limits := copilot_usage.hit(data, model, self.at):
                 return self._limit(kind, text, limits)
-        # A call that failed may be tried again: what is final is an error of the session.
+        # A failed call may be retried; an error of the session is final.
         return note(kind, text, is_error=True, limits=copilot_usage.quotas(data, self.at))
 
     def _at_limit(self, kind: str, data: dict[str, Any]) -> Part:

@@ -1,5 +1,4 @@
-"""What Copilot CLI tells in a way of its own: a list of what is to do that is kept in SQL, what the person said,
-and commands that go on."""
+"""What is special to Copilot CLI: a todo list kept in SQL, the user's answers, and background commands."""
 
 from __future__ import annotations
 
@@ -30,7 +29,7 @@ def acts(entry: Entry, result: Entry | None) -> tuple[Act, ...] | None:
     return (Act(deed=Deed.PLAN, todos=todos),) if todos else None
 
 
-# What is to do, in SQL
+# Todos in SQL
 
 LONGEST_QUERY = 200_000
 _WORDS = re.compile(r"'(?:[^']|'')*'|[A-Za-z_]\w*|[^\sA-Za-z_']|'")
@@ -38,7 +37,7 @@ Words = list[str]
 
 
 def todos_in(query: str) -> tuple[Todo, ...]:
-    """The items that statements put into the table `todos`, or change there."""
+    """The items that statements insert into the table `todos`, or update there."""
     found: list[Todo] = []
     statement: Words = []
     for word in [*_WORDS.findall(query), ";"]:
@@ -65,7 +64,7 @@ def _inserted(words: Words) -> list[Todo]:
 
 
 def _rows(words: Words) -> list[Words]:
-    """What stands between brackets, row by row; of a function within a row, its name."""
+    """The values between brackets, row by row; of a function in a row, its name."""
     rows: list[Words] = []
     depth = 0
     for word in words:
@@ -100,7 +99,7 @@ def _deleted(words: Words) -> list[Todo]:
 
 
 def _ids(lower: Words, words: Words, at: int) -> list[str]:
-    """The items that a condition names, if it names them by their ids and by nothing else."""
+    """The items that a condition selects, if it does so by their ids alone."""
     if lower[at + 1 : at + 2] != ["id"] or lower[at + 2 : at + 3] not in (["="], ["in"]):
         return []
     rest = words[at + 3 :]
@@ -112,7 +111,7 @@ def _plain(word: str) -> str:
     return word[1:-1].replace("''", "'") if len(word) > 1 and word.startswith("'") else word
 
 
-# What the person said
+# The user's answers
 
 
 def answer(call: Entry, result: Entry) -> Answer | None:
@@ -140,14 +139,14 @@ def _feedback(text: str) -> str:
     return text.partition(_FEEDBACK)[2].partition(_AFTERWARDS)[0].strip()
 
 
-# Commands that go on
+# Background commands
 
 
 def going(call: Entry, result: Entry) -> Going | None:
     if call.tool in _FOLLOWERS:
         handle = text_of(dict_of(decoded(call.text)).get("shellId"))
         if not handle or answer(call, result):
-            return None  # what the person did not allow tells nothing
+            return None  # the user refused the call
         if call.tool == _STOPPER or result.is_error:
             return Going(handle=handle, is_over=True, end=End.STOPPED)
         is_over = result.status is not None or bool(_OVER.search(result.text[-400:]))

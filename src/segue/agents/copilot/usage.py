@@ -1,8 +1,8 @@
-"""What Copilot CLI tells of tokens and limits.
+"""Tokens and limits in Copilot CLI's events.
 
-Since about 1.0.100 there is a record for each call, and nothing else is counted. Before, every answer tells its
-output, and the end of a run everything for each model: what was told already is taken off that, so that no
-token is counted twice.
+Since about 1.0.100 there is a record for each call, and nothing else is counted. Before, every answer has its
+output, and the end of a run has totals per model: what the answers already counted is subtracted, so that no
+token counts twice.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _CONTEXT = ("context_limit", "model_max_prompt_tokens_exceeded")
 
 
 def record(state: dict[str, Any], data: dict[str, Any], event: str, at: Moment | None) -> Spend | None:
-    """What one call used, told for itself: from then on nothing else counts."""
+    """The tokens of one call. From the first such record on, nothing else counts."""
     usage, state["is_recorded"] = dict_of(data.get("usage")), True
     tokens = _tokens(_figures(usage))
     told = dict_of(usage.get("accounting"))
@@ -34,7 +34,7 @@ def record(state: dict[str, Any], data: dict[str, Any], event: str, at: Moment |
 
 
 def answer(state: dict[str, Any], data: dict[str, Any], at: Moment | None) -> Spend | None:
-    """What one answer gave out. One that was split or refined is written again under the same id."""
+    """The output of one answer. A split or refined answer is written again under the same id."""
     output = count_of(data.get("outputTokens"))
     key = text_of(data.get("apiCallId")) or text_of(data.get("messageId"))
     if not output or not key or state.get("is_recorded"):
@@ -48,7 +48,7 @@ def answer(state: dict[str, Any], data: dict[str, Any], at: Moment | None) -> Sp
 
 
 def run(state: dict[str, Any], data: dict[str, Any], event: str, at: Moment | None) -> list[Spend]:
-    """What a run used beyond the output that its answers told, for each model."""
+    """The tokens of a run beyond the output that its answers counted, per model."""
     told: dict[str, int] = state.pop("told", {})
     counted: dict[str, list[int]] = state.setdefault("counted", {})
     metrics = {model: _figures(dict_of(metric).get("usage")) for model, metric in _metrics(data).items()}
@@ -78,8 +78,8 @@ def _metrics(data: dict[str, Any]) -> dict[str, Any]:
 def _is_whole(
     data: dict[str, Any], metrics: dict[str, list[int]], told: dict[str, int], counted: dict[str, list[int]]
 ) -> bool:
-    """Whether the end of a run tells of the whole session. At first each run was told for itself; what gave out
-    more than this run and those before it together cannot be that."""
+    """Whether the totals at the end of a run cover the whole session. At first they covered one run; totals
+    with more output than this run and those before it together cannot be of one run."""
     if "accountingSnapshot" in data:
         return True
     has_grown = all(
@@ -92,7 +92,7 @@ def _is_whole(
 
 
 def filled(data: dict[str, Any]) -> int | None:
-    """How full the context was at the end of a run."""
+    """The size of the context at the end of a run."""
     snapshot = dict_of(data.get("accountingSnapshot"))
     return count_of(data.get("currentTokens")) or count_of(snapshot.get("currentTokens")) or None
 
@@ -103,7 +103,7 @@ def _figures(usage: Any) -> list[int]:
 
 
 def _tokens(figures: list[int]) -> Tokens:
-    """Input includes what was cached."""
+    """Tokens from figures whose input includes the cached part."""
     return tokens_within(*figures)
 
 
@@ -111,7 +111,7 @@ def _tokens(figures: list[int]) -> Tokens:
 
 
 def hit(data: dict[str, Any], model: str, at: Moment | None) -> tuple[Limit, ...]:
-    """The limit that an error tells of; none if it is another kind of error."""
+    """The limit in an error; none for another kind of error."""
     kind, code = text_of(data.get("errorType")), text_of(data.get("errorCode"))
     message = text_of(data.get("message"))
     if kind in _CONTEXT or code in _CONTEXT:
@@ -136,12 +136,12 @@ def hit(data: dict[str, Any], model: str, at: Moment | None) -> tuple[Limit, ...
 
 
 def credits_spent(at: Moment | None) -> tuple[Limit, ...]:
-    """The limit that the person set for a session themselves."""
+    """The limit that the user set for a session."""
     return (Limit(window="spend", scope=Scope.ACCOUNT, used_percent=FULL, at=at),)
 
 
 def wait(data: dict[str, Any], at: Moment | None) -> tuple[Limit, ...]:
-    """When a limit ends, told apart from the error that it was hit."""
+    """The end of a limit, recorded apart from the error."""
     seconds = data.get("retryAfterSeconds")
     if at is None or isinstance(seconds, bool) or not isinstance(seconds, int | float):
         return ()
@@ -150,7 +150,7 @@ def wait(data: dict[str, Any], at: Moment | None) -> tuple[Limit, ...]:
 
 
 def quotas(data: dict[str, Any], at: Moment | None) -> tuple[Limit, ...]:
-    """What the record of a failed call tells of the month's quota."""
+    """The monthly quota in the record of a failed call."""
     found = []
     for quota in map(dict_of, dict_of(data.get("quotaSnapshots")).values()):
         left = quota.get("remainingPercentage")

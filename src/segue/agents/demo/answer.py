@@ -1,10 +1,10 @@
-"""The program behind the demonstration agent: answers from what it is told, and from nothing else.
+"""The program of the demo agent: answers from its message, and from nothing else.
 
     python -I answer.py TRANSCRIPT < message > answer
 
-It runs apart from Segue (isolated, standard library only), opens no file but its own transcript, and so can only
-know what arrived. Questions are numbered lines at the end of a message, under "# Check"; each is answered by the
-lines of the section that it is about.
+It runs apart from Segue (isolated, standard library only) and opens no file but its own transcript, so it
+knows only what arrived. Questions are numbered lines at the end of a message, under "# Check"; each is
+answered with the lines of the section that it is about.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""What the demonstration agent's calls do: the first line of what it gives a tool is a path, or all of it a command."""
+"""Actions of the demo agent: the first line of a call's text is a path, or the whole text is a command."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What Gemini CLI takes back: everything from a message on that the person went back to."""
+"""What Gemini CLI takes back: everything from the message that the user went back to."""
 
 from __future__ import annotations
 

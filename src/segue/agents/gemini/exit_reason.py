@@ -1,7 +1,7 @@
-"""How a headless run of Gemini CLI stopped: by the result that ends its stream, and by its exit code.
+"""Why a headless run of Gemini CLI ended: by the result at the end of its stream, and by its exit code.
 
-The code is what the service answered, as far as a code can hold it: 429 ends it with 173. While it waits for the end of
-a quota, for hours if need be, there is no result, and only standard error tells.
+The exit code is the service's status modulo 256: 429 becomes 173. While it waits for the end of a quota, for
+hours if necessary, there is no result; only standard error says so.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from segue.base.clock import Moment
 from segue.model.exit_reason import Output, Stop, Why
 
 EXITS = {41: Why.REFUSED, 52: Why.REFUSED, 53: Why.ASKED}
-"""What the program itself ends with: no login, settings that cannot be used, as many turns as were allowed."""
+"""Exit codes of the program itself: not signed in, invalid settings, the limit on turns reached."""
 CODES = 256
 
 _API_ERROR = re.compile(r"\[API Error: (.*?)\](?:\n|$)", re.DOTALL)
@@ -59,12 +59,12 @@ def _stop(result: dict[str, Any], exit_code: int | None, model: str, now: Moment
 
 
 def _status(exit_code: int | None) -> int | None:
-    """What the service answered, where the exit code tells it: the program's own are small ones."""
+    """The service's status, if the exit code holds one. The program's own codes are small."""
     return exit_reason.status_of(exit_code + CODES) if exit_code is not None else None
 
 
 def _waiting(stderr: str, model: str, now: Moment) -> Stop | None:
-    """The quota whose end the program waits for. A shorter wait is passed over: it may long be over."""
+    """The quota that the program waits for. Shorter waits are skipped: they may be long over."""
     lines = _WAITS.findall(stderr[-exit_reason.LOOKED_AT :])
     limit = limits.limit_of_error(lines[-1], now, model) if lines else None
     if limit is None or limit.resets_at is None:

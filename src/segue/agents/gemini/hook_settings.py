@@ -1,9 +1,8 @@
-"""Gemini CLI's hooks: in its settings, which may hold comments, in the shape that others have too, with times in
-milliseconds. What a hook says at the start goes before the person's first words; what it says to the person
-(`systemMessage`) does not reach the model (seen with 0.61).
+"""Gemini CLI's hooks: in its settings, which may contain comments, in the format that other agents use too,
+with times in milliseconds. What a hook says at the start comes before the user's first words. What it says to
+the user (`systemMessage`) does not reach the model (seen with 0.61).
 
-Its `PreCompress` comes before every request, whether anything is made shorter or not, so it tells nothing and is left
-alone.
+Its `PreCompress` runs before every request, whether anything is compressed or not, so it is not used.
 """
 
 from __future__ import annotations
@@ -41,6 +40,10 @@ def settings_file(env: Mapping[str, str]) -> Path:
     return Path(env.get("GEMINI_CLI_HOME") or env.get("HOME") or "/", ".gemini", "settings.json")
 
 
+def hooks() -> Manner:
+    return MANNER
+
+
 def pieces() -> tuple[Piece, ...]:
     parse = json_edit.parse_with_comments
     return (hook_settings.piece("gemini", HOOKS, settings_file, trouble=_trouble, parse=parse, name=NAME),)
@@ -49,7 +52,7 @@ def pieces() -> tuple[Piece, ...]:
 def _trouble(text: str, reach: Reach, env: Mapping[str, str]) -> str:
     chosen = dict_of(dict_of(json_edit.parse_with_comments(text)).get("hooksConfig"))
     if chosen.get("enabled") is False:
-        return "hooksConfig.enabled is false there, so no hook runs"
+        return "hooksConfig.enabled is false there, so no hooks run"
     if NAME in list_of(chosen.get("disabled")):
-        return f"'{NAME}' is among hooksConfig.disabled there, so its hooks do not run"
+        return f"hooksConfig.disabled lists '{NAME}' there, so its hooks do not run"
     return ""

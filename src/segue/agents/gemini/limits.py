@@ -1,12 +1,11 @@
-"""What Gemini CLI prints when a quota is used up, and what Qwen Code, which came from it, writes down. Gemini CLI
-itself writes nothing of that into its transcript any more.
+"""Quota errors of Gemini CLI, and of Qwen Code, which was made from it. Gemini CLI no longer writes them into its
+transcript.
 
-The words are Google's, passed on with additions: on standard error, and with `--output-format stream-json` in
-the result on standard output. Seen with version 0.61; the sentences with "Access resets" are the interactive
-program's.
+The texts are Google's, passed on with additions: on standard error, and with `--output-format stream-json` in the
+result on standard output. Seen with version 0.61; the sentences with "Access resets" come from the interactive
+program.
 
-The quota of a login that is used up for hours does not end the program: it says so once on standard error,
-and waits.
+If an account's quota is used up for hours, the program does not end: it says so once on standard error, and waits.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from segue.model import Limit, Scope
 
 LONGEST = 1 << 20
 LEAD, SENTENCE = 200, 2000
-"""How far before and after where a limit is first spoken of the rest is looked for."""
+"""How many characters before and after the first mention of a limit are searched."""
 
 _SPENT = re.compile(
     r"exhausted your (?:daily quota|capacity)|exceeded your (?:current |daily )?quota|quota exceeded|check quota"
@@ -27,7 +26,7 @@ _SPENT = re.compile(
     r"|reached your (?:daily )?(?P<model>[a-z][\w.-]* )?quota limit|rate.?limit (?:exceeded|reached|hit)",
     re.IGNORECASE,
 )
-"""What this and older versions say, and what the services that Qwen Code talks to do."""
+"""Texts of this and older versions, and of the services that Qwen Code uses."""
 _REFUSED = re.compile(
     r"RESOURCE_EXHAUSTED|resource (?:has been )?exhausted|\b(?:status|code)\b\W{1,4}429\b|RetryableQuotaError",
     re.IGNORECASE,
@@ -45,9 +44,9 @@ _ONE_MODEL = re.compile(r"\bon this model\b|PerModel\b", re.IGNORECASE)
 
 
 def limit_of_error(text: str, at: Moment | None, model: str = "") -> Limit | None:
-    """The limit that an error tells of, or the output of a run that failed or hangs (of one that went well it may
-    be what the model talked about). None where it tells of none, or of a server that had no room. `model` is the
-    one that was asked, where the caller knows it."""
+    """The limit in an error, or in the output of a run that failed or hangs (after a successful run, the text
+    may be the model's). None if there is no limit, or if a server had no capacity. `model` is the requested
+    model, if known."""
     text = text[-LONGEST:]
     spent = _SPENT.search(text)
     found = spent or (None if _OTHERS_FAULT.search(text) else _REFUSED.search(text))
@@ -70,7 +69,7 @@ def limit_of_error(text: str, at: Moment | None, model: str = "") -> Limit | Non
 
 
 def _model_in(said: str) -> str:
-    """The model that is spent, as it is called in requests; or a family of them, as 'pro'."""
+    """The model whose quota is used up, by its name in requests; or a family of models, as 'pro'."""
     if family := _FAMILY.search(said):
         return (family[1] or family[2]).lower().replace(" ", "-")
     found = _MODEL.search(said)

@@ -1,20 +1,18 @@
-"""Segue's tool server in Gemini CLI's settings. It asks the person before each call, unless they trust the server."""
+"""Segue's MCP server in Gemini CLI's settings. Gemini CLI asks the user before each call, unless the server
+is trusted."""
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
+from segue.agents.gemini.hook_settings import settings_file
 from segue.agents.shared.settings import json_edit, mcp_settings
-from segue.agents.shared.settings.settings_patch import Settings
-
-
-def file(env: Settings) -> Path:
-    return Path(env.get("GEMINI_CLI_HOME") or env.get("HOME") or "/", ".gemini", "settings.json")
+from segue.agents.shared.settings.settings_patch import Piece
 
 
 def entry(words: list[str]) -> dict[str, Any]:
     return {"command": words[0], "args": words[1:]}
 
 
-PIECE = mcp_settings.json_piece(file, "mcpServers", entry, parse=json_edit.parse_with_comments)
+def tool_server() -> Piece:
+    return mcp_settings.json_piece(settings_file, "mcpServers", entry, parse=json_edit.parse_with_comments)

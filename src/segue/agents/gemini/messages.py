@@ -1,9 +1,9 @@
-"""A conversation as Gemini CLI writes it: messages that may be written again, with more in them each time.
+"""Messages of Gemini CLI, which may be written several times, with more content each time.
 
-A message gets its thoughts and words first and its tool calls later, in a second writing under the same id;
-and a resumed or compressed conversation writes down the whole history that the model is to see. Entries never
-change, so each is given once, under an id made of the message's id and its place in it, and what a later
-writing adds becomes further entries. What the model no longer sees is not taken back: it happened.
+A message first gets its thoughts and text, and later, written again under the same id, its tool calls. A
+resumed or compressed conversation writes the whole history that the model is to see. Entries never change:
+each is given once, with an id made of the message's id and its position, and what is added later becomes
+further entries. What the model no longer sees is not taken back: it happened.
 """
 
 from __future__ import annotations
@@ -22,37 +22,37 @@ ANSWERS = ("gemini", "qwen")
 REPORTS = ("info", "error", "warning")
 CANCELLED_TEXT = "Request cancelled."
 ACKNOWLEDGED = ("Got it. Thanks for the context!", "Got it. Thanks for the additional context!")
-"""What the program has the model say to a context or a summary that it puts before a conversation."""
+"""The model's answer to a context or summary, inserted by the program before a conversation."""
 LATE_TOKENS = "tokens"
-"""What the note is called that bears the tokens of an answer whose words were given before."""
+"""The note with the tokens of an answer whose text was given earlier."""
 SPENT = "spent"
 
 _PLAIN = re.compile(r"[\w.-]{1,200}")
 
 Piece = tuple[str, Entry]
-"""An entry without a place, and what its id has after the message's."""
+"""An entry without its place, and what follows the message's id in its id."""
 
 
 class Conversation:
-    """Makes entries of messages. What it must remember is in the state of the reading's mark."""
+    """Makes entries of messages. Its state is in the reading's mark."""
 
     def __init__(self, reading: Reading, *, is_appended: bool, writer: Origin = Origin.HUMAN) -> None:
         self.reading = reading
         self.state = reading.mark.state
         self.is_appended = is_appended
-        """Whether an earlier writing of a message is still in the file, or was replaced."""
+        """Whether earlier versions of a message are still in the file, or were replaced."""
         self.writer = writer
         self.known: dict[str, list[Any]] = self.state.setdefault("messages", {})
-        """Of each message: the entry before it, its last entry, and a hash of each of its pieces."""
+        """For each message: the entry before it, its last entry, and a hash of each of its pieces."""
         self.calls: dict[str, str] = self.state.setdefault("calls", {})
         self.results: dict[str, str] = self.state.setdefault("results", {})
         self.visited: set[str] = set()
-        """The places that this read has come by: what comes to one again goes beside it."""
+        """The ids that this read has met. A second entry with such an id gets another one."""
 
     # Records around the messages
 
     def note(self, tool: str, record: dict[str, Any], text: str = "", at: Moment | None = None) -> Entry:
-        """A record that is no message. It stands beside the conversation, not in it."""
+        """A record that is not a message. It is not linked into the conversation."""
         entry = note(tool, text)
         return placed(entry, id=self.fresh(), parent=self.state.get("tail"), at=at, native=record)
 
@@ -61,12 +61,12 @@ class Conversation:
         return f"record:{self.state['records']}"
 
     def rewind(self, message: str) -> None:
-        """Go on from before a message. Of one that is not known nothing is left to go on from."""
+        """Continue from before a message. For an unknown message there is nothing to continue from."""
         known = self.known.get(plain_id(message))
         self.state["tail"] = known[0] if known else None
 
     def history(self, messages: list[Any]) -> Iterator[Entry]:
-        """What the model is to see from here on; only what is new of it makes entries."""
+        """What the model sees from here on. Only new content makes entries."""
         last, is_new = self.state.get("tail"), False
         for message in messages:
             if not isinstance(message, dict):
@@ -81,7 +81,7 @@ class Conversation:
             self.state["tail"] = last
 
     def _is_replay(self, message: dict[str, Any]) -> bool:
-        """Whether it only gives results that are known, as every resumed conversation does."""
+        """Whether it only repeats known results, as every resumed conversation does."""
         found = parts.part_list(message.get("content"))
         answers = [dict_of(part.get("functionResponse")) for part in found]
         return bool(answers) and all(text_of(answer.get("id")) in self.results for answer in answers)
@@ -89,7 +89,7 @@ class Conversation:
     # Messages
 
     def message(self, message: dict[str, Any], name: str = "") -> Iterator[Entry]:
-        """The entries of one; `name` is for one that has no id."""
+        """The entries of a message; `name` is for a message without id."""
         at = moment_of(message.get("timestamp"))
         kind = text_of(message.get("type"))
         key = plain_id(text_of(message.get("id"))) or name or self.fresh()
@@ -130,7 +130,7 @@ class Conversation:
             self.state["tail"] = parent
 
     def _free(self, key: str, suffix: str, piece: Entry, parent: str | None) -> tuple[str, bool]:
-        """Where a piece is or goes, and whether it is new there."""
+        """The id of a piece, and whether it is new."""
         given = self.known[key][2]
         spend = None if self.is_appended and piece.tool != LATE_TOKENS else piece.spend
         around = (spend, None if self.is_appended else parent)
@@ -138,7 +138,7 @@ class Conversation:
         place, count = suffix, 1
         while place in given and given[place] != content:
             if not self.is_appended and key + place not in self.visited:
-                break  # the place of what it was before the file was written anew
+                break  # from before the file was rewritten
             count += 1
             place = f"{suffix}~{count}"
         if not self.is_appended:
@@ -173,21 +173,21 @@ class Conversation:
         return numbered(pieces or [note("functionResponse" if found else "user")])
 
     def _typed(self, message: dict[str, Any], content: list[dict[str, Any]]) -> str | None:
-        """What the program says was typed; it says so only where that is not what was sent. What a hook put before it
-        is in that as well. With what it says to the model itself, to make it go on, it repeats what was typed before:
-        then nothing was."""
+        """What the program says the user typed. It says so only if that differs from what was sent, which
+        also contains what a hook put before it. With its own prompts to continue, it repeats what was typed
+        earlier: then nothing was typed."""
         if message.get("displayContent") is None:
             return None
         shown = parts.part_list(message["displayContent"])
         if parts.text_in(shown) == parts.text_in(content):
-            return parts.text_in(shown)  # so it is our own writing, which says that all of it was typed
+            return parts.text_in(shown)  # written by Segue, which says that all of it was typed
         typed, text = ("".join(parts.apart(found)[0]) for found in (shown, content))
         before, meant = self.state.get("typed") or ("", "")
         is_repeated = parts.short(typed) == before and parts.short(text) != meant
         return "" if is_repeated and not text.startswith(typed) else typed
 
     def _is_given(self, key: str, piece: Entry) -> bool:
-        """Whether another message gave this result: the one that has the call brings it too."""
+        """Whether another message gave this result: the message with the call contains it too."""
         given = self.results.get(piece.call or "") if piece.kind is EntryKind.RESULT else None
         return given is not None and re.split("[#~]", given)[0] != key
 
@@ -235,7 +235,7 @@ class Conversation:
         return Spend(key=f"{self.reading.source.agent}:{name}", model=model, tokens=tokens, at=at)
 
     def _calls(self, key: str, words: list[dict[str, Any]], calls: list[Any]) -> Iterator[Piece]:
-        """The calls, which may stand among the words, in a list of their own with their results, or in both."""
+        """The calls, which may be in the text, in a separate list with their results, or in both."""
         done = [call for call in calls if isinstance(call, dict)]
         listed = {call["id"] for call in done if isinstance(call.get("id"), str)}
         given = self.known[key][2] if key in self.known else {}
@@ -272,12 +272,12 @@ class Conversation:
 
 
 def plain_id(name: str) -> str:
-    """A message's id as ids of entries may begin."""
+    """The prefix of the ids of a message's entries."""
     return name if not name or _PLAIN.fullmatch(name) else "message." + parts.short(name)
 
 
 def numbered(pieces: list[Entry]) -> list[Piece]:
-    """The last one bears the message's own id."""
+    """The pieces with their suffixes. The last one has the message's own id."""
     return [(f"#{number}", piece) for number, piece in enumerate(pieces[:-1], 1)] + [("", pieces[-1])]
 
 
@@ -294,7 +294,7 @@ def thought_entry(thought: Any) -> Entry | None:
 
 
 def tool_results(call: dict[str, Any]) -> Iterator[Entry]:
-    """The result of a call that has ended, and pictures that came with it."""
+    """The result of a finished call, and images that came with it."""
     name, status, found = text_of(call.get("name")), text_of(call.get("status")), call.get("result")
     if not found and status not in ("success", *parts.FAILED):
         return

@@ -1,7 +1,6 @@
-"""What Gemini CLI and Qwen Code, which came from it, write alike: the parts of a message, the names of its
-token counts, the words in which they tell of a limit.
+"""Message parts, token counts and quota errors that Gemini CLI and Qwen Code, which was made from it, write alike.
 
-A part becomes an entry without an id: whoever knows the record around it gives it its place.
+A part becomes an entry without an id; the caller, who knows the record, adds it.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ FAILED = ("error", CANCELLED)
 
 REFERENCED_FILES = "--- Content from referenced files ---"
 CONTINUE = ("Please continue.", "System: Please continue.")
-"""What the programs say to the model themselves, in the person's place, when an answer came to nothing."""
+"""What the programs send to the model in the user's name when an answer was empty."""
 
 _INJECTED = (
     ("<session_context>", "session_context"),
@@ -40,19 +39,19 @@ _INJECTED = (
     ("I ran the following shell command:\n```sh\n", "shell"),
 )
 _HOOK = re.compile(r"\s*<hook_context>[^<>]*</hook_context>\s*")
-"""What a hook says, and nothing else. The program escapes both signs in it, so no hook's words can end it early."""
+"""A hook's output and nothing else. The program escapes both signs in it, so it cannot end early."""
 _HOOK_BEFORE = re.compile(r"<hook_context>[^<>]*</hook_context>\n\n")
-"""The same where words were said with the start of the program: it stands before them, in one text."""
+"""The same before a prompt given at the start of the program: both are in one text."""
 _SUMMARY = "<state_snapshot>"
 _EXIT = re.compile(r"^Exit Code: (-?\d{1,9})\s*$", re.MULTILINE)
 _OUTPUT = re.compile(r"^(Output:) (?!\(empty\))", re.MULTILINE)
-"""Before the first line that a command printed."""
+"""Before the first line of a command's output."""
 
 # Parts
 
 
 def part_list(content: Any) -> list[dict[str, Any]]:
-    """The parts of a message: they may stand in a list, alone, or as a bare text."""
+    """The parts of a message, which may be a list, a single part or a bare text."""
     parts = content if isinstance(content, list) else [content]
     as_parts = ({"text": part} if isinstance(part, str) else part for part in parts)
     return [part for part in as_parts if isinstance(part, dict)]
@@ -67,7 +66,7 @@ def interruption(text: str) -> Entry:
 
 
 def other_parts(parts: Sequence[dict[str, Any]], origin: Origin) -> Iterator[Entry]:
-    """All that is not text: calls, results, pictures, and whatever comes next year."""
+    """Everything that is not text: calls, results, images and unknown parts."""
     for part in parts:
         if isinstance(part.get("functionCall"), dict):
             yield call_entry(part["functionCall"])
@@ -80,7 +79,7 @@ def other_parts(parts: Sequence[dict[str, Any]], origin: Origin) -> Iterator[Ent
 
 
 def answer_parts(parts: Sequence[dict[str, Any]]) -> Iterator[Entry]:
-    """What a model said, in its order. Text that runs over several parts is one reply."""
+    """A model's output in order. Text across several parts is one reply."""
     words: list[str] = []
     for part in parts:
         is_word = isinstance(part.get("text"), str) and not part.get("thought")
@@ -103,11 +102,9 @@ def _reply(words: list[str]) -> Iterator[Entry]:
 
 
 def user_texts(parts: Sequence[dict[str, Any]], typed: str | None, writer: Origin) -> Iterator[Entry]:
-    """What stands in the person's place: first what was put there for them, last what they typed.
-
-    `typed` is what the program itself says was typed, if it does: the text is then what a command or a
-    reference to a file made of it, or the program's own where nothing was.
-    """
+    """The texts in the user's place: first what was inserted for them, then what they typed. `typed` is what
+    the program says was typed, if it does: then the text is what a command or a file reference made of it, or
+    the program's own if nothing was typed."""
     texts, hooks = apart(parts) if typed is None or typed != text_in(parts) else ([typed], [])
     yield from (note("hook_context", said) for said in hooks)
     whole = "".join(texts)
@@ -124,9 +121,9 @@ def user_texts(parts: Sequence[dict[str, Any]], typed: str | None, writer: Origi
 
 
 def apart(parts: Sequence[dict[str, Any]]) -> tuple[list[str], list[str]]:
-    """The texts of a message in the person's place, and what hooks put around them: before the words, in the same text,
-    or after them, in one of its own. Only what is certain to be a hook's is: whoever types such a tag anywhere else, or
-    types one after a hook's, has said that."""
+    """The texts of a message in the user's place, and the output of hooks around them: before the text in the
+    same part, or after it in a part of its own. Only what is certainly a hook's counts: a tag anywhere else,
+    or after a hook's, was typed."""
     texts = [part["text"] for part in parts if isinstance(part.get("text"), str)]
     before = _HOOK_BEFORE.match(texts[0]) if texts else None
     hooks = [before[0].rstrip()] if before else []
@@ -180,7 +177,7 @@ def call_entry(call: dict[str, Any]) -> Entry:
 
 
 def result_entry(response: dict[str, Any], *, status: str = "") -> Entry:
-    """A result out of a function response; `status` is how the program says that it went."""
+    """A result from a function response. `status` is the program's word for the outcome."""
     tool = text_of(response.get("name"))
     answer = response.get("response")
     fields = dict_of(answer)
@@ -190,7 +187,7 @@ def result_entry(response: dict[str, Any], *, status: str = "") -> Entry:
 
 
 def result(tool: str, call: str, text: str, *, failed: bool) -> Entry:
-    """A result. What a command printed begins on a line of its own, as it does elsewhere."""
+    """A result. A command's output begins on a line of its own, as in other agents."""
     return bare(
         EntryKind.RESULT,
         Origin.TOOL,
@@ -203,7 +200,7 @@ def result(tool: str, call: str, text: str, *, failed: bool) -> Entry:
 
 
 def exit_status(tool: str, text: str) -> int | None:
-    """What a shell's result tells at its end; the programs leave a success unsaid."""
+    """The exit status at the end of a shell's result. Success is not written."""
     found = _EXIT.findall(text) if tool in SHELL else []
     return int(found[-1]) if found else None
 
@@ -213,20 +210,19 @@ def _plain(value: Any) -> str:
 
 
 def picture(part: dict[str, Any]) -> str:
-    """A reference to a picture or another file that is not text, never the data."""
+    """A reference to an image or other binary file, never its data."""
     inline, file = dict_of(part.get("inlineData")), dict_of(part.get("fileData"))
     if not inline:
-        return text_of(file.get("fileUri")) or "a file without a name"
+        return text_of(file.get("fileUri")) or "an unnamed file"
     return reference(text_of(inline.get("mimeType")) or "data", text_of(inline.get("data")))
 
 
-# Figures
+# Tokens and limits
 
 
 def tokens_of(*, prompt: Any, answer: Any, cached: Any, thoughts: Any, tool: Any, total: Any) -> Tokens:
-    """The programs count the cached part of a prompt within it, and what a tool adds to it apart. Thoughts
-    stand apart too, except where the model came by OpenAI's protocol: there the total shows that they are
-    in the answer already."""
+    """The programs count the cached part within the prompt, and what a tool adds separately. Thoughts are
+    separate too, except with OpenAI's protocol: there the total shows that the answer includes them."""
     asked, said, thought = count_of(prompt), count_of(answer), count_of(thoughts)
     kept, added = min(count_of(cached), asked), count_of(tool)
     is_within = 0 < count_of(total) < asked + said + thought + added and thought <= said
@@ -243,7 +239,7 @@ def limit_entry(text: str, at: Moment | None, model: str) -> Entry | None:
 
 
 def short(*values: Any) -> str:
-    """A name for some content, short enough to be remembered by the thousand."""
+    """A hash of some content, short enough to remember thousands."""
     joined = "\0".join(str(value) for value in values)
     return short_hash(joined.encode("utf-8", "replace")).hex()[:12]
 

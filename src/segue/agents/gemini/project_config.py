@@ -1,7 +1,8 @@
-"""What Gemini CLI has in a folder: GEMINI.md from the root of the repository down, MCP servers, skills, approvals.
+"""Project configuration of Gemini CLI: GEMINI.md from the root of the repository down, MCP servers, skills,
+approvals.
 
-Settings may name other files; GEMINI.md is loaded beside them. Skills, commands and settings count in the folder that
-it works in, and in none above (seen with 0.61).
+Settings may name other files, which are loaded next to GEMINI.md. Skills, commands and settings count only in
+the working folder, not above it (seen with 0.61).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""The short name under which Gemini CLI keeps what belongs to a folder, found as the program itself finds it.
+"""The short name under which Gemini CLI keeps a project's files, found as the program finds it.
 
-Each name belongs to one folder: a list of all says which, and so does a small file beside what is kept. A name that
-another folder owns is never used: its sessions would be shown there.
+Each name belongs to one folder: a list of all names says which, and so does a small file next to the data.
+Another folder's name is never used: its sessions would appear there.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ from segue.agents.shared.transcripts.reader import decode_any, dict_of, items_in
 from segue.base import files
 
 KEPT = ("tmp", "history")
-"""Where a name is in use."""
+"""Folders with one subfolder per name."""
 OWNER = ".project_root"
 LARGEST = 1 << 20
 MOST = 1000
-"""How many folders may want the same name."""
+"""How many folders may share a base name."""
 
 _SLUG = re.compile(r"[a-z0-9-]+")
 
 
 def claim(root: Path, project: Path) -> str:
-    """The name of a folder. A new one is marked as this folder's, so that the program takes it up."""
+    """The name of a folder. A new name is marked as this folder's, so that the program accepts it."""
     owner = str(project)
     listed = _listed(root)
     name = listed.get(owner, "")
@@ -40,7 +40,7 @@ def claim(root: Path, project: Path) -> str:
 
 
 def _listed(root: Path) -> dict[str, str]:
-    """The names in the list of all; a list with anything else in it the program does not believe."""
+    """The names in the list. Like the program, ignores a list with anything else in it."""
     with contextlib.suppress(OSError):
         found = dict_of(dict_of(decode_any(files.read_file(root / "projects.json", LARGEST))).get("projects"))
         if all(isinstance(name, str) and _SLUG.fullmatch(name) for name in found.values()):
@@ -53,13 +53,13 @@ def _may_have(root: Path, name: str, owner: str) -> bool:
 
 
 def _owner(marker: Path) -> str | None:
-    """Whose name it is; None where nobody has marked it."""
+    """The folder that owns a name; None if it is not marked."""
     try:
         return os.fsdecode(files.read_file(marker, LARGEST)).strip()
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError:
-        return ""  # somebody's, whoever it is
+        return ""  # an unknown owner's
 
 
 def _marked(root: Path, owner: str) -> str | None:
@@ -76,4 +76,4 @@ def _free(root: Path, owner: str, taken: set[str]) -> str:
         name = f"{base}-{number}" if number else base
         if name not in taken and _may_have(root, name, owner):
             return name
-    raise OSError(errno.EEXIST, "every name for it is taken", owner)
+    raise OSError(errno.EEXIST, "all names for this folder are taken", owner)

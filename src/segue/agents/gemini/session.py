@@ -1,4 +1,4 @@
-"""A transcript of Gemini CLI as a whole: its lines, or its one object, and what they say of the session."""
+"""A transcript of Gemini CLI as a whole: its lines, or its one object, and the description of the session."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def entries(reading_: Reading) -> Iterator[Entry]:
 
 
 def _is_document(source: Source) -> bool:
-    """By its name, or by its first line, where somebody kept one under another name."""
+    """Whether it is one object: by its name, or by its first line if it was renamed."""
     if source.path.endswith(".json"):
         return True
     with reader.open_file(source) as file:
@@ -39,7 +39,7 @@ def _lines(reading_: Reading) -> Iterator[Entry]:
     conversation: Conversation | None = None
     _describe(reading_)
     for record in reader.records(reading_):
-        if conversation is None:  # only now it is known whether the file is still the same
+        if conversation is None:  # after the first record, the reading knows whether the file is the same
             _describe(reading_)
             conversation = _conversation(reading_, is_appended=True)
         yield from _record(reading_, conversation, record)
@@ -77,7 +77,7 @@ def _conversation(reading_: Reading, *, is_appended: bool) -> Conversation:
 
 
 def _update(reading_: Reading, conversation: Conversation, changes: dict[str, Any]) -> None:
-    """Take over what a line says of the session."""
+    """Apply what a line says about the session."""
     session = reading_.mark.state.setdefault("session", {})
     session.update({key: changes[key] for key in KEPT if isinstance(changes.get(key), str)})
     folders = parts.texts_of(changes.get("directories"))
@@ -133,7 +133,7 @@ def _describe(reading_: Reading) -> None:
 
 
 def _project(place: Path, session: dict[str, Any], agent: str) -> str:
-    """The folder that a session was about: told beside it, or in a list of all, by its name or its hash."""
+    """The project folder of a session: from the file next to it, or from a list of all, by name or hash."""
     told = _small_file(place / ".project_root", agent).decode("utf-8", "replace").strip()
     if told:
         return told

@@ -1,13 +1,12 @@
-"""Gemini CLI as the receiver of work: how it is started, and a conversation as a file that its own resume opens.
+"""Starting Gemini CLI, and writing a conversation as a session file that it can resume.
 
-Whatever is said to it, it searches for references to files (`@name`, anywhere in the text) and for commands (`/name`,
-at the start): it reads what they name, or runs it, before the model sees a word. A brief is full of such words and
-means none of them. So they are said with a backslash before them, the program's own sign for a sign that stands for
-itself; the model reads the backslash too.
+In every prompt, the program looks for file references (`@name`, anywhere) and commands (`/name`, at the start): it
+reads the file or runs the command before the model sees anything. A brief contains many such words and means none of
+them. So each gets a backslash, the program's own escape sign; the model sees the backslash too.
 
-It gives its files names that end in the first eight characters of an id, and beside a session that it is resumed with
-it leaves an empty one of that name. At its next start it clears away what is empty, and with it all that ends alike:
-the session too. So ours bear the whole id, and `tidy` removes the empty file beside a session of its own.
+Its file names end in the first eight characters of an id. When it resumes a session, it leaves an empty file with
+such a name next to it. At its next start it deletes empty files, and with them all files with the same ending: the
+session too. So Segue's files have the whole id in their names, and `tidy` removes the empty files.
 """
 
 from __future__ import annotations
@@ -23,9 +22,11 @@ from typing import Any
 
 import msgspec
 
-from segue.agents.gemini import AGENT, FOLDER, parts, read
+from segue.agents.gemini import AGENT, parts
 from segue.agents.gemini.project_slug import claim
+from segue.agents.gemini.reader import FOLDER, read
 from segue.agents.shared.launch import Launch, Start, Written
+from segue.agents.shared.transcripts.native_file import refuse_other, translate_errors
 from segue.agents.shared.transcripts.reader import compact, decode, source_of
 from segue.base import clock, files
 from segue.base.clock import Moment
@@ -36,19 +37,19 @@ from segue.model.conversation import Conversation, Speaker, ToolUse, Turn
 from segue.model.delivery import Mode
 
 MAKER = "segue"
-"""What the first line names as its maker: only such a session is ever taken away again."""
+"""The maker in the first line. Only sessions with this mark are ever removed."""
 UNTIMED = "1970-01-01T00:00:00.000000Z"
-"""For a conversation in which nothing tells the time."""
+"""The time of a conversation without any times."""
 NO_TOOLS = Path(__file__).with_name("no_tools.toml")
 ALONE = ("--allowed-mcp-server-names", "none", "--extensions", "none")
 SHOWN = 120
-"""How much of a call's arguments a person sees when the session is opened. The model gets all of them."""
+"""How many characters of a call's arguments the user sees in an opened session. The model gets all of them."""
 
 _ID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _NAME = re.compile(rf"session-\d{{4}}-\d\d-\d\dT\d\d-\d\d-({_ID.pattern})\.jsonl")
 _REFERENCE = re.compile(r"(?<!\\)@(?=[^ \t\n\r,;!?()\[\]{}])")
 _LEFT_OUT = ("/", "?", "<session_context>", "<hook_context>")
-"""What a message in the person's place begins with if the program itself, on resuming, takes it for none of theirs."""
+"""Prefixes of user messages that the program, on resuming, does not take for the user's."""
 _LONGEST_FIRST_LINE = 1 << 20
 
 Record = dict[str, Any]
@@ -70,7 +71,8 @@ def command(start: Start, env: Mapping[str, str]) -> Launch:
 
 
 def spoken(prompt: str) -> str:
-    """What is really said, and so what its transcript holds, for the words of a prompt to stand for themselves."""
+    """The prompt with escapes, so that nothing in it is taken for a reference or a command. The transcript
+    holds this text."""
     plain = _REFERENCE.sub(r"\\@", prompt.replace("\0", "\N{REPLACEMENT CHARACTER}"))
     return plain.replace("/", r"\/", 1) if plain.lstrip().startswith("/") else plain
 
@@ -86,10 +88,10 @@ def write(
     conversation: Conversation, id: str, project: Path, program: str, env: Mapping[str, str]
 ) -> Written:
     if not _ID.fullmatch(id):
-        raise AgentError(agent=AGENT.name, what=f"{id!r} is no id of a session")
+        raise AgentError(agent=AGENT.name, what=f"{id!r} is not a session id")
     root = _root(env)
     began = next(_moments(conversation.turns), UNTIMED)
-    try:
+    with translate_errors(AGENT.name, f"cannot write a session below {root}"):
         folder = project.resolve()
         content = b"".join(_line(record) for record in _records(conversation, id, folder, began))
         chats = root / "tmp" / claim(root, folder) / "chats"
@@ -97,28 +99,17 @@ def write(
         path = known or chats / f"session-{began[:16].replace(':', '-')}-{id}.jsonl"
         if known is None:
             files.write_file(path, content)
-    except OSError as error:
-        what = f"no session can be written below {root}: {error.strerror or error}"
-        raise AgentError(agent=AGENT.name, what=what) from error
-    if known and not _begins_with(known, content):
-        what = f"{known} holds another conversation under this id; it was left as it is"
-        raise AgentError(agent=AGENT.name, what=what)
+        else:
+            refuse_other(AGENT.name, known, content)
     return Written(id=id, path=path)
 
 
 def _root(env: Mapping[str, str]) -> Path:
     home = env.get("GEMINI_CLI_HOME") or env.get("HOME")
     if not home or "\0" in home:
-        what = "neither HOME nor GEMINI_CLI_HOME says where it keeps its sessions"
+        what = "neither HOME nor GEMINI_CLI_HOME says where its sessions are"
         raise AgentError(agent=AGENT.name, what=what)
     return Path(home, FOLDER)
-
-
-def _begins_with(path: Path, content: bytes) -> bool:
-    """Whether a file is what was written: what the agent has added since is its own."""
-    with contextlib.suppress(OSError), files.open_file(path) as file:
-        return file.read(len(content)) == content
-    return False
 
 
 def _line(record: Record) -> bytes:
@@ -126,7 +117,7 @@ def _line(record: Record) -> bytes:
 
 
 def _records(conversation: Conversation, id: str, project: Path, began: Moment) -> Iterator[Record]:
-    # No `lastUpdated`: the program counts from it how long a session has lain about, and clears away old ones.
+    # No `lastUpdated`: the program deletes sessions that are too old by it.
     yield {
         "sessionId": id,
         "projectHash": hashlib.sha256(str(project).encode(errors="surrogateescape")).hexdigest(),
@@ -157,7 +148,7 @@ def _moments(turns: Iterable[Turn]) -> Iterator[Moment]:
 
 
 def _time(at: Moment) -> str:
-    """As the program writes it: to the millisecond."""
+    """A time in the program's form: with milliseconds."""
     return at[:23] + "Z"
 
 
@@ -165,12 +156,14 @@ def _person(turn: Turn) -> Record:
     part: Record = {"text": turn.text}
     shown = {} if _is_plain(turn.text) else {"displayContent": turn.text}
     if turn.text.strip().startswith(_LEFT_OUT):
-        part["thought"] = False  # says nothing new to the model, and keeps the program from leaving it out
+        part["thought"] = (
+            False  # changes nothing for the model, and keeps the program from dropping the message
+        )
     return {"type": "user", "content": [part], **shown}
 
 
 def _is_plain(text: str) -> bool:
-    """Whether it is plain that the person typed it: some words are taken for the program's own."""
+    """Whether the program will take the text for the user's: some prefixes are its own."""
     read = [(entry.kind, entry.text) for entry in parts.user_texts([{"text": text}], None, Origin.HUMAN)]
     return read == [(EntryKind.PROMPT, text)] and not text.strip().startswith(_LEFT_OUT)
 
@@ -188,8 +181,7 @@ def _shown(use: ToolUse) -> str:
 
 
 def _results(turn: Turn) -> Record:
-    """In a message of their own: beside the calls, the program would send them to the model once more with every
-    resumption."""
+    """A separate message: next to the calls, the program would send them to the model again with every resumption."""
     answers = [
         {"id": use.id, "name": use.tool, "response": {"error" if use.is_error else "output": use.result}}
         for use in turn.uses
@@ -202,27 +194,24 @@ def _results(turn: Turn) -> Record:
 
 
 def discard(source: Source, program: str, env: Mapping[str, str]) -> Launch | None:
-    """Remove one session that Segue made, and nothing beside it."""
+    """Remove a session that Segue made, and nothing else."""
     path, root = Path(source.path), _root(env)
     named = _NAME.fullmatch(path.name)
-    try:
+    with translate_errors(AGENT.name, f"{path} cannot be removed"), contextlib.suppress(FileNotFoundError):
         if not named or not path.parent.resolve().is_relative_to((root / "tmp").resolve()):
-            raise AgentError(agent=AGENT.name, what=f"{path} is no session of its own; it was left as it is")
+            raise AgentError(
+                agent=AGENT.name, what=f"{path} is not a session of Gemini CLI; it was left as it is"
+            )
         with files.open_file(path) as file:
             about = decode(file.readline(_LONGEST_FIRST_LINE)) or {}
         if about.get("madeBy") != MAKER or about.get("sessionId") != named[1]:
             raise AgentError(agent=AGENT.name, what=f"{path} was not made by Segue; it was left as it is")
         path.unlink()
-    except FileNotFoundError:
-        return None
-    except OSError as error:
-        what = f"{path} cannot be removed: {error.strerror or error}"
-        raise AgentError(agent=AGENT.name, what=what) from error
     return None
 
 
 def tidy(id: str, env: Mapping[str, str]) -> None:
-    """Remove the empty files that the program left beside a session, when it was resumed."""
+    """Remove the empty files that the program left next to a session when it resumed it."""
     if not _ID.fullmatch(id):
         return
     for chats in {path.parent for path in (_root(env) / "tmp").glob(f"*/chats/session-*-{id[:8]}*.jsonl")}:
@@ -235,7 +224,7 @@ def tidy(id: str, env: Mapping[str, str]) -> None:
 
 
 def _holds(source: Source, id: str) -> bool | None:
-    """Whether a file holds anything of this session; None where it is of another."""
+    """Whether a file contains anything of this session; None if it belongs to another."""
     reading = read(source)
     try:
         has_words = any(entry.kind is not EntryKind.NOTE for entry in reading)

@@ -1,4 +1,4 @@
-"""What the results of Gemini CLI add to its calls: what a file holds now, and what the person said."""
+"""What results of Gemini CLI add to its calls: the content of a file, and the user's answer."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ def acts(entry: Entry, result: Entry | None) -> tuple[Act, ...] | None:
 
 
 def _told(result: Entry) -> dict[str, Any]:
-    """What the program itself wrote of the call that a result is of."""
+    """What the program wrote about the call of a result."""
     calls = map(dict_of, list_of((result.native or {}).get("toolCalls")))
     return next((call for call in calls if result.call and call.get("id") == result.call), {})
 
 
 def as_shown(entry: Entry, result: Entry, shown: dict[str, Any]) -> tuple[Act, ...]:
-    """The acts of a call, completed with the file as it was shown to the person afterwards."""
+    """The actions of a call, completed with the file as the user saw it afterwards."""
     found = acts_of_call(entry.tool or "", entry.text)
     if len(found) != 1 or found[0].deed not in (Deed.WRITE, Deed.EDIT):
         return found
@@ -63,6 +63,6 @@ def answer(call: Entry, result: Entry) -> Answer | None:
 
 
 def refusal(result: Entry) -> Answer | None:
-    """That the person did not allow a call; the words in it are always the program's."""
+    """The user's refusal of a call. Its text is always the program's."""
     is_refused = result.is_error and result.text.startswith(_DENIED)
     return Answer(verdict=Verdict.REFUSED) if is_refused else None

@@ -1,7 +1,7 @@
-"""A transcript as what is sent to a model that has no tools. Pure.
+"""A transcript as messages for a model without tools. Pure.
 
-Vendors refuse calls of tools where no tools are offered, so calls and their results are told in words. What came out of
-a tool stands inside a fence: it was written by anyone.
+Vendors refuse tool calls if no tools are offered, so calls and their results become text. The output of a
+tool is fenced, because anyone may have written it.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ UNSAID = "(What was said before this is not known.)"
 
 
 def told(entries: Iterable[Entry], key: bytes) -> tuple[list[tuple[str, str]], str]:
-    """What was said and answered, pair by pair, and what was said last and is still to be answered."""
+    """The pairs of prompt and answer, and the last prompt, which is still to be answered."""
     pairs: list[tuple[str, str]] = []
     said: list[str] = []
     answered: list[str] = []
@@ -35,7 +35,7 @@ def told(entries: Iterable[Entry], key: bytes) -> tuple[list[tuple[str, str]], s
 
 
 def _answer(entry: Entry, key: bytes) -> str:
-    """What an entry is in the words of the one who answers; nothing for what is not said."""
+    """An entry as text of the answering side; empty for entries that are not passed on."""
     match entry.kind:
         case EntryKind.REPLY:
             return entry.text.strip()

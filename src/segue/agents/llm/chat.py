@@ -3,8 +3,8 @@
     python -P -m segue.agents.llm.chat TRANSCRIPT [--model M] [-o NAME VALUE]... [-- PROMPT]
     python -P -m segue.agents.llm.chat TRANSCRIPT [--model M] --headless < PROMPT
 
-What is said is written down before the model is asked, and what it answers after. On a terminal it then goes on as a
-conversation, until Ctrl-D.
+A prompt is stored before the model is asked, and its answer afterwards. On a terminal, the conversation
+continues until Ctrl-D.
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from segue.agents.llm import AGENT, ENDING, as_text, library, target
+from segue.agents.llm import AGENT, as_text, library, target
+from segue.agents.llm.reader import ENDING
 from segue.agents.shared.transcripts import entries_file, reader
 from segue.base import clock, files
 from segue.base.text import printable
@@ -27,12 +28,12 @@ from segue.errors import AgentError, BadInput, SegueError
 from segue.model import INTERRUPT, Entry, EntryKind, Origin, Spend
 
 MOST = 1_000_000
-"""How many characters of an answer are read: it may never end."""
+"""How many characters of an answer are read. It may never end."""
 LARGEST_ALONG = 10_000_000
 
 
 class Talk:
-    """A transcript that is being added to, by one program at a time."""
+    """A transcript open for writing, by one program at a time."""
 
     def __init__(self, path: Path, *, is_passing: bool = False) -> None:
         files.make_private_folder(path.parent)
@@ -48,7 +49,7 @@ class Talk:
         source = reader.source_of(AGENT.name, path)
         self.entries = list(entries_file.read(source)) if source and source.size else []
         if source and source.size and os.pread(self.fd, 1, source.size - 1) != b"\n":
-            files.write_all(self.fd, b"\n")  # a line that was cut off by a crash stays one line
+            files.write_all(self.fd, b"\n")  # keep a line that a crash cut off separate
         if not self.entries:
             files.write_all(self.fd, target.first_line(Path.cwd(), at=clock.now(), is_made=is_passing))
         self.count = max(1, len(self.entries))
@@ -66,7 +67,7 @@ class Talk:
     def add(self, kind: EntryKind, origin: Origin, text: str, **more: Any) -> None:
         self.count += 1
         parent = self.entries[-1].id if self.entries else "1"
-        # An id that no entry of this file has, whoever wrote it.
+        # Unique in this file, whoever wrote the other entries.
         id = f"{self.count}-{os.urandom(3).hex()}"
         clean = text.encode("utf-8", "replace").decode()
         entry = Entry(id=id, kind=kind, origin=origin, text=clean, parent=parent, at=clock.now(), **more)
@@ -76,7 +77,7 @@ class Talk:
 
 
 def main(arguments: Sequence[str]) -> int:
-    # argparse takes no option between two words that are none, so the last of them is taken off before.
+    # argparse accepts no option between two positional arguments, so the prompt is removed first.
     is_said = list(arguments[-2:-1]) == ["--"]
     given = _parser().parse_args(arguments[:-2] if is_said else arguments)
     try:
@@ -100,8 +101,10 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("transcript", type=Path)
     parser.add_argument("--model", default="")
     parser.add_argument("--headless", action="store_true")
-    parser.add_argument("--passing", action="store_true", help="what is said may be taken away afterwards")
-    parser.add_argument("--along", type=Path, help="a file whose content is said with the prompt")
+    parser.add_argument(
+        "--passing", action="store_true", help="allow the transcript to be removed afterwards"
+    )
+    parser.add_argument("--along", type=Path, help="a file to send with the prompt")
     parser.add_argument("-s", "--system", default="")
     parser.add_argument("-o", "--option", nargs=2, action="append", default=[])
     return parser
@@ -109,7 +112,7 @@ def _parser() -> argparse.ArgumentParser:
 
 def _converse(talk: Talk, model: Any, given: argparse.Namespace, said: str) -> None:
     with contextlib.suppress(ImportError):
-        import readline  # noqa: F401 - so that a line can be edited; not every Python has it
+        import readline  # noqa: F401 - enables line editing; not every Python has it
     print(f"{printable(model.model_id)}, without tools. Ctrl-D ends.\n")
     while True:
         if said.strip():
@@ -131,9 +134,9 @@ def _converse(talk: Talk, model: Any, given: argparse.Namespace, said: str) -> N
 
 
 def _say(talk: Talk, model: Any, given: argparse.Namespace, said: str) -> None:
-    """Say something to a model, and keep both what was said and what came back."""
+    """Send a prompt to a model, and store both the prompt and the answer."""
     if not said.strip():
-        raise BadInput(what="There is nothing to say.", next="segue to llm:MODEL")
+        raise BadInput(what="The prompt is empty.", next="segue to llm:MODEL")
     talk.add(EntryKind.PROMPT, Origin.HUMAN, said, model=model.model_id)
     if given.along:
         content = files.read_file(given.along, LARGEST_ALONG).decode(errors="replace")
@@ -146,22 +149,22 @@ def _say(talk: Talk, model: Any, given: argparse.Namespace, said: str) -> None:
             answer += part
             _show(part)
             if len(answer) > MOST:
-                raise AgentError(agent=model.model_id, what="it would not stop talking")
+                raise AgentError(agent=model.model_id, what="its answer did not end")
         spend = _spend(response, f"{AGENT.name}:{talk.id}:{talk.count + 1}", model.model_id)
     except KeyboardInterrupt:
         _keep(talk, answer, model.model_id, None)
         raise
     except AgentError:
         raise
-    except Exception as error:  # another's code: a plugin may raise anything
+    except Exception as error:  # a plugin may raise anything
         raise AgentError(agent=model.model_id, what=_line(str(error)).rstrip(".") or repr(error)) from error
     print(flush=True)
     if not _keep(talk, answer, model.model_id, spend):
-        raise AgentError(agent=model.model_id, what="it answered with nothing")
+        raise AgentError(agent=model.model_id, what="its answer was empty")
 
 
 def _keep(talk: Talk, answer: str, model: str, spend: Spend | None) -> bool:
-    """Write down what a model answered, thoughts that it said aloud apart. Whether it said anything."""
+    """Store a model's answer, with its thoughts separate. Returns whether there was any text."""
     thoughts = library.THOUGHTS.match(answer)
     if thoughts:
         talk.add(EntryKind.THOUGHT, Origin.ASSISTANT, thoughts.group().strip(), model=model)
@@ -172,12 +175,12 @@ def _keep(talk: Talk, answer: str, model: str, spend: Spend | None) -> bool:
 
 
 def _spend(response: Any, key: str, model: str) -> Spend | None:
-    """What an answer used, where the plugin tells."""
+    """The tokens of an answer, if the plugin reports them."""
     usage = response.usage()
     if usage.input is None and usage.output is None:
         return None
     details = reader.dict_of(usage.details)
-    # As OpenAI tells it: what came from the cache is within all that was sent.
+    # In OpenAI's form: the input includes the cached part.
     within = reader.dict_of(details.get("prompt_tokens_details") or details.get("input_tokens_details"))
     cached = reader.count_of(within.get("cached_tokens"))
     sent, written = reader.count_of(usage.input), reader.count_of(usage.output)
@@ -185,7 +188,7 @@ def _spend(response: Any, key: str, model: str) -> Spend | None:
 
 
 def _show(part: str) -> None:
-    """What a model says, so that it can do nothing to a terminal."""
+    """Print a model's text without control characters."""
     sys.stdout.write("".join(char if char in "\n\t" else printable(char) for char in part))
     sys.stdout.flush()
 

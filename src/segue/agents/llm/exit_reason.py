@@ -1,5 +1,5 @@
-"""How a headless run with a model of the `llm` library stopped. What the model says goes to standard output; what
-stopped it is the one line of ours on standard error, with the words of the provider or the plugin in it."""
+"""Why a headless run with a model of the `llm` library ended. The model's text goes to standard output;
+Segue's one line on standard error holds the error, in the provider's or the plugin's words."""
 
 from __future__ import annotations
 

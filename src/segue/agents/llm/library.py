@@ -1,7 +1,7 @@
-"""The `llm` library itself: finding a model, and going on with a conversation that was held elsewhere.
+"""The `llm` library: finding a model, and continuing a conversation from elsewhere.
 
-The library is the person's own: its keys and models are those that they set up for it. It is loaded only when a
-model is asked for, and what it raises is translated here.
+The library is the user's own, with their keys and models. It is loaded only when a model is used, and its
+exceptions are translated here.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from typing import Any
 from segue.errors import AgentError, BadInput
 
 THOUGHTS = re.compile(r"\A\s*<think(?:ing)?>.*?</think(?:ing)?>", re.DOTALL)
-"""What some models say aloud before they answer."""
-KNOWN = "llm models lists those it knows"
+"""Thoughts that some models write before the answer."""
+KNOWN = "llm models lists the known models"
 
 Pairs = Sequence[tuple[str, str]]
-"""What the one side said, and what the other answered."""
+"""Prompts with their answers."""
 
 
 def is_installed() -> bool:
@@ -27,14 +27,14 @@ def is_installed() -> bool:
 
 def refuse_without() -> None:
     if not is_installed():
-        what = "the library is not installed beside Segue; in Segue's checkout: uv tool install '.[llm]'"
+        what = "its library is not installed with Segue; in Segue's checkout: uv tool install '.[llm]'"
         raise AgentError(agent="llm", what=what)
 
 
 def get(model: str) -> Any:
     """A model of the library, by its name or alias."""
     try:
-        import llm  # lazy: takes 0.6 s to load, and only who asks a model needs it
+        import llm  # lazy: takes 0.6 s to load
     except ImportError as error:
         raise BadInput(
             what="Rewriting needs the library llm, which is not installed.",
@@ -43,13 +43,13 @@ def get(model: str) -> Any:
     try:
         return llm.get_model(model)
     except llm.UnknownModelError:
-        raise BadInput(what=f"The library llm knows no model '{model}'.", next=KNOWN) from None
-    except Exception as error:  # another's code: a plugin may raise anything while it is loaded
+        raise BadInput(what=f"The library llm has no model '{model}'.", next=KNOWN) from None
+    except Exception as error:  # a plugin may raise anything while it is loaded
         raise AgentError(agent="llm", what=f"its models cannot be listed: {error!r}") from error
 
 
 def asked(model: Any, before: Pairs, prompt: str, *, system: str, options: Mapping[str, str]) -> Any:
-    """A response of the library's, to be gone through: what a model says to a prompt after a conversation."""
+    """The library's response to a prompt after a conversation. Iterate over it for the text."""
     told = {"stream": model.can_stream, "options": dict(options), **({"system": system} if system else {})}
     if not before:
         return model.prompt(prompt, **told)
@@ -59,7 +59,7 @@ def asked(model: Any, before: Pairs, prompt: str, *, system: str, options: Mappi
 
 
 def _conversation(model: Any, before: Pairs) -> Any:
-    """Some plugins are given the messages, others go through the responses before: both find it all."""
+    """A conversation for all plugins: some use the messages, others the earlier responses."""
     import llm  # lazy: as above
 
     library: Any = llm
@@ -69,7 +69,7 @@ def _conversation(model: Any, before: Pairs) -> Any:
         own = [_message("user", said)]
         answer = [_message("assistant", answered)]
         chain += own
-        # What a conversation goes on from is the last response, with all that was sent for it.
+        # A conversation continues from its last response, with everything that was sent for it.
         is_last = len(conversation.responses) == len(before) - 1
         data: Any = {
             "model": model.model_id,
@@ -88,6 +88,6 @@ def _message(role: str, text: str) -> dict[str, Any]:
 
 
 def as_text(before: Pairs, prompt: str) -> str:
-    """All of it as one message, for a model that holds no conversations."""
+    """Everything as one message, for a model without conversations."""
     held = (f"You were told:\n\n{said}\n\nYou answered:\n\n{answered}" for said, answered in before)
     return "\n\n".join([*held, prompt])

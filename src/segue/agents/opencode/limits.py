@@ -1,7 +1,7 @@
-"""What an error that ended an OpenCode message tells of limits.
+"""Limits in the errors that ended a message of OpenCode.
 
-OpenCode hands on what a provider answered: a status, headers and a body. It talks to many providers, so what is
-looked for are their words. What none of them says is not known: a window then has no name.
+OpenCode passes on a provider's answer: a status, headers and a body. It supports many providers, so their
+wording is searched. What none of them says is unknown: then a window has no name.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def limit_of(error: dict[str, Any], at: Moment | None, model: str) -> Limit | No
 
 
 def _is_fault(status: Any) -> bool:
-    """Whether the provider itself is in trouble, whatever it says of limits."""
+    """Whether the provider itself has a problem, whatever the text says about limits."""
     return isinstance(status, int) and status >= 500
 
 
@@ -57,7 +57,7 @@ def _window(status: Any, said: str, headers: dict[str, Any]) -> str:
 
 
 def _reset(headers: dict[str, Any], body: str, at: Moment | None, window: str) -> Moment | None:
-    """When it ends: told as a time, or as how long to wait from then on."""
+    """When a limit ends: given as a time, or as how long to wait."""
     error = dict_of(dict_of(decode_any(body.encode(errors="replace")) if body else None).get("error"))
     unified = number_of(headers.get("anthropic-ratelimit-unified-reset"))
     told = moment_of(unified) or moment_of(error.get("resets_at")) or _date(headers.get("retry-after"))
@@ -68,13 +68,13 @@ def _reset(headers: dict[str, Any], body: str, at: Moment | None, window: str) -
         wait = milliseconds / 1000
     if wait is None:
         wait = number_of(headers.get("retry-after"))
-    if wait is None and window != "day":  # of a day's quota it is not the end
+    if wait is None and window != "day":  # a daily quota ends later
         wait = _delay(error)
     return clock.later(at, wait) if at and wait is not None and 0 <= wait <= LONGEST_WAIT_S else None
 
 
 def _delay(error: dict[str, Any]) -> float | None:
-    """Google's way to tell it: a detail with a length such as '34.5s'."""
+    """Google's form: a detail with a duration such as '34.5s'."""
     for detail in map(dict_of, list_of(error.get("details"))):
         if match := DELAY.fullmatch(text_of(detail.get("retryDelay"))):
             return number_of(match.group(1))

@@ -1,5 +1,5 @@
-"""Segue's tool server in OpenCode's settings, which may be either of two files, with comments. It gives up on a server
-after five seconds unless told otherwise."""
+"""Segue's MCP server in OpenCode's settings: one of two files, with comments. By default, OpenCode gives up
+on a server after five seconds."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from segue.agents.shared.settings import json_edit, mcp_settings
-from segue.agents.shared.settings.settings_patch import Settings
+from segue.agents.shared.settings.settings_patch import Piece, Settings
 
 FILES = ("opencode.jsonc", "opencode.json")
 
@@ -21,4 +21,5 @@ def entry(words: list[str]) -> dict[str, Any]:
     return {"type": "local", "command": words, "enabled": True, "timeout": mcp_settings.SECONDS * 1000}
 
 
-PIECE = mcp_settings.json_piece(file, "mcp", entry, parse=json_edit.parse_with_comments)
+def tool_server() -> Piece:
+    return mcp_settings.json_piece(file, "mcp", entry, parse=json_edit.parse_with_comments)

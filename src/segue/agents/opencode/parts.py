@@ -1,9 +1,9 @@
-"""What OpenCode's records say: the entries of a session, its messages and their parts.
+"""Entries from OpenCode's records: sessions, messages and their parts.
 
-A part is a record, and so is the message that it belongs to, which comes after its parts: only it tells how an
-answer ended. Tokens are told by the part that ends each step, and by the message again, there only of the last
-step: they are taken from the message only where no step told them. A price of nothing is none: OpenCode writes
-it also where it does not know the price.
+A part is a record, and so is its message, which comes after its parts: only the message says how an answer
+ended. Tokens are in the part that ends each step, and again in the message, there only for the last step:
+they are taken from the message only if no step had them. A price of zero counts as unknown: OpenCode also
+writes it if it does not know the price.
 """
 
 from __future__ import annotations
@@ -35,27 +35,27 @@ Record = dict[str, Any]
 
 ABORTED = "MessageAbortedError"
 NOTES = {"step-start", "step-finish", "snapshot", "patch", "agent", "retry", "compaction", "subtask"}
-"""Parts that are part of the book-keeping."""
+"""Bookkeeping parts."""
 
 TYPED_COMMAND = "The following tool was executed by the user"
-"""What OpenCode writes for the person who ran a command with `!`: the call that follows is theirs."""
+"""Text that OpenCode writes for a user who ran a command with `!`. The call that follows is theirs."""
 
 
 @dataclass
 class Conversation:
-    """What must be known of a session while its messages are gone through."""
+    """State while reading a session's messages."""
 
     id: str
     directory: str
     is_subagent: bool
     unknown: Counter[str]
     began: str = ""
-    """What makes its answers known again in a fork: a hash of when it began, and with which words."""
+    """Identifies its answers in a fork: a hash of its start time and first words."""
     last: str | None = None
     """The last entry: the next one's parent."""
     is_typed_command: bool = False
     is_unfinished: bool = False
-    """Whether something at the end is still to be written."""
+    """Whether something at the end is still being written."""
     _given: Counter[str] = field(default_factory=Counter)
 
     def unique(self, id: str) -> str:
@@ -70,9 +70,9 @@ class Message:
     info: Record
     id: str
     is_open: bool
-    """Whether it is the last one, and still being written."""
+    """Whether it is the last message, and still being written."""
     steps: int = 0
-    """How many of its parts told what a step used."""
+    """How many of its parts gave a step's tokens."""
 
     def __post_init__(self) -> None:
         time = dict_of(self.info.get("time"))
@@ -88,7 +88,7 @@ class Message:
 
 @dataclass
 class Said:
-    """One entry to be, in the words of one record."""
+    """One future entry, from one record."""
 
     kind: EntryKind
     origin: Origin
@@ -149,7 +149,8 @@ def _message_entries(conversation: Conversation, message: Message, parts: list[R
 def _entries(
     conversation: Conversation, said: list[Said], native: Record, id: str, message: Message | None
 ) -> Iterator[Entry]:
-    """A record's entries in a chain. The last bears its id; a call always the same one, as its result follows."""
+    """A record's entries as a chain. The last one has its id. A call always keeps its id, because its result
+    follows."""
     own = conversation.unique(id)
     is_call_alone = len(said) == 1 and said[0].kind is EntryKind.CALL
     for number, one in enumerate(said, 1):
@@ -171,7 +172,7 @@ def _entries(
 
 
 def _end(conversation: Conversation, message: Message) -> Said:
-    """What the message itself says: how an answer ended, and what it used if no step told."""
+    """The message's own entry: how an answer ended, and its tokens if no step gave them."""
     more: dict[str, Any] = {"tool": message.role or "message"}
     if message.is_answer and not message.steps:
         more["spend"] = _spend(conversation, message, message.info)
@@ -219,7 +220,7 @@ def _spend(conversation: Conversation, message: Message, record: Record) -> Spen
 
 
 def _part(conversation: Conversation, message: Message, part: Record) -> list[Said]:
-    """What a part says: nothing while it is still to be written."""
+    """The content of a part; nothing while it is still being written."""
     kind = text_of(part.get("type"))
     match kind:
         case "text":
@@ -320,7 +321,7 @@ def _attached(state: Record) -> Iterator[Said]:
 
 
 def _file(part: Record, origin: Origin) -> Said:
-    """An image, or another file that was given along, by its name or what it is: never its content."""
+    """An image or other attached file, by its name or type, never its content."""
     mime = text_of(part.get("mime"))
     if mime.startswith("image/"):
         return Said(EntryKind.IMAGE, origin, _reference(part, mime))

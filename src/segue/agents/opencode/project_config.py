@@ -1,7 +1,7 @@
-"""What OpenCode has in a folder: AGENTS.md, or else CLAUDE.md, up to the root of the repository; what its settings
-name beside them; MCP servers, skills of its own and of others, and what it may do without asking.
+"""Project configuration of OpenCode: AGENTS.md, or else CLAUDE.md, up to the root of the repository; the
+files that its settings name; MCP servers, its own and other agents' skills, and permissions.
 
-Where there is no repository, it looks in every folder above (seen with 1.18).
+Without a repository, it looks in every folder above (seen with 1.18).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from segue.agents.shared.settings.project_config import Belongings, table
 from segue.base import paths
 
 NAMES = ("AGENTS.md", "CLAUDE.md", "CONTEXT.md")
-"""The first of these that any of the folders has is the one that counts."""
+"""The first of these names that any folder has is the one that counts."""
 SETTINGS = ("config.json", "opencode.json", "opencode.jsonc")
 
 
@@ -75,7 +75,7 @@ def _instructions(
             yield from found
             break
     yield from project_config.instructions(_named(mine, home, inside))
-    # What a project names, it must have itself.
+    # A project may name only files inside it.
     yield from (
         path
         for path in project_config.instructions(_named(theirs, "", inside), root)
@@ -84,7 +84,7 @@ def _instructions(
 
 
 def _named(layers: list[dict[str, Any]], home: str, inside: list[Path]) -> Iterator[Path]:
-    """The files that settings name, also by patterns; not those on the web, nor patterns that go through everything."""
+    """The files that settings name, also by patterns. Not files on the web, nor patterns that match everything."""
     for pattern in itertools.chain(*(project_config.texts(layer.get("instructions")) for layer in layers)):
         if "://" in pattern or "**" in pattern or "\0" in pattern:
             continue
@@ -97,7 +97,11 @@ def _named(layers: list[dict[str, Any]], home: str, inside: list[Path]) -> Itera
         for folder, rest in starts:
             try:
                 yield from sorted(itertools.islice(folder.glob(rest), project_config.MOST))
-            except (OSError, ValueError, NotImplementedError):  # no pattern, or a folder that is closed
+            except (
+                OSError,
+                ValueError,
+                NotImplementedError,
+            ):  # an invalid pattern, or a folder that is not readable
                 continue
 
 

@@ -1,4 +1,4 @@
-"""A session of OpenCode as a whole: what is new in it since it was last read, and what it says of itself."""
+"""A session of OpenCode as a whole: what is new since the last read, and what it says about itself."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from segue.base.hashes import short_hash
 from segue.model import Entry, Mark, Relation
 
 SEEN = "seen"
-"""In a mark's state: every entry that was given, with a short hash of what it said."""
+"""Key in a mark's state: every entry that was given, with a short hash of its content."""
 
 UNTITLED = re.compile(r"(New|Child) session - \d{4}-")
 FORK = re.compile(r"(.*) \(fork #(\d+)\)", re.DOTALL)
@@ -40,7 +40,7 @@ def entries(reading: Reading) -> Iterator[Entry]:
 
 
 def _seen(reading: Reading, kept: storage.Kept) -> dict[str, str]:
-    """What was given before; nothing if some of it is no longer there."""
+    """The entries given earlier; empty if one of them is gone."""
     before = reading.mark.state.get(SEEN)
     seen: dict[str, str] = before if isinstance(before, dict) else {}
     records = {id.partition("#")[0].partition("~")[0] for id in seen}
@@ -52,7 +52,8 @@ def _seen(reading: Reading, kept: storage.Kept) -> dict[str, str]:
 
 
 def _hash(entry: Entry) -> str:
-    """Of what an entry says. Its record may change in other ways: a running call's record ends as its result's."""
+    """A hash of an entry's content. Its record may change otherwise: a running call's record later becomes
+    its result's."""
     said = (entry.kind, entry.text, entry.tool, entry.status, entry.is_error, entry.spend, entry.limits)
     return short_hash(repr(said).encode(errors="replace")).hex()[:8]
 
@@ -75,6 +76,6 @@ def _learn(reading: Reading, kept: storage.Kept) -> None:
 
 
 def _title_before(fork: re.Match[str]) -> str:
-    """The title of a fork's origin: forks of forks count on."""
+    """The title of a fork's origin: forks of forks are numbered on."""
     name, number = fork.group(1), int(fork.group(2)[:9])
     return f"{name} (fork #{number - 1})" if number > 1 else name

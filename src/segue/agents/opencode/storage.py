@@ -1,7 +1,7 @@
-"""Where OpenCode's records are: a database, a folder of small files, or one exported document.
+"""Storage of OpenCode's records: a database, a folder of small files, or one exported document.
 
-The database is opened to be read only, leaves nothing behind, and is read in one transaction, so that a session
-which is being worked on is seen as it was at one moment.
+The database is opened read-only, left without traces, and read in one transaction, so that an active session
+is seen as of one moment.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ from segue.model import Source
 BUSY_SECONDS = 1.0
 MAGIC = b"SQLite format 3\0"
 LOGGED = slice(18, 20)
-"""Where a database says whether its changes go to a log first: two bytes, each 2 if so."""
+"""The bytes that say whether a database uses a write-ahead log: two bytes, each 2 if so."""
 LARGEST_FILE = 64 << 20
 NS_PER_MS = 1_000_000
 LATEST_MS = 1 << 43
-"""A time beyond this, in the year 2248, is none."""
+"""Times beyond this, in the year 2248, count as missing."""
 
 Record = dict[str, Any]
 Messages = Iterator[tuple[Record, list[Record]]]
@@ -52,7 +52,7 @@ from (
 )
 order by time_created, id
 """
-"""Each session with its last change. A session's own time only tells when its last turn began or ended."""
+"""Each session with its last change. A session's own time only says when its last turn began or ended."""
 
 MESSAGES = "select id, data from message where session_id = ? order by time_created, id"
 PARTS = "select id, data from part where message_id = ? order by id"
@@ -66,11 +66,11 @@ where s.id != :session and s.time_created <= :created and :began =
   (select m.time_created from message m where m.session_id = s.id order by m.time_created, m.id limit 1)
 order by s.title = :title desc, s.time_created desc limit 1
 """
-"""What a session was forked from: a fork keeps the times of the messages that it copies."""
+"""The session that a fork came from: a fork keeps the times of the messages that it copies."""
 
 
 class Kept(Protocol):
-    """One session, wherever it is."""
+    """One session, in any storage."""
 
     session: Record
 
@@ -78,17 +78,17 @@ class Kept(Protocol):
         """Each message with its parts, in order."""
 
     def ids(self) -> set[str]:
-        """The ids of the session, its messages and their parts; quicker than reading them."""
+        """The ids of the session, its messages and their parts. Faster than reading them."""
 
     def origin(self, title: str) -> str:
-        """The id of the session with this title that it is a fork of; empty where that cannot be told."""
+        """The id of the session with this title that it was forked from; empty if unknown."""
 
 
 # Finding
 
 
 def in_databases(agent: str, folder: Path, named: str) -> Iterator[Source]:
-    """A source for each session of each database. One that cannot be read is named, after the others."""
+    """A source for each session of each database. Raises the error of an unreadable database after the others."""
     unread = []
     paths = {path for path in _listed(folder) if path.name.startswith("opencode") and path.suffix == ".db"}
     if named and named != ":memory:":
@@ -97,7 +97,7 @@ def in_databases(agent: str, folder: Path, named: str) -> Iterator[Source]:
         try:
             yield from list(_sessions(agent, path))
         except ValueError:
-            continue  # it is no file at all
+            continue  # not a file
         except (sqlite3.Error, OSError) as error:
             unread.append(f"{path} cannot be read: {error}")
     if unread:
@@ -114,13 +114,13 @@ def _sessions(agent: str, path: Path) -> Iterator[Source]:
 
 
 def _check(path: Path) -> None:
-    """Only a database that has the mark of one is opened: SQLite would wait for a pipe."""
+    """Check the header before SQLite opens the file: SQLite would block on a pipe."""
     if not path.is_file() or not _is_utf8(str(path)):
         raise ValueError("not a regular file")
 
 
 def in_files(agent: str, folder: Path, without: set[str]) -> Iterator[Source]:
-    """A source for each session of the time before the database; those that it has taken in are left out."""
+    """A source for each session from before the database. Sessions that are in the database are skipped."""
     storage = folder / "storage"
     for project in _listed(storage / "session"):
         for path in _listed(project):
@@ -133,7 +133,7 @@ def in_files(agent: str, folder: Path, without: set[str]) -> Iterator[Source]:
 
 
 def _last_change(storage: Path, session: str) -> int:
-    """The newest of its messages and the parts of that one: these are what a turn writes."""
+    """The newest of its messages and of that message's parts, which every turn writes."""
     messages = _listed(storage / "message" / session)
     places = [storage / "message" / session, *messages[-1:]]
     if messages:
@@ -184,8 +184,8 @@ def opened(reading: Reading) -> Iterator[Kept]:
 
 
 def _connect(path: Path) -> sqlite3.Connection:
-    """A database that is kept with a log, and has none beside it, nobody has open: it is read as a file that does
-    not change. Otherwise SQLite would leave a log behind, even though it only reads."""
+    """Open a database. One with a write-ahead log, but no log file next to it, is open nowhere: it is opened
+    as immutable. Otherwise SQLite would leave a log file, even when only reading."""
     how = "mode=ro&immutable=1" if _is_at_rest(path) else "mode=ro"
     address = f"file:{quote(os.fsencode(path.absolute()))}?{how}"
     database = sqlite3.connect(address, uri=True, timeout=BUSY_SECONDS, isolation_level=None)
@@ -203,7 +203,7 @@ def _is_at_rest(path: Path) -> bool:
 
 
 class Database:
-    """A session of the database."""
+    """A session in the database."""
 
     def __init__(self, reading: Reading, database: sqlite3.Connection) -> None:
         self._reading, self._database = reading, database
@@ -212,9 +212,7 @@ class Database:
         names = [column[0] for column in cursor.description]
         row = cursor.fetchone()
         if row is None:
-            one = (
-                f"no session {source.part!r} any more" if source.part else "many sessions: one must be named"
-            )
+            one = f"no session {source.part!r} any more" if source.part else "many sessions; name one of them"
             what = f"{source.path} holds {one}"
             raise AgentError(agent=source.agent, what=what)
         kept = {name: value for name, value in zip(names, row, strict=True) if not isinstance(value, bytes)}
@@ -253,7 +251,7 @@ class Database:
 
 
 class Files:
-    """A session of the time before the database: a file, a folder of messages, a folder of parts for each."""
+    """A session from before the database: a file, a folder of messages, and a folder of parts for each message."""
 
     def __init__(self, reading: Reading, session: Record) -> None:
         self._reading, self.session = reading, session
@@ -262,7 +260,7 @@ class Files:
         self._messages = _listed(self._storage / "message" / path.stem)
 
     def messages(self) -> Messages:
-        """In the order of their names: these begin with the time."""
+        """In the order of their names, which begin with the time."""
         for path in self._messages:
             message = self._record(path)
             found = map(self._record, _listed(self._storage / "part" / path.stem))
@@ -273,7 +271,7 @@ class Files:
         try:
             with open_file(Source(agent=self._reading.source.agent, path=str(path))) as file:
                 record = decode(file.read(LARGEST_FILE))
-        except AgentError:  # gone since it was listed, or not a regular file
+        except AgentError:  # gone in the meantime, or not a regular file
             record = None
         return _counted(self._reading, record if record is None else {"id": path.stem, **record})
 
@@ -287,7 +285,7 @@ class Files:
 
 
 class Export:
-    """A session as `opencode export` writes it."""
+    """A session written by `opencode export`."""
 
     def __init__(self, reading: Reading, content: Record) -> None:
         self._reading = reading
@@ -318,7 +316,7 @@ def _ids(messages: Iterable[Any]) -> Iterator[str]:
 
 
 def _counted(reading: Reading, record: Any) -> Record | None:
-    """A record, counted; what is none is counted too, as broken."""
+    """A record, counted as a line; anything else counts as broken."""
     reading.lines += 1
     if isinstance(record, dict):
         return record

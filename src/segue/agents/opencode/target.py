@@ -1,7 +1,7 @@
-"""OpenCode as the receiver of work: how it is started, and a conversation as a document that it imports.
+"""Starting OpenCode, and writing a conversation as a document that it imports.
 
-Its database is its own: a session gets into it by `opencode import`, and out of it by `opencode session delete`. An
-import adds what is not there under the same ids and changes nothing that is, so that a second one does no harm.
+Segue does not write into its database: a session gets in by `opencode import`, and out by `opencode session delete`.
+An import adds what is not there under the same ids and changes nothing else, so a second import does no harm.
 """
 
 from __future__ import annotations
@@ -16,8 +16,10 @@ from typing import Any
 
 import msgspec
 
-from segue.agents.opencode import AGENT, data_folder, default_model, read, storage
+from segue.agents.opencode import AGENT, default_model, storage
+from segue.agents.opencode.reader import data_folder, read
 from segue.agents.shared.launch import Launch, Start, Written
+from segue.agents.shared.transcripts.native_file import translate_errors
 from segue.agents.shared.transcripts.reader import compact, decode, dict_of, text_of
 from segue.base import clock, files, paths
 from segue.base.clock import Clock
@@ -28,20 +30,20 @@ from segue.model.conversation import Conversation, Speaker, ToolUse, Turn
 from segue.model.delivery import Mode
 
 MAKER = "segue"
-"""What the short name of a session that Segue made begins with: only such a one is ever taken away again."""
+"""The prefix of the short name of sessions that Segue made. Only these are ever removed."""
 FOLDER = "segue"
-"""Where documents to be imported lie, beside the database."""
+"""The folder for documents to import, next to the database."""
 LONGEST_TITLE = 60
 UNTIMED = 946_684_800_000
-"""For a conversation in which nothing tells the time: the year 2000, in milliseconds."""
+"""The time of a conversation without any times: the year 2000, in milliseconds."""
 LOG = ("--print-logs", "--log-level", "ERROR")
-"""While it tries again it says nothing anywhere else; see `stopping`."""
+"""While it retries, it prints nothing else; see `exit_reason`."""
 NOBODY = {"providerID": "unknown", "modelID": "unknown"}
 NOTHING_USED = {"input": 0, "output": 0, "reasoning": 0, "cache": {"read": 0, "write": 0}}
 UNATTENDED = {"question": "deny", "plan_enter": "deny", "plan_exit": "deny"}
 """What the program refuses by itself in a session that began headless. In any other it would wait for an answer."""
 ANSWERER = "segue-answers"
-"""An agent in OpenCode's sense of the word, that has no tools."""
+"""An OpenCode agent without tools."""
 NO_TOOLS = {"mode": "primary", "description": "Only answers", "permission": {"*": "deny"}}
 
 _ID = re.compile(r"ses_[0-9a-f]{12}[0-9A-Za-z]{14}")
@@ -60,23 +62,23 @@ def command(start: Start, env: Mapping[str, str]) -> Launch:
     options = (*session, *model, *answerer, *start.arguments)
     settings = _settings(start, env)
     if start.mode is Mode.OPEN:
-        # The usual screen passes over a prompt for a session that it goes on with; the small one says it.
+        # The full screen ignores a prompt when it resumes a session; the small one sends it.
         small = ("--mini",) if start.resume and start.prompt else ()
         prompt = (f"--prompt={_plain(start.prompt)}",) if start.prompt else ()
         return Launch(argv=(start.program, *small, *options, *prompt), env=settings)
     argv = (start.program, "run", "--format", "json", *LOG, *options)
-    # It works where PWD says, not where it was started.
+    # It works in PWD, not in the folder where it was started.
     return Launch(argv=argv, stdin=start.prompt, env={"PWD": str(start.project.resolve()), **settings})
 
 
 def _plain(prompt: str) -> str:
-    """A prompt that is only a prompt: a command is one at the very start, and quotes around all of it are lost."""
-    plain = prompt.replace("\0", "\N{REPLACEMENT CHARACTER}")  # no argument can hold one
+    """A prompt that is only a prompt: a command counts at the very start, and quotes around the whole text are lost."""
+    plain = prompt.replace("\0", "\N{REPLACEMENT CHARACTER}")  # not allowed in an argument
     return f"\n{plain}" if plain.startswith(("/", '"', "'")) else plain
 
 
 def _settings(start: Start, env: Mapping[str, str]) -> dict[str, str]:
-    """What the person's own settings are narrowed by."""
+    """Settings that narrow the user's own."""
     narrowed: dict[str, str] = {}
     if start.mode is Mode.HEADLESS:
         own = _object(env, "OPENCODE_PERMISSION")
@@ -110,34 +112,31 @@ def write(
     now: Clock = clock.now,
 ) -> Written:
     if not _ID.fullmatch(id):
-        raise AgentError(agent=AGENT.name, what=f"{id!r} is no id of a session")
+        raise AgentError(agent=AGENT.name, what=f"{id!r} is not a session id")
     path = _document(id, env)
     made = _Making(
         id, paths.as_text(project), default_model.model_of_choice(project, env), _ms(now()) or UNTIMED
     )
-    try:
+    with translate_errors(AGENT.name, f"{path} cannot be written"):
         files.write_file(path, msgspec.json.encode(made.session(conversation)))
-    except OSError as error:
-        what = f"{path} cannot be written: {error.strerror or error}"
-        raise AgentError(agent=AGENT.name, what=what) from error
     return Written(id=id, path=path, admit=(program, "import", str(path)))
 
 
 def _document(id: str, env: Mapping[str, str]) -> Path:
     folder = data_folder(env)
     if folder is None or "\0" in str(folder):
-        what = "neither HOME nor XDG_DATA_HOME says where it keeps its sessions"
+        what = "neither HOME nor XDG_DATA_HOME says where its sessions are"
         raise AgentError(agent=AGENT.name, what=what)
     return folder / FOLDER / f"{id}.json"
 
 
 class _Making:
-    """A session in the making: its ids go up from the lowest, so that whatever the program adds comes after them."""
+    """A session being made. Its ids start at the lowest, so that everything the program adds comes after them."""
 
     def __init__(self, id: str, project: str, model: default_model.Model, now: int) -> None:
         self.id, self.project, self.model = id, project, model
         self.latest = now
-        """Nothing is said to have been later: the program goes by the time as well."""
+        """No message gets a later time: the program sorts by time as well."""
         self._count = itertools.count(1)
 
     def session(self, conversation: Conversation) -> Record:
@@ -212,7 +211,7 @@ def _tool(use: ToolUse, at: int) -> Record:
 
 
 def _ms(at: str | None) -> int:
-    """Milliseconds since 1970; 0 where there is no time."""
+    """Milliseconds since 1970; 0 if there is no time."""
     with contextlib.suppress(ValueError, OverflowError):
         return max(0, int(clock.parse(at).timestamp() * 1000)) if at else 0
     return 0
@@ -223,7 +222,7 @@ def _digest(text: str) -> bytes:
 
 
 def _letters(digest: bytes) -> str:
-    """The second part of an id, as the program makes them: fourteen letters and digits."""
+    """The second part of an id in the program's form: fourteen letters and digits."""
     return "".join(_LETTERS[byte % len(_LETTERS)] for byte in digest[:14])
 
 
@@ -231,10 +230,10 @@ def _letters(digest: bytes) -> str:
 
 
 def discard(source: Source, program: str, env: Mapping[str, str]) -> Launch | None:
-    """The program that takes one session away, if Segue made it; the document that it came from goes at once."""
+    """The command that removes a session, if Segue made it. Its document is removed at once."""
     id = source.part
     if not _ID.fullmatch(id):
-        raise AgentError(agent=AGENT.name, what=f"{id!r} is no session of its own; it was left as it is")
+        raise AgentError(agent=AGENT.name, what=f"{id!r} is not a session of OpenCode; it was left as it is")
     with contextlib.suppress(OSError):
         _document(id, env).unlink(missing_ok=True)
     folder = data_folder(env)

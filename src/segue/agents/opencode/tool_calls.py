@@ -1,4 +1,4 @@
-"""What the results of OpenCode add to its calls: what a file holds now, and what the person said."""
+"""What results of OpenCode add to its calls: the content of a file, and the user's answer."""
 
 from __future__ import annotations
 

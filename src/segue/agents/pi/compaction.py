@@ -1,4 +1,4 @@
-"""What a compaction of pi leaves standing: the last messages, from one that it names."""
+"""Which entries survive a compaction of pi: the last messages, from one that it names."""
 
 from __future__ import annotations
 

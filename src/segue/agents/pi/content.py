@@ -1,4 +1,4 @@
-"""What stands inside pi's messages: text, pictures, the words that tell of a limit or of an exit status."""
+"""Content of pi's messages: text, images, limit errors and exit statuses."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from segue.base.clock import Moment
 from segue.model import Entry, EntryKind, Limit, Origin
 
 _REFUSED = re.compile(r"\b429\b|quota|resource.?exhausted|credit balance|insufficient funds", re.IGNORECASE)
-"""What tells of a limit where it stands in an error, beside what providers usually say."""
+"""Signs of a limit in an error, besides what providers usually write."""
 _EXITED = re.compile(r"Command exited with code (-?\d{1,9})\s*\Z")
 
 
@@ -25,7 +25,7 @@ def limit(text: str, at: Moment | None) -> Limit | None:
 
 
 def exit_status(tool: str, text: str) -> int | None:
-    """pi tells of an exit status only where it is a failure, in the last line."""
+    """The exit status of a failed command, from the last line. Success is not written."""
     found = _EXITED.search(text[-200:]) if tool == "bash" else None
     return int(found.group(1)) if found else None
 

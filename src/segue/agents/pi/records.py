@@ -1,4 +1,4 @@
-"""What each record of pi becomes."""
+"""Entries from pi's records."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from segue.model import Entry, EntryKind, Origin, Relation, Spend, Tokens
 
 NOTES = ("model_change", "thinking_level_change", "custom", "label", "session_info", "session")
 DEAREST_USD = 1e6
-"""A price above this is no price."""
+"""A higher price is not believed."""
 
 _SKILL = re.compile(r'<skill name="([^"]+)" location="[^"]*">\n.*?\n</skill>', re.DOTALL)
 _FILES = re.compile(r'(?:<file name="[^"\n]*">.*?</file>\n)+', re.DOTALL)
@@ -41,7 +41,7 @@ def entries(reading_: Reading) -> Iterator[Entry]:
 
 
 def _describe(reading_: Reading, record: dict[str, Any]) -> None:
-    """Take over what a record says of the transcript."""
+    """Apply what a record says about the transcript."""
     told: dict[str, Any] = {}
     if record.get("type") == "session":
         told["id"] = text_of(record.get("id"))
@@ -111,7 +111,7 @@ def _message(reading_: Reading, record: dict[str, Any]) -> list[Entry]:
 
 
 def _user(found: Any) -> list[Entry]:
-    """What a person typed, apart from the files and skills that the program put before it."""
+    """What the user typed, separate from files and skills that the program put before it."""
     text = content.text(found)
     pieces = list(content.images(found, Origin.HUMAN))
     files = _FILES.match(text)
@@ -140,7 +140,7 @@ def _answer(record: dict[str, Any], message: dict[str, Any]) -> list[Entry]:
         pieces.append(end)
     if not pieces:
         pieces = [note("answer")]
-    # The words and calls bear what was spent; what ended them only where there is nothing else.
+    # Text and calls carry the spend; the end of an answer only if there is nothing else.
     bearer = len(pieces) - (2 if end and len(pieces) > 1 else 1)
     pieces[bearer] = placed(pieces[bearer], spend=spend)
     return [placed(piece, model=model or None) for piece in pieces]
@@ -169,7 +169,7 @@ def _block(block: dict[str, Any]) -> Entry | None:
 
 
 def _end(message: dict[str, Any], at: Moment | None, model: str) -> Entry | None:
-    """Why an answer ended before it was whole."""
+    """Why an answer ended early."""
     text = text_of(message.get("errorMessage"))
     match message.get("stopReason"):
         case "aborted":
@@ -206,7 +206,7 @@ def _price(usage: dict[str, Any]) -> float | None:
     return float(price) if 0 <= price < DEAREST_USD else None
 
 
-# What tools give back
+# Results
 
 
 def _result(message: dict[str, Any]) -> list[Entry]:
@@ -224,7 +224,7 @@ def _result(message: dict[str, Any]) -> list[Entry]:
 
 
 def _bash(message: dict[str, Any], number: int) -> list[Entry]:
-    """A command that the person ran themselves, with a `!` before it."""
+    """A command that the user ran with `!`."""
     call = f"bash:{number}"
     command = json.dumps(
         {"command": text_of(message.get("command"))}, ensure_ascii=False, separators=(",", ":")

@@ -1,51 +1,16 @@
 """Qwen Code: a log of records that name their parents, with messages made of Gemini's parts.
 
-Older versions wrote what Gemini CLI wrote; those transcripts are read as Gemini's are. A background sub-agent
-has a file of its own, in a folder named for the session that started it.
+Older versions wrote Gemini CLI's format; those transcripts are read with its reader. A background sub-agent
+has its own file, in a folder named after the session that started it.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Iterator, Mapping
-from pathlib import Path
-
-from segue.agents import gemini
-from segue.agents.shared.transcripts.reader import Reading, sources_like
-from segue.model import Agent, Entry, Mark, Source
+from segue.model import Agent
 
 AGENT = Agent(name="qwen", title="Qwen Code", vendor="alibaba", program="qwen", tested="", families=("qwen",))
 
-FOLDER = ".qwen"
-LINES = ("projects/*/chats/*.jsonl", "projects/*/subagents/*/*.jsonl")
-
-_START = re.compile(rb'\s*\{\s*"uuid"\s*:')
-_CONTENT = re.compile(rb'"parts"\s*:\s*\[|"systemPayload"\s*:')
-
-
-def find(env: Mapping[str, str], projects: Iterable[Path]) -> Iterator[Source]:
-    home = env.get("HOME")
-    named = env.get("QWEN_RUNTIME_DIR") or env.get("QWEN_HOME")
-    root = Path(named) if named else Path(home) / FOLDER if home else None
-    if root:
-        yield from sources_like(AGENT.name, root, LINES)
-        yield from gemini.find_chats(AGENT.name, root)
-
-
-def recognise(start: bytes) -> bool:
-    if _START.match(start):
-        return bool(_CONTENT.search(start))
-    return gemini.is_ours(start) and bool(gemini.FORK.search(start))
-
-
-def read(source: Source, mark: Mark | None = None) -> Reading:
-    name = Path(source.path).name
-    if name.startswith("session-") or name.endswith(".json"):
-        return gemini.read(source, mark)
-    return Reading(source, mark, _entries)
-
-
-def _entries(reading: Reading) -> Iterator[Entry]:
-    from segue.agents.qwen import records  # lazy: finding and recognising need none of it
-
-    return records.entries(reading)
+CAPABILITIES = {
+    "find": "reader", "recognise": "reader", "read": "reader",
+    "acts": "tool_calls", "answer": "tool_calls"
+}  # fmt: skip

@@ -1,4 +1,4 @@
-"""What each record of Qwen Code becomes."""
+"""Entries from Qwen Code's records."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from segue.base.clock import Moment
 from segue.model import Entry, EntryKind, Origin, Relation, Spend, Tokens
 
 TYPED = ("", "mid_turn_user_message")
-"""Kinds of user records that hold what a person typed."""
+"""Kinds of user records that hold what the user typed."""
 KNOWN = re.compile(
     r"agent_(bootstrap|launch_prompt|retry)|at_command|attribution_snapshot|branch_checkpoint|custom_title"
     r"|file_history_snapshot|goal_state|notification|parent_session|rewind|session_artifact_(event|snapshot)"
@@ -25,7 +25,7 @@ KNOWN = re.compile(
 )
 """Records of the program's own that say nothing of the conversation."""
 EXPANDED_WITHIN_S = 1.0
-"""How soon a command's own prompt follows it: sooner than a person types."""
+"""A command's own prompt follows it within this time: faster than anyone types."""
 
 
 def entries(reading_: Reading) -> Iterator[Entry]:
@@ -40,7 +40,7 @@ def entries(reading_: Reading) -> Iterator[Entry]:
 
 
 def _describe(reading_: Reading, record: dict[str, Any], is_subagent: bool) -> None:
-    """Take over what a record says of the transcript."""
+    """Apply what a record says about the transcript."""
     told: dict[str, Any] = {"version": text_of(record.get("version"))}
     if is_subagent:
         told["parent"] = text_of(record.get("sessionId"))
@@ -119,7 +119,7 @@ def _user(
 
 
 def _is_expansion(state: dict[str, Any], record: dict[str, Any]) -> bool:
-    """Whether it is the prompt that a slash command stands for: the command is what was typed."""
+    """Whether it is the prompt that a slash command stands for. The command is what was typed."""
     command = state.get("command")
     state["command"] = None
     if not command or not command["sends"]:
@@ -191,8 +191,8 @@ def _system(reading_: Reading, record: dict[str, Any], at: Moment | None) -> lis
 
 
 def _event(event: dict[str, Any], at: Moment | None) -> Entry:
-    """What the program counts. Of interest is that a request was refused for a limit, and what a sub-agent
-    spent: its own file, if there is one, does not always tell."""
+    """A usage record. Of interest: a request refused for a limit, and what a sub-agent spent, which its own
+    file does not always hold."""
     name = text_of(event.get("event.name"))
     text = text_of(event.get("error_message")) or text_of(event.get("error"))
     if name.endswith("api_error"):
@@ -233,7 +233,7 @@ def _command(state: dict[str, Any], payload: dict[str, Any], at: Moment | None) 
 
 
 def _summary(payload: dict[str, Any]) -> str:
-    """The text that the history became: the first message that says so, or the first of all."""
+    """The text that the history was replaced by: the first message marked as such, or the first of all."""
     said = [
         parts.text_in(parts.part_list(dict_of(message).get("parts")))
         for message in list_of(payload.get("compressedHistory"))

@@ -1,4 +1,4 @@
-"""What the results of Qwen Code add to its calls."""
+"""What results of Qwen Code add to its calls."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def answer(call: Entry, result: Entry) -> Answer | None:
 
 
 def _answers(call: Entry, result: Entry) -> list[str]:
-    """The answers as the program lists them, or out of its words, where each follows the header of its question."""
+    """The answers as the program lists them, or from its text, in which each follows the header of its question."""
     if listed := list_of(_shown(result).get("answers")):
         return [text_of(dict_of(one).get("answer")) for one in listed]
     if not result.text.startswith(_ANSWERS):

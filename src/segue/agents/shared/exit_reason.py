@@ -1,7 +1,7 @@
-"""What an error means for a run that it ended, in the words of all vendors: a status first, then words.
+"""What an error means for a run that it ended: judged by its status first, then by the wording of all vendors.
 
-Only what a program itself prints as an error is looked at; which of its lines that is, each agent's own file knows
-(`stop_of`, docs/add-an-agent.md). A model may say whatever it likes of limits.
+Only errors that a program prints itself count. Each agent's `stop_of` knows which lines those are
+(docs/add-an-agent.md): a model may write anything about limits.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from segue.model import Limit
 from segue.model.exit_reason import LONGEST_SAID, Output, Stop, Why
 
 LOOKED_AT = 1 << 20
-"""How much of the end of an output is looked at, in characters."""
+"""How much of the end of an output is read, in characters."""
 SOON_S = 300.0
-"""A limit that nobody named and that is over so soon is a pause, not the end of a plan."""
+"""An unnamed limit that ends within this time is a pause, not the end of a plan."""
 WORDS_LOOKED_AT = 8_000
 MOST_LINES = 200
 
@@ -79,20 +79,20 @@ _LEADING = lazy_pattern(r"(?:fatal |api )?error\b", re.IGNORECASE)
 
 
 def records(stdout: str) -> Iterator[dict[str, Any]]:
-    """The JSON objects of an output, line by line. Half a line, at the start or the end, is none."""
+    """The JSON objects of an output, line by line. Incomplete lines are skipped."""
     for line in lines_of(stdout):
         if line.startswith("{") and (record := decode(line.encode(errors="replace"))) is not None:
             yield record
 
 
 def lines_of(printed: str) -> list[str]:
-    """The lines at the end of what was printed. Only a line feed ends one: in the words of a model there may be other
-    signs that a reader of text would take for an end."""
+    """The last lines of an output. Only a line feed ends a line: a model's text may contain other characters
+    that `splitlines` would split at."""
     return printed[-LOOKED_AT:].split("\n")
 
 
 def stop_without_records(output: Output) -> Stop | None:
-    """What a program said that failed before it had begun: then its errors are plain lines, and no model has spoken."""
+    """What a program printed that failed before its stream began: plain error lines, without a word of a model."""
     if output.exit_code is None or output.exit_code <= 0:
         return None
     lines = [line for line in lines_of(output.stderr)[-MOST_LINES:] if line.strip() and not line[0].isspace()]
@@ -105,12 +105,12 @@ def stop_without_records(output: Output) -> Stop | None:
 
 
 def stop_at_error(said: str, status: int | None = None) -> Stop:
-    """What an error means that is no limit. One that nothing is known of is a crash that has a name."""
+    """The meaning of an error that is no limit. An unknown error counts as a crash."""
     return Stop(why=why_of(said, status) or Why.CRASHED, said=one_line(said))
 
 
 def why_of(said: str, status: int | None = None) -> Why | None:
-    """Why a request was not answered; None where neither its status nor its words tell."""
+    """Why a request failed; None if neither its status nor its words show that."""
     said = said[:WORDS_LOOKED_AT]
     status = status if status is not None else status_in(said)
     if status in _LATER or (status is not None and status >= _FIRST_FAULT):
@@ -125,7 +125,7 @@ def why_of(said: str, status: int | None = None) -> Why | None:
 
 
 def is_about_login(said: str) -> bool:
-    """Whether an error says that nobody is signed in, or that the key is missing or wrong."""
+    """Whether an error says that nobody is signed in, or that the API key is missing or wrong."""
     said = said[:WORDS_LOOKED_AT]
     return status_in(said) == _UNAUTHORIZED or bool(_LOGIN.search(said))
 
@@ -137,13 +137,13 @@ def is_about_rate(said: str) -> bool:
 
 
 def status_in(said: str) -> int | None:
-    """The status that an error names in words, if it is one of an error."""
+    """The HTTP status that an error names in its text, if it is an error status."""
     found = [int(match[1]) for match in _STATUS.finditer(said[:WORDS_LOOKED_AT])]
     return next((status for status in found if _BAD_REQUEST <= status <= _LAST_STATUS), None)
 
 
 def status_of(value: Any) -> int | None:
-    """A status as a field holds it."""
+    """The HTTP status in a field."""
     is_status = isinstance(value, int) and not isinstance(value, bool)
     return value if is_status and _BAD_REQUEST <= value <= _LAST_STATUS else None
 
@@ -152,9 +152,9 @@ def status_of(value: Any) -> int | None:
 
 
 def stop_at_limit(limit: Limit, said: str) -> Stop:
-    """What a limit means for the run. One of a minute is a pause; money that is spent comes back by no clock."""
+    """The meaning of a limit. A limit per minute is a pause; spent money does not come back at a fixed time."""
     why = _why_of_limit(limit, said)
-    # To a pause the limit adds only when it is over.
+    # For a pause, only the end of the limit matters.
     is_told = why is not Why.OVERLOADED or limit.resets_at is not None
     return Stop(why=why, said=one_line(said), limit=limit if is_told else None)
 
@@ -175,7 +175,7 @@ def _why_of_limit(limit: Limit, said: str) -> Why:
 
 
 def stop_of_provider(said: str, now: Moment, model: str = "") -> Stop:
-    """What an error means that a program passed on from a provider that it does not know."""
+    """The meaning of an error that a program passed on from a provider that it does not know."""
     status = status_in(said)
     is_fault = status is not None and status >= _FIRST_FAULT
     if not is_fault and limit_text.tells_of_limit(said[:WORDS_LOOKED_AT]):
@@ -187,13 +187,13 @@ def stop_of_provider(said: str, now: Moment, model: str = "") -> Stop:
 
 
 def one_line(said: str) -> str:
-    """A program's own sentence, fit to be shown: where it is a provider's JSON, the message in it."""
+    """A program's error as one line for the screen. Of a provider's JSON, only the message."""
     said = said[:WORDS_LOOKED_AT]
     return begun(printable(" ".join(message_in(said).split())), LONGEST_SAID - 2)
 
 
 def message_in(said: str) -> str:
-    """The sentence in an error that is JSON, as providers answer; else what was said."""
+    """The message in an error that is JSON, as providers answer; otherwise the text itself."""
     start = said.find("{")
     if start < 0:
         return said

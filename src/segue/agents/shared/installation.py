@@ -1,4 +1,4 @@
-"""Which agents are on this machine, and in which version."""
+"""Which agents are installed, and in which version."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ VERSION_SECONDS = 10
 
 
 class Installed(Struct, frozen=True):
-    """An agent as it is found on this machine."""
+    """An agent as found on this machine."""
 
     agent: Agent
     path: str | None
@@ -24,15 +24,15 @@ class Installed(Struct, frozen=True):
 
 
 def locate(agent: Agent, env: Mapping[str, str]) -> Installed:
-    """Whether an agent is on this machine. Quick: starts nothing."""
-    # A folder that is named from where one stands could be anybody's.
+    """Find an agent's program. Starts nothing."""
+    # A relative folder in PATH could be anybody's.
     path = os.pathsep.join(part for part in env.get("PATH", "").split(os.pathsep) if part.startswith("/"))
     return Installed(agent, shutil.which(agent.program, path=path))
 
 
 def ask_version(agent: Agent, env: Mapping[str, str]) -> Installed:
-    """The same, with the version that the program itself tells."""
-    import subprocess  # lazy: most only ask where a program is
+    """The same, with the version that the program prints."""
+    import subprocess  # lazy: most callers only need the path
 
     found = locate(agent, env)
     if found.path is None:
@@ -48,10 +48,12 @@ def ask_version(agent: Agent, env: Mapping[str, str]) -> Installed:
             timeout=VERSION_SECONDS,
         )
     except subprocess.TimeoutExpired:
-        return Installed(agent, found.path, problem=f"gave no version within {VERSION_SECONDS} s")
+        return Installed(agent, found.path, problem=f"did not answer '--version' within {VERSION_SECONDS} s")
     except OSError as error:
         return Installed(agent, found.path, problem=error.strerror or str(error))
     match = re.search(r"\d+\.\d+\.\d+[\w.-]*", done.stdout)
     if done.returncode or match is None:
-        return Installed(agent, found.path, problem=f"'--version' ended with {done.returncode} and told none")
+        return Installed(
+            agent, found.path, problem=f"'--version' exited with {done.returncode} and printed no version"
+        )
     return Installed(agent, found.path, version=match.group())

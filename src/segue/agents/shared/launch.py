@@ -1,7 +1,7 @@
-"""What it takes to hand work to an agent: the values that pass between the engine and each agent's own file.
+"""Values that pass between Segue and an agent's own files when an agent is started.
 
-An agent that can be handed work offers `command`. One that can be given a whole conversation offers `new_id`,
-`write` and `discard` as well; `docs/add-an-agent.md` tells what each must do.
+An agent that can be started offers `command`. One that accepts a whole conversation also offers `new_id`,
+`write` and `discard`. `docs/add-an-agent.md` says what each must do.
 """
 
 from __future__ import annotations
@@ -17,29 +17,29 @@ from segue.model.conversation import Conversation
 from segue.model.delivery import Mode
 
 ONE_ARGUMENT = 100_000
-"""How many bytes fit safely into one argument of a program: the system's own limit is 131,072."""
+"""Bytes that safely fit into one argument of a program. The system's limit is 131,072."""
 
 
 class Start(Struct, frozen=True, kw_only=True):
-    """What an agent is to be started with."""
+    """What an agent is started with."""
 
     program: str
-    """The executable, as it was found."""
+    """The path of the executable."""
     project: Path
-    """Where it works: the child's current folder."""
+    """The child's current folder."""
     mode: Mode
     prompt: str = ""
-    """What is said to it first; empty where the person is to speak."""
+    """The first message; empty if the user speaks first."""
     model: str = ""
-    """The model it is to use; empty for its own choice."""
+    """The model to use; empty for the agent's own choice."""
     resume: str = ""
-    """The id of the transcript of its own that it goes on with; empty for a new one."""
+    """The id of the agent's transcript to resume; empty for a new one."""
     id: str = ""
-    """The id that a new transcript is to get, where the agent lets itself be told."""
+    """The id for a new transcript, if the agent accepts one."""
     is_question: bool = False
-    """Whether it is only to answer: with as few tools as it can be started with, and nothing changed."""
+    """Whether it is only to answer: with as few tools as possible, and without changing anything."""
     arguments: tuple[str, ...] = ()
-    """What the person passed along for the program itself; never anything else that widens permissions."""
+    """Arguments that the user passed for the program itself. Nothing else may widen permissions."""
 
 
 class Launch(Struct, frozen=True, kw_only=True):
@@ -47,39 +47,40 @@ class Launch(Struct, frozen=True, kw_only=True):
 
     argv: tuple[str, ...]
     env: dict[str, str] = {}
-    """Variables on top of the person's own."""
+    """Variables added to the user's own."""
     stdin: str | None = None
-    """What it is given to read; None for nothing (headless) or the terminal (open)."""
+    """Text for standard input; None for nothing (headless) or the terminal (open)."""
 
 
 class Written(Struct, frozen=True, kw_only=True):
-    """A transcript that was written for an agent to go on with."""
+    """A transcript that was written for an agent to resume."""
 
     id: str
     path: Path
     admit: tuple[str, ...] = ()
-    """What must be run once before the agent knows of it; empty where the file is enough."""
+    """A command that makes the agent import it; empty if the file is enough."""
 
 
 class Starter(Protocol):
-    """What Segue needs of an agent to hand work to it."""
+    """An agent that can be started."""
 
     AGENT: Agent
 
     def command(self, start: Start, env: Mapping[str, str]) -> Launch:
-        """How it is started."""
+        """The command line that starts it."""
 
 
 class Writer(Starter, Protocol):
-    """What Segue needs of an agent to give it a conversation as if it had been its own."""
+    """An agent that accepts a conversation as if it had been its own."""
 
     def new_id(self, seed: str) -> str:
-        """An id for a transcript of this agent: the same for the same seed, so that a second try is the same try."""
+        """An id for a transcript of this agent. The same seed gives the same id, so that a retry writes the
+        same transcript."""
 
     def write(
         self, conversation: Conversation, id: str, project: Path, program: str, env: Mapping[str, str]
     ) -> Written:
-        """Put a transcript where the agent finds it; one that is there under this id and is the same, stays."""
+        """Write a transcript where the agent finds it. An identical one with this id stays as it is."""
 
     def discard(self, source: Source, program: str, env: Mapping[str, str]) -> Launch | None:
-        """Take away a transcript that Segue had made: at once, or by a program that is to be run."""
+        """Remove a transcript that Segue made: at once, or by running the returned program."""

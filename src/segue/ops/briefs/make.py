@@ -14,7 +14,7 @@ import msgspec
 from msgspec import Struct
 
 from segue import agents, redact
-from segue.agents import llm
+from segue.agents.llm import library
 from segue.base import fence
 from segue.base.text import begun
 from segue.briefs import goals, render, rewrite, select, tokens
@@ -209,7 +209,7 @@ def refuse_impossible(wish: Wish) -> None:
     if wish.target:
         _agent(wish.target)
     if wish.rewrite:
-        llm.get(wish.rewrite)
+        library.get(wish.rewrite)
     if wish.budget is not None and wish.budget < SMALLEST:
         raise BadInput(
             what=f"A budget of {wish.budget} tokens holds no brief: the least is {SMALLEST}.",
@@ -310,7 +310,11 @@ def without_secrets(desk: Desk, facts: tuple[Fact, ...], known: Mapping[str, str
 def _asked(wish: Wish, secrets: Secrets, rewriter: Rewriter | None, tell: Tell) -> Asked | None:
     if rewriter is not None:
         return Asked(wish.rewrite or getattr(rewriter, "__name__", "a function"), rewriter, tell)
-    return Asked(wish.rewrite, llm.rewriter(wish.rewrite, secrets.key), tell) if wish.rewrite else None
+    if not wish.rewrite:
+        return None
+    from segue.agents.llm import rewrite  # lazy: few briefs are rewritten
+
+    return Asked(wish.rewrite, rewrite.rewriter(wish.rewrite, secrets.key), tell)
 
 
 def _cleaned(

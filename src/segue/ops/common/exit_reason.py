@@ -12,7 +12,7 @@ from segue.ops.common.process import End, Ended
 
 def told_by(desk: Desk, agent: str, output: Output) -> Stop | None:
     """The trouble that an agent's program tells of; None where it tells of none."""
-    tells = agents.offers(agent, "stop_of")
+    tells = agents.load(agent).stop_of
     stop: Stop | None = tells(output, desk.clock()) if tells else None
     return Stop(why=stop.why, said=clean(desk, stop.said), limit=stop.limit) if stop else None
 
@@ -30,7 +30,7 @@ def cause(desk: Desk, agent: str, output: Output) -> str:
     stop = told_by(desk, agent, output)
     if stop is None:
         return ""
-    what, sign_in = CAUSES.get(stop.why, ""), agents.offers(agent, "SIGN_IN")
+    what, sign_in = CAUSES.get(stop.why, ""), agents.load(agent).SIGN_IN
     if stop.why is Why.REFUSED and exit_reason.is_about_login(stop.said):
         what = "it is not signed in" + (f"; {sign_in}" if sign_in else "")
     elif stop.why is Why.OVERLOADED and exit_reason.is_about_rate(stop.said):

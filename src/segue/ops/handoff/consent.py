@@ -17,7 +17,7 @@ AT_HOME = ("none", "local")
 def vendor_of(desk: Desk, address: str) -> str:
     """Who gets what goes to an address: for an agent that runs models of several vendors, the model tells."""
     name, _, model = address.partition(":")
-    tells = agents.offers(name, "vendor_of")
+    tells = agents.load(name).vendor_of
     return str(tells(model, desk.env)) if tells else agents.get(name).vendor
 
 

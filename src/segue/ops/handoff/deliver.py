@@ -35,7 +35,7 @@ def write(desk: Desk, handoff: Handoff, conversation: Conversation, id: str, log
 def discard(desk: Desk, handoff: Handoff, source: Source, logs: Path) -> None:
     """Take a transcript that Segue had made out of the target's history, where its agent can do that."""
     name = handoff_records.agent_of(handoff.target)
-    take_away = agents.offers(name, "discard")
+    take_away = agents.load(name).discard
     launch = take_away(source, agents.program_of(name, desk.env) or name, desk.env) if take_away else None
     if launch and handoff.delivery:
         run(desk, launch, Path(handoff.delivery.project), logs / "discarded", agents.get(name).title)
@@ -77,17 +77,17 @@ def extra_for(desk: Desk, handoff: Handoff, receipt: Receipt, *, is_above: bool)
 def spoken(agent: str, text: str) -> str:
     """A text as it must be said to an agent's program so that all of it is taken for words: some programs read the
     files that a message names."""
-    say = agents.offers(agent, "spoken")
+    say = agents.load(agent).spoken
     return str(say(text)) if say else text
 
 
 def new_id(agent: str, seed: str) -> str:
     """The id for a new transcript, for agents that let themselves be told."""
-    make = agents.offers(agent, "new_id")
+    make = agents.load(agent).new_id
     return str(make(seed)) if make else ""
 
 
 def tidy(desk: Desk, agent: str, id: str) -> None:
     """Take away what a program leaves beside a transcript that it went on with."""
-    if id and (clear := agents.offers(agent, "tidy")):
+    if id and (clear := agents.load(agent).tidy):
         clear(id, desk.env)

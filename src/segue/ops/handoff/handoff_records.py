@@ -95,7 +95,7 @@ def keeper_of(desk: Desk, handoff: Handoff) -> str:
 
 
 def keeper_for(desk: Desk, agent: str) -> str:
-    named = agents.offers(agent, "keeps_transcripts_as")
+    named = agents.load(agent).keeps_transcripts_as
     return str(named(desk.env)) if named else agent
 
 

@@ -189,7 +189,7 @@ def target_of(desk: Desk, to: str) -> tuple[Address, Agent, str]:
     agents.starter(agent.name)
     program = agents.program_of(agent.name, desk.env)
     if program is None:
-        needed = agents.offers(agent.name, "CARRIERS") or (agent.program or agent.name,)
+        needed = agents.load(agent.name).CARRIERS or (agent.program or agent.name,)
         raise NotInstalled(agent=agent.title, program="' or '".join(needed), kept="nothing was changed")
     return address, agent, program
 
@@ -200,7 +200,7 @@ def plan(desk: Desk, order: Order, work: Work | None = None) -> Plan:
     address, agent, program = target_of(desk, order.to)
     if not order.anew:
         refuse_same(source, address, agent)
-    if check := agents.offers(agent.name, "check_model"):
+    if check := agents.load(agent.name).check_model:
         check(address.model, desk.env)
     told = limits.of_agents(desk)
     if not order.anyway:

@@ -38,7 +38,7 @@ WITHHELD = (
 def wait(desk: Desk, handoff: Handoff, brief: Brief) -> None:
     """Let the target's hook know of a handoff. That it cannot be told by a hook is no reason not to prepare it."""
     target, source = (address.partition(":")[0] for address in (handoff.target, handoff.source))
-    manner = agents.offers(target, "hooks")
+    manner = agents.load(target).hooks
     if manner is None or target == source or handoff.delivery is None:
         return
     form = msgspec.to_builtins(manner().tell)

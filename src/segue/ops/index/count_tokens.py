@@ -82,7 +82,7 @@ def names_here(desk: Desk) -> tuple[list[str], Folders]:
 
 def counts(name: str) -> bool:
     """Whether an agent is found and counted here, by what it offers for that."""
-    return agents.offers(name, "rows") is not None and agents.offers(name, "files") is not None
+    return agents.load(name).rows is not None and agents.load(name).files is not None
 
 
 def put_away(index: Counting, known: dict[Place, SourceRow], found: Iterable[Place]) -> None:
@@ -162,7 +162,8 @@ def work(job: Job) -> Done:
     """Read one source."""
     source, (offset, before) = job
     try:
-        rows, offset, before, is_anew = agents.offers(source[0], "rows")(source, offset, before)
+        read = agents.load(source[0]).rows
+        rows, offset, before, is_anew = read(source, offset, before)  # type: ignore[misc]  # see `counts`
     except AgentError as error:
         return EMPTY, 0, "", True, str(error)
     except Exception as error:  # noqa: BLE001 - one source that cannot be read must not stop the others

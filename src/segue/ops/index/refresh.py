@@ -188,7 +188,7 @@ def _jobs(
         now = (source.size, source.stamp)
         is_quick = quick.get(source.agent)
         if is_quick is None:
-            is_quick = quick[source.agent] = agents.offers(source.agent, "spends") is not None
+            is_quick = quick[source.agent] = agents.load(source.agent).spends is not None
         is_spent = count_tokens.counts(source.agent) or (row is not None and row[SPENT] == now)
         if wants_spends and is_quick and not is_spent:
             yield Job(source, Pass.SPENDS, _mark(index, row, "spent_mark"))
@@ -216,7 +216,7 @@ def work(job: Job) -> Done:
         if job.what is Pass.SPENDS:
             found: Spends = reader.spends(job.source, job.mark)  # type: ignore[attr-defined]
             return Done(job, found.mark, found.is_anew, ledger_of(found.spends))
-        if job.what is Pass.ENTRIES and (own := agents.offers(job.source.agent, "scan")):
+        if job.what is Pass.ENTRIES and (own := agents.load(job.source.agent).scan):
             return _scanned(job, own(job.source, job.mark, job.so_far))
         reading = reader.read(job.source, job.mark)
         if job.what is Pass.WORDS:
@@ -232,7 +232,7 @@ def work(job: Job) -> Done:
 
 
 def _scanned(job: Job, scan: Scan) -> Done:
-    ledger = None if agents.offers(job.source.agent, "spends") else ledger_of(scan.spends)
+    ledger = None if agents.load(job.source.agent).spends else ledger_of(scan.spends)
     return Done(job, scan.mark, scan.is_anew, ledger, scan.reports, scan.transcript)
 
 

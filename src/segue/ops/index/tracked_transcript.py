@@ -75,7 +75,7 @@ class Followed(Struct):
 @functools.cache
 def _kept_by(agent: str) -> Callable[[Entry], Kept | None] | None:
     """How an agent says what stays of a conversation, if it has a way of its own."""
-    found: Callable[[Entry], Kept | None] | None = agents.offers(agent, "kept")
+    found: Callable[[Entry], Kept | None] | None = agents.load(agent).kept
     return found
 
 

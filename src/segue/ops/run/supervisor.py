@@ -320,7 +320,7 @@ class Supervisor:
         leg, known = self.run.legs[-1], self.at_work()
         name = handoff_records.agent_of(leg.target)
         output = process.output_of(run_leg.logs_of(self.desk, self.run, leg), None)
-        if (tells := agents.offers(name, "reports_of")) and (told := tells(output.stdout, self.desk.clock())):
+        if (tells := agents.load(name).reports_of) and (told := tells(output.stdout, self.desk.clock())):
             self.reports[name] = told
         if (in_vain := exit_reason.told_by(self.desk, name, output)) is not None:
             self.cut = in_vain  # it waits for what will not come
@@ -418,11 +418,11 @@ class Supervisor:
         """An agent that had to ask was refused: without a word on that, little is done and nobody knows why."""
         leg = self.run.legs[-1]
         name = handoff_records.agent_of(leg.target)
-        denied = agents.offers(name, "denied_in")
+        denied = agents.load(name).denied_in
         if denied and (tools := denied(stdout)):
             self.change_leg(refused=leg.refused + len(tools))
             times = f"{len(tools)} call{'s' if len(tools) > 1 else ''} ({', '.join(sorted(set(tools)))})"
-            permit = agents.offers(name, "PERMITTING")
+            permit = agents.load(name).PERMITTING
             hint = f"; --pass {name}={permit} lets it edit" if permit else ""
             self.tell(f"{self.title(leg.target)} was refused {times}: nobody was there to be asked{hint}.")
 

@@ -47,7 +47,7 @@ def script(desk: Desk) -> bytes:
 
 def manner(agent: str) -> bytes:
     """How an agent is answered; nothing where it has no hooks."""
-    offered = agents.offers(agent, "hooks")
+    offered = agents.load(agent).hooks
     return msgspec.json.encode(offered()) if offered else b""
 
 

@@ -187,7 +187,7 @@ def _agents(names: Sequence[str]) -> list[Agent]:
 
 
 def _pieces(agent: Agent, *, tools: bool) -> tuple[Piece, ...]:
-    offered, server = agents.offers(agent.name, "pieces"), agents.offers(agent.name, "tool_server")
+    offered, server = agents.load(agent.name).pieces, agents.load(agent.name).tool_server
     usual = tuple(offered()) if offered else ()
     return (*usual, server()) if tools and server else usual
 

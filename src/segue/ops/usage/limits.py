@@ -55,7 +55,7 @@ def of_agents(desk: Desk) -> list[AgentLimits]:
         is_installed = bool(agent.program) and agents.locate(agent, desk.env).path is not None
         known = tuple(_forecasts(reports.get(name, []), now, answered.get(name, "")))
         if is_installed or known or name in lately:
-            tells_status = agents.offers(name, "limits_of_status") is not None
+            tells_status = agents.load(name).limits_of_status is not None
             found.append(AgentLimits(name, agent.title, is_installed, tells_status, known))
     return found
 
@@ -76,7 +76,7 @@ def _reports(desk: Desk, now: Moment) -> dict[str, list[Limit]]:
     statuses = [report for report in spool.read_status(desk.places.data) if report.at >= since]
     if statuses:
         for name in agents.names():
-            if read := agents.offers(name, "limits_of_status"):
+            if read := agents.load(name).limits_of_status:
                 for report in statuses:
                     told.setdefault(name, []).extend(read(report.status, report.at))
     latest = clock.later(now, EARLY_SECONDS)
@@ -153,9 +153,11 @@ def window_of(desk: Desk, transcript: Transcript, window_of_model: int | None) -
 
 def _told_window(desk: Desk, transcript: Transcript) -> int | None:
     """What the status line was told of how much fits into this conversation."""
-    read = agents.offers(transcript.agent, "window_of_status")
-    for report in reversed(spool.read_status(desk.places.data)) if read else ():
+    read = agents.load(transcript.agent).window_of_status
+    if read is None:
+        return None
+    for report in reversed(spool.read_status(desk.places.data)):
         id, size = read(report.status)
         if id == transcript.id and size:
-            return int(size)
+            return size
     return None

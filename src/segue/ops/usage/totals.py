@@ -89,7 +89,7 @@ def _report(desk: Desk, by: str) -> dict[str, Any] | None:
     if not all(map(count_tokens.counts, names)):
         return None
     known = desk.index.known() if desk.has_index else {}
-    sources = [source for name in names for source in agents.offers(name, "files")(desk.env)]
+    sources = [source for name in names if (files := agents.load(name).files) for source in files(desk.env)]
     if provenance.may_be_doubted(desk, (source[:2] for source in sources)):
         return None
     found = {source[1:3]: source for source in sources}

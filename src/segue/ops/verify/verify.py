@@ -18,7 +18,7 @@ import msgspec
 from msgspec import Struct
 
 from segue import assertions
-from segue.agents import llm
+from segue.agents.llm import library
 from segue.assertions import Checked, Rait, TestRun, Verdict
 from segue.base import fence, paths
 from segue.base.clock import Moment
@@ -131,7 +131,7 @@ def verify(
     """Check what an agent asserts: since a handoff (`since`), in a transcript, or in the last transcript of a session
     since the last handoff to it. `run_tests` overrides the setting verify.run_tests; `opinion` names a model."""
     if opinion:
-        llm.get(opinion)
+        library.get(opinion)
     subject = _subject(desk, session, since, transcript)
     command = project_tests.command_for(desk, subject.folder)
     is_to_run = desk.settings.verify_run_tests if run_tests is None else run_tests
@@ -446,8 +446,10 @@ def _opinion(desk: Desk, model: str, made: Verification) -> Opinion:
         return Opinion(model, "", "nothing was asserted that it could be asked about")
     nonce = fence.nonce(redaction.key(desk), "\n".join(lines))
     text = redaction.redact(desk, f"{ASKED}\n\n{fence.fenced(lines, nonce)}").text
+    from segue.agents.llm import rewrite  # lazy: few ask a model
+
     try:
-        answer = llm.ask(model, text)
+        answer = rewrite.ask(model, text)
     except (AgentError, TimeoutError) as error:
         return Opinion(model, "", str(error))
     return Opinion(model, _redacted(desk, fence.neutral(answer[:LONGEST_OPINION]).strip()))

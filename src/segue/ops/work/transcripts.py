@@ -251,7 +251,7 @@ def recognise(path: Path) -> Source:
 
 def entries(shown: Shown, *, whole: bool = False) -> Iterator[Entry]:
     """What is in a transcript, in order. With `whole`, results that the agent keeps beside it as well."""
-    beside = agents.offers(shown.source.agent, "side_file") if whole else None
+    beside = agents.load(shown.source.agent).side_file if whole else None
     for entry in agents.reader(shown.source.agent).read(shown.source):
         if shown.entry and entry.id != shown.entry:
             continue

@@ -1,11 +1,10 @@
-"""Hooks in the settings of an agent. Several agents have them in one shape: by event, in groups with a pattern of what
-they are for.
+"""Hooks in the settings of an agent. Several agents use the same format: by event, in groups with a matcher.
 
     "hooks": {"SessionStart": [{"matcher": "…", "hooks": [{"type": "command", "command": "…", "timeout": 10}]}]}
 
-Ours run one script, with the event by Segue's own name: `start`, `prompt`, `edit`, `compact`, `end`. The agent waits
-for it, so nothing of this is loaded then: what an agent tells its hooks and how it is answered, its manner, is plain
-data, which `segue init` writes down beside the script.
+Segue's hooks run one script with Segue's own event name: `start`, `prompt`, `edit`, `compact` or `end`. The
+agent waits for the script, so it loads nothing of this. An agent's hook protocol (what its hooks receive and
+answer) is plain data, which `segue init` writes next to the script.
 """
 
 from __future__ import annotations
@@ -21,31 +20,29 @@ from segue.agents.shared.settings.settings_patch import Piece, Reach, Settings, 
 from segue.agents.shared.transcripts.coerce import dict_of, list_of
 from segue.hooks.guard import SAID as SAID
 
-PURPOSE = (
-    "hooks that tell of a waiting handoff and of limits, and refuse edits while another agent has the work"
-)
+PURPOSE = "hooks that report a waiting handoff and limits, and refuse edits while another agent has the work"
 Place = tuple[str | int, ...]
 
 
 class Manner(Struct, frozen=True, kw_only=True):
-    """What an agent tells its hooks before it uses a tool, and how it is answered."""
+    """What an agent's hooks receive before a tool call, and how they answer."""
 
     files: dict[str, str] = {}
-    """The tools that change a file, with the argument that names it."""
+    """Tools that change a file, with the argument that names it."""
     commands: dict[str, str] = {}
-    """Those that run a command, with the argument that holds it."""
+    """Tools that run a command, with the argument that holds it."""
     patches: dict[str, str] = {}
-    """Those that apply a patch, with the argument that holds it: its lines name the files."""
+    """Tools that apply a patch, with the argument that holds it. Its lines name the files."""
     refuse: dict[str, Any]
-    """The answer that keeps a tool from running; the model reads why."""
+    """The answer that blocks a tool call. The model reads the reason."""
     tell: dict[str, Any]
-    """The answer at the start of a conversation that gives the model something to know."""
+    """The answer at the start of a conversation that gives information to the model."""
     warn: dict[str, Any]
-    """The answer that shows something to the person, and to the model nothing."""
+    """The answer that shows something to the user, and nothing to the model."""
 
 
 class Hook(Struct, frozen=True):
-    """One of an agent's events, and which of Segue's it is."""
+    """An event of the agent, with Segue's event for it."""
 
     event: str
     what: str
@@ -63,8 +60,7 @@ def piece(
     parse: Callable[[str], Any] = json_edit.parse,
     name: str = "",
 ) -> Piece:
-    """The hooks of an agent that has them in this shape, in a file of JSON. Some show a
-    name to the person."""
+    """The hooks of an agent with this format, in a JSON file. `name` is shown to the user by some agents."""
     named = {"name": name} if name else {}
 
     def group(hook: Hook, reach: Reach) -> dict[str, Any]:
@@ -93,12 +89,12 @@ def piece(
 
 
 def groups_of(settings: Any, reach: Reach) -> list[Place]:
-    """The groups that one of ours stands in."""
+    """The groups that contain a hook of Segue's."""
     return list(dict.fromkeys(place[:3] for place in ours(settings, reach)))
 
 
 def ours(settings: Any, reach: Reach) -> Iterator[Place]:
-    """Where our hooks stand: a whole group, or one hook in a group that others share."""
+    """The places of Segue's hooks: a whole group, or one hook in a shared group."""
     for event, groups in dict_of(dict_of(settings).get("hooks")).items():
         for index, group in enumerate(list_of(groups)):
             handlers = list_of(dict_of(group).get("hooks"))

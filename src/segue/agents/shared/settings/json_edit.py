@@ -1,7 +1,7 @@
-"""Changing a JSON file of another program as a careful person would: at one place, with every other byte as it was.
+"""In-place edits of another program's JSON file: one value changes, every other byte stays.
 
-Reading it, changing the value and writing that anew would lose how its owner laid it out. So the text itself is
-changed, in its own style: what is added looks like what stands beside it.
+Decoding and writing the whole file again would lose its layout. So the text itself is edited, in its own
+style: a new item looks like its neighbours.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ COMMENT = re.compile(rf"{TEXT}|(//[^\r\n]*+|/\*(?s:.*?)\*/)")
 LAST_COMMA = re.compile(rf"{TEXT}|(,)(?=[ \t\r\n]*+[}}\]])")
 USUAL_INDENT = "  "
 MARK = "\ufeff"
-"""Some editors start a file with it; no JSON has it inside."""
+"""The byte order mark that some editors write at the start of a file."""
 
 Path = Sequence[str | int]
 
 
 class Part(NamedTuple):
-    """A member of an object or an item of a list: where it stands, and where its value does."""
+    """The position of a member of an object or an item of a list, and of its value."""
 
     key: str | int
     start: int
@@ -32,7 +32,7 @@ class Part(NamedTuple):
 
 
 def parse(text: str) -> Any:
-    """What the text says; a ValueError tells where it is no JSON."""
+    """The value of a JSON text. Raises ValueError with the position of an error."""
     try:
         return json.loads(text.removeprefix(MARK))
     except RecursionError:
@@ -40,12 +40,12 @@ def parse(text: str) -> Any:
 
 
 def parse_with_comments(text: str) -> Any:
-    """The same where the program that reads it takes comments, and a comma after the last item."""
+    """The same for programs that allow comments and trailing commas."""
     return parse(_bare(text))
 
 
 def append(text: str, path: Sequence[str], item: Any) -> str:
-    """The text with one more item in the list at a path; what is missing on the way there is made."""
+    """The text with one more item in the list at a path. Creates what is missing on the path."""
     bare = _bare(text)
     at, depth = _way(bare, path)
     if depth < len(path):
@@ -55,7 +55,7 @@ def append(text: str, path: Sequence[str], item: Any) -> str:
 
 
 def put(text: str, path: Sequence[str], value: Any) -> str:
-    """The text with a value at a path, in the place of the one that is there; what is missing on the way is made."""
+    """The text with a value at a path, in place of the current one. Creates what is missing on the path."""
     bare = _bare(text)
     at, depth = _way(bare, path)
     if depth < len(path):
@@ -64,7 +64,7 @@ def put(text: str, path: Sequence[str], value: Any) -> str:
 
 
 def remove(text: str, path: Path) -> str:
-    """The text without what stands at a path, nor what would be left empty by that."""
+    """The text without the value at a path, and without the containers that this leaves empty."""
     *above, key = path
     bare = _bare(text)
     at = _root(bare)
@@ -81,7 +81,7 @@ def remove(text: str, path: Path) -> str:
     if len(parts) == 1:
         before, after = text[at + 1 : part.start], _remarks(text, part.end, close)
         if before.strip() or after:
-            return text[: part.start] + after + text[close:]  # somebody wrote something beside it
+            return text[: part.start] + after + text[close:]  # keep a comment next to it
         return remove(text, above) if above else text[: at + 1] + text[close:]
     if index:
         end = parts[index - 1].end
@@ -90,7 +90,7 @@ def remove(text: str, path: Path) -> str:
 
 
 def _remarks(text: str, start: int, end: int) -> str:
-    """What stands between two parts, without the comma, if there is a comment in it; else nothing."""
+    """The text between two parts, without the comma, if it contains a comment; otherwise nothing."""
     plain = COMMENT.sub(_blanked, text)
     if text[start:end] == plain[start:end]:
         return ""
@@ -99,8 +99,7 @@ def _remarks(text: str, start: int, end: int) -> str:
 
 
 def _bare(text: str) -> str:
-    """The text with blanks in place of comments, and of commas that nothing follows: as JSON has it, and each sign
-    where it was."""
+    """The text with blanks in place of comments and trailing commas: valid JSON, every character at its place."""
     return LAST_COMMA.sub(_blanked, COMMENT.sub(_blanked, text))
 
 
@@ -109,7 +108,7 @@ def _blanked(found: re.Match[str]) -> str:
 
 
 def _way(bare: str, path: Sequence[str]) -> tuple[int, int]:
-    """How far a path leads: where the last value on it starts, and how many steps that is."""
+    """How far a path exists: where the last value on it starts, and after how many steps."""
     at, depth = _root(bare), 0
     for key in path:
         part = _part(bare, at, key)
@@ -120,7 +119,7 @@ def _way(bare: str, path: Sequence[str]) -> tuple[int, int]:
 
 
 def _made(text: str, bare: str, at: int, there: Sequence[str], missing: Sequence[str], value: Any) -> str:
-    """The text with what a path is missing, and a value at its end."""
+    """The text with the missing part of a path, and a value at its end."""
     _expect(bare, at, "{", there)
     for key in reversed(missing[1:]):
         value = {key: value}
@@ -129,14 +128,14 @@ def _made(text: str, bare: str, at: int, there: Sequence[str], missing: Sequence
 
 
 def _said(bare: str, depth: int, value: Any) -> str:
-    """A value as it is written in this text, so deep in it."""
+    """A value as JSON in the style of this text, at a depth."""
     indent = _indent(bare)
     said = json.dumps(value, indent=indent, ensure_ascii=False)
     return said.replace("\n", _newline(bare) + indent * depth) if indent else said
 
 
 def _with(text: str, bare: str, at: int, depth: int, said: str) -> str:
-    """Something more at the end of the object or list that starts there."""
+    """The text with one more item at the end of the object or list that starts at `at`."""
     parts = _parts(bare, at)
     if parts:
         last = parts[-1]
@@ -153,7 +152,7 @@ def _with(text: str, bare: str, at: int, depth: int, said: str) -> str:
 
 
 def _parts(text: str, at: int) -> list[Part]:
-    """What is in the object or list that starts there; nothing in what is neither."""
+    """The parts of the object or list that starts at `at`; none for other values."""
     found: list[Part] = []
     if text[at] not in "{[":
         return found
@@ -176,7 +175,7 @@ def _parts(text: str, at: int) -> list[Part]:
 
 
 def _part(text: str, at: int, key: str | int) -> Part | None:
-    """Of several members with one name the last counts, as it does for every reader."""
+    """The part with a key. Of several members with one name, the last counts, as for every reader."""
     return next((part for part in reversed(_parts(text, at)) if part.key == key), None)
 
 
@@ -206,7 +205,7 @@ def _newline(text: str) -> str:
 
 
 def _indent(text: str) -> str | None:
-    """How far the first member stands from the left; None where all is on one line."""
+    """The indentation of the first member; None if everything is on one line."""
     root = _root(text)
     parts = _parts(text, root)
     if not parts:

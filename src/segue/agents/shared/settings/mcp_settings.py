@@ -1,8 +1,8 @@
-"""Segue's tool server in the settings of an agent: one entry under one name, started by this environment's own Python,
-so that it works without anything on PATH.
+"""Segue's MCP server in the settings of an agent: one entry under one name. It is started with this
+environment's own Python, so it works without anything on PATH.
 
-Three of the agents keep such entries in JSON; the piece for those is made here. Each agent's own file says where, and
-what an entry looks like.
+Three of the agents keep such entries in JSON; their patch is made here. Each agent's own file says where, and
+in what form.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from segue.agents.shared.settings.settings_patch import Piece, Reach, Settings
 from segue.agents.shared.transcripts.coerce import dict_of, list_of
 
 NAME = "segue"
-PURPOSE = "Segue's tools for the model, over MCP; they only read, of the folder that it works in"
-TAKEN = f"a tool server of another kind is called '{NAME}' there"
+PURPOSE = "Segue's tools for the model, over MCP; read-only, limited to the folder that it works in"
+TAKEN = f"another MCP server is called '{NAME}' there"
 SECONDS = 30
-"""How long the server may take to start: the library alone takes a second, more on a busy machine."""
+"""How long the server may take to start. The library alone takes a second, more on a busy machine."""
 
 
 def command(reach: Reach) -> list[str]:
@@ -27,12 +27,12 @@ def command(reach: Reach) -> list[str]:
 
 
 def is_ours(words: Sequence[object]) -> bool:
-    """Whether this starts Segue's server, in whichever environment or version."""
+    """Whether a command starts Segue's server, in any environment or version."""
     return len(words) > 1 and words[-1] == "mcp" and str(words[-2]).rpartition("/")[2] == NAME
 
 
 def words_of(entry: Any) -> list[object]:
-    """What an entry starts: a list, or a program and its arguments."""
+    """The command of an entry: a list, or a program and its arguments."""
     told = dict_of(entry).get("command")
     return list_of(told) if isinstance(told, list) else [told, *list_of(dict_of(entry).get("args"))]
 
@@ -44,7 +44,7 @@ def json_piece(
     *,
     parse: Callable[[str], Any] = json_edit.parse,
 ) -> Piece:
-    """The entry in a table of a JSON file."""
+    """The patch that puts the entry into a table of a JSON file."""
 
     def present(text: str) -> Any:
         found = dict_of(dict_of(parse(text)).get(table)).get(NAME)
@@ -63,7 +63,7 @@ def json_piece(
         try:
             is_there = present(text) is not None
         except ValueError:
-            parse(text)  # what is no JSON is not ours to judge; what is another's stays
+            parse(text)  # raises if it is no JSON; another server's entry stays
             is_there = False
         return json_edit.remove(text, (table, NAME)) if is_there else text
 

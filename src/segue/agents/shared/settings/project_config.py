@@ -1,9 +1,11 @@
-"""What an agent has around it that another may lack: instructions that it loads, servers, skills, permissions.
+"""Project configuration of an agent that another agent may lack: instructions, MCP servers, skills, permissions.
 
-Each agent's own file tells what it has in a folder (`belongings(env, project)`); here is what they share, and what of
-it travels. Instructions travel as files. All else cannot: it is told by name, and never by value, as settings hold
-secrets. A stranger's project must not send along what is not its own: a project's instructions count only where they
-lead to a file inside of it, whatever link or import names them.
+Each agent's `belongings(env, project)` lists what it has in a folder. Here is what they share, and how configuration
+is passed on. Instructions are passed as files. Everything else is named, and never by value, because settings hold
+secrets.
+
+A project from a stranger must not pass on files that are not its own: its instructions count only if they lead to a
+file inside the project, by any link or import.
 """
 
 from __future__ import annotations
@@ -23,19 +25,19 @@ from segue.base.fence import one_line
 from segue.model import Value
 
 LARGEST = 200_000
-"""A file with instructions that is larger does not travel."""
+"""A larger file of instructions is not passed on."""
 LARGEST_SETTINGS = 16 << 20
 MOST = 100
-"""How many names of a kind are told, and how many files count."""
+"""How many names of a kind are listed, and how many files count."""
 LONGEST_NAME = 60
 DEEPEST = 4
-"""How far imports lead on, and how far folders of rules and commands are gone into."""
+"""How deep imports, and folders of rules and commands, are followed."""
 EDITS = "edits accepted by itself"
 PLANS = "plans only"
 
 
 class Belongings(Value, frozen=True):
-    """What an agent has in one folder."""
+    """An agent's project configuration in one folder."""
 
     instructions: tuple[Path, ...] = ()
     """The files that it loads by itself, in its order."""
@@ -46,15 +48,15 @@ class Belongings(Value, frozen=True):
     agents: tuple[str, ...] = ()
     """Its sub-agents."""
     permissions: tuple[str, ...] = ()
-    """What it may do without asking, or may not do at all, in a few words each."""
+    """What it may do without asking, or not at all, in a few words each."""
 
 
 KINDS = {"servers": "MCP servers", "skills": "skills", "commands": "commands", "agents": "sub-agents"}
 
 
 def of(name: str, env: Mapping[str, str], project: Path) -> Belongings:
-    """What an agent has in a folder; nothing where Segue does not know."""
-    tell = agents.offers(name, "belongings")
+    """An agent's project configuration in a folder; empty if unknown."""
+    tell = agents.load(name).belongings
     found: Belongings = tell(env, project) if tell else Belongings()
     return found
 
@@ -62,7 +64,8 @@ def of(name: str, env: Mapping[str, str], project: Path) -> Belongings:
 def travelling(
     source: str, target: str, env: Mapping[str, str], project: Path
 ) -> tuple[tuple[Path, ...], tuple[str, ...]]:
-    """The files that the target does not load by itself, and what cannot travel, a line for each kind."""
+    """The instruction files that the target does not load by itself, and one line for each kind of
+    configuration that cannot be passed on."""
     return compared(of(source, env, project), of(target, env, project), agents.get(target).title)
 
 
@@ -88,7 +91,7 @@ def compared(source: Belongings, target: Belongings, title: str) -> tuple[tuple[
 
 
 def content(path: Path) -> str:
-    """What is in a file with instructions; nothing where it cannot be read or is too large."""
+    """The text of an instruction file; empty if it cannot be read or is too large."""
     try:
         return files.read_file(path, LARGEST).decode(errors="replace")
     except OSError:
@@ -103,7 +106,7 @@ def _size(path: Path) -> int:
 
 
 def _same(text: str) -> str:
-    """What two files have in common that say the same."""
+    """Text for comparison: equal for two files that differ only in white space."""
     return "\n".join(line.rstrip() for line in text.strip("\ufeff \r\n\t").splitlines())
 
 
@@ -117,11 +120,11 @@ def _listed(names: Sequence[str]) -> str:
     return ", ".join(names[:10]) + more
 
 
-# What the agents' own files use
+# For the agents' own files
 
 
 def folders(project: Path, *, beyond: bool = False) -> list[Path]:
-    """From the root of the repository down to a folder; with `beyond`, from the root of the file system."""
+    """The folders from the root of the repository down to a folder; with `beyond`, from the root of the file system."""
     top = Path(project.anchor) if beyond else paths.find_project(project)
     upwards = itertools.takewhile(lambda folder: folder != top.parent or folder == top, _upwards(project))
     return list(upwards)[::-1]
@@ -133,8 +136,8 @@ def _upwards(folder: Path) -> Iterator[Path]:
 
 
 def instructions(paths: Iterable[Path], within: Path | None = None) -> list[Path]:
-    """Those that are files, each once. Those of a project (`within`) count only where they do not lead out of it; those
-    in folders above it, where they do not lead out of these and are no other user's."""
+    """The paths that are files, each once. A project's files (`within`) count only if they don't lead out of
+    it. Files in folders above it count only if they don't lead out of those, and belong to no other user."""
     found: dict[str, Path] = {}
     for path in paths:
         if len(found) < MOST and is_file(path) and (within is None or _is_own(path, within)):
@@ -166,8 +169,7 @@ FENCES = ("```", "~~~")
 
 
 def with_imports(paths: Sequence[Path], within: Path | None, home: str = "") -> list[Path]:
-    """Files, each followed by those that it imports (`@docs/style.md`), however many steps away. What a project
-    imports must be in it."""
+    """Files, each followed by its imports (`@docs/style.md`), at any depth. What a project imports must be in it."""
     found: dict[str, Path] = {}
     for path in paths:
         waiting = [(path, 0)]
@@ -184,7 +186,7 @@ def with_imports(paths: Sequence[Path], within: Path | None, home: str = "") -> 
 
 
 def _imports(text: str) -> Iterator[str]:
-    """What a text imports; what stands in code is none."""
+    """The paths that a text imports. Code does not count."""
     fence = ""
     for line in text.splitlines():
         start = line.strip()[:3]
@@ -199,7 +201,7 @@ def _imports(text: str) -> Iterator[str]:
 
 
 def settings_in(path: Path) -> dict[str, Any]:
-    """A file of JSON, with comments or without; nothing where it is missing, broken or too large."""
+    """A JSON file, with or without comments; empty if it is missing, invalid or too large."""
     try:
         text = files.read_file(path, LARGEST_SETTINGS)
         try:
@@ -212,37 +214,37 @@ def settings_in(path: Path) -> dict[str, Any]:
 
 
 _NO_JSON = re.compile(r'("(?:[^"\\]|\\.)*+(?:"|\\?\Z))|//[^\n]*|/\*.*?(?:\*/|\Z)|,(?=\s*[}\]])', re.DOTALL)
-"""A string (whole, as what looks like a comment in it is none), or what JSON does not have."""
+"""A whole string (which may contain what looks like a comment), or what JSON does not have."""
 
 
 def _plain(text: str) -> str:
-    """JSON without comments and without commas that nothing follows."""
-    for _ in range(2):  # a comma may stand before a comment
+    """JSON without comments and trailing commas."""
+    for _ in range(2):  # a comma may come before a comment
         text = _NO_JSON.sub(lambda found: found.group(1) or "", text)
     return text
 
 
 def table(value: Any, *keys: str) -> dict[str, Any]:
-    """What is under some keys, each inside the one before; empty where that is no table."""
+    """The table under nested keys; empty if there is none."""
     for key in keys:
         value = value.get(key) if isinstance(value, dict) else None
     return value if isinstance(value, dict) else {}
 
 
 def texts(value: Any) -> list[str]:
-    """A text, or a list of texts, as a list."""
+    """A text or a list of texts, as a list."""
     items = value if isinstance(value, list) else [value]
     return [item for item in items if isinstance(item, str)]
 
 
 def names(*found: Iterable[str]) -> tuple[str, ...]:
-    """Names as they can be shown, each once."""
+    """Names fit for the screen, each once."""
     shown = (one_line(name, LONGEST_NAME) for name in itertools.chain(*found) if isinstance(name, str))
     return tuple(itertools.islice(dict.fromkeys(filter(None, shown)), MOST))
 
 
 def skills_in(*places_of_skills: Path) -> Iterator[str]:
-    """Folders with a SKILL.md in them."""
+    """The names of folders that contain a SKILL.md."""
     for place in places_of_skills:
         for name in _listing(place):
             if is_file(place / name / "SKILL.md"):
@@ -250,7 +252,7 @@ def skills_in(*places_of_skills: Path) -> Iterator[str]:
 
 
 def files_in(place: Path, ending: str, depth: int = DEEPEST) -> Iterator[Path]:
-    """The files below a folder whose names end so, in order."""
+    """The files below a folder with an ending, in order."""
     for name in _listing(place):
         path = place / name
         if name.endswith(ending) and is_file(path):
@@ -267,7 +269,7 @@ def _is_folder(path: Path) -> bool:
 
 
 def named_by_files(place: Path, ending: str) -> Iterator[str]:
-    """The names that such files give: `git/commit.md` is git:commit."""
+    """Names by path: `git/commit.md` is git:commit."""
     for path in itertools.islice(files_in(place, ending), MOST):
         yield path.relative_to(place).as_posix().removesuffix(ending).replace("/", ":")
 

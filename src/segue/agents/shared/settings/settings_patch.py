@@ -1,9 +1,9 @@
-"""What `segue init` puts into the settings of an agent, piece by piece.
+"""Edits that `segue init` makes in the settings of an agent.
 
-A piece is one change to one file of one agent: its hooks, its status line, its tool server. An agent offers `pieces`,
-which gives those that are set up without being asked for, and `tool_server`, which gives the one that is not. A piece
-is pure: it is given what a file says and gives back what it should say, with every other byte as it was. Files are
-read, shown, kept and written in one place, by `ops/setup.py`.
+A patch is one change to one file of one agent: its hooks, its status line, its MCP server. An agent offers
+`pieces`, the patches that are always set up, and `tool_server`, the patch that is set up on request. A patch
+is pure: it takes a file's text and returns the new text, with every other byte unchanged. `ops/setup` reads,
+shows, backs up and writes the files.
 """
 
 from __future__ import annotations
@@ -16,28 +16,28 @@ from msgspec import Struct
 
 SCRIPT = "hook.sh"
 OLD_SCRIPT = "guard.sh"
-"""What stood in the settings before there was more than one hook."""
+"""The script's name in settings from when there was only one hook."""
 
 
 class Reach(Struct, frozen=True):
-    """How an agent's settings reach Segue."""
+    """How an agent's settings call Segue."""
 
     data: str
-    """The folder that the script is in."""
+    """The folder that contains the script."""
     program: tuple[str, ...]
-    """What starts Segue, with its arguments to follow."""
+    """The command that starts Segue, without arguments."""
 
     @property
     def script(self) -> str:
-        """The script that agents run, for a shell."""
+        """The path of the script, quoted for a shell."""
         return shlex.quote(f"{self.data}/{SCRIPT}")
 
     def hook(self, event: str, agent: str) -> str:
-        """What an agent runs at an event. Without the script, the agent goes on undisturbed."""
+        """The command for an event. If the script is missing, it does nothing."""
         return f"[ ! -x {self.script} ] || {self.script} {event} {shlex.quote(agent)}"
 
     def is_ours(self, command: object) -> bool:
-        """Whether a command runs the script: whatever else was made of it, or an earlier version called it."""
+        """Whether a command runs the script, in any form and from any version."""
         old = shlex.quote(f"{self.data}/{OLD_SCRIPT}")
         return isinstance(command, str) and any(f" {name} " in f" {command} " for name in (self.script, old))
 
@@ -50,20 +50,20 @@ def no_trouble(text: str, reach: Reach, env: Settings) -> str:
 
 
 class Piece(Struct, frozen=True, kw_only=True):
-    """One change to one file of one agent. Each of its functions raises a ValueError that says what is wrong with a
-    text that it cannot understand; then nothing is written."""
+    """One change to one file of one agent. Its functions raise ValueError with the reason for a text that
+    they cannot parse; then nothing is written."""
 
     purpose: str
-    """What it is for, in a few words, for people."""
+    """What it is for, in a few words for users."""
     file: Callable[[Settings], Path]
-    """The person's own file that it goes into, by their environment; it need not be there."""
+    """The settings file in the user's environment. It need not exist."""
     has: Callable[[str, Reach], bool]
-    """Whether it is there, whole and as this version makes it."""
+    """Whether the text contains it, complete and in this version's form."""
     add: Callable[[str, Reach], str]
-    """The text with it, in place of one that an earlier version made; all else as it was."""
+    """The text with it, in place of an earlier version's."""
     drop: Callable[[str, Reach], str]
-    """The text without it, wherever it was moved to, whichever version made it."""
+    """The text without it, wherever it was moved to, from any version."""
     trouble: Callable[[str, Reach, Settings], str] = no_trouble
-    """Why it would do nothing in this text although it is there; empty if it works."""
+    """Why it has no effect although it is there; empty if it works."""
     empty: str = "{}\n"
-    """What a file says that is not there yet."""
+    """The text of a file that does not exist yet."""

@@ -1,17 +1,14 @@
-"""What a call does, and what came of it: from any agent's words to the acts that all of them share.
+"""Tool calls of any agent, classified as shared actions.
 
-Agents call the same few things by many names. One table (`deeds`) serves them all, and a tool that is not in it is
-taken by the shape of what it is given, so that a server of file tools is understood whatever it is called.
-What an agent tells in a way of its own is in `<agent>/acts.py`, or in what another package brings
-(docs/add-an-agent.md).
+Agents call the same few things by many names. One table (`tool_table`) serves all of them. A tool that is not in it
+is classified by the shape of its arguments, so that any server of file tools is understood. What is special to one
+agent is in its `tool_calls`, or in another package's `acts`, `answer` and `going` (docs/add-an-agent.md).
 """
 
 from __future__ import annotations
 
 import contextlib
 import functools
-import importlib
-import importlib.util
 import re
 from collections.abc import Callable
 from typing import Any
@@ -27,7 +24,7 @@ OTHER = (Act(deed=Deed.OTHER),)
 
 
 def acts_of(entry: Entry, agent: str = "", *, result: Entry | None = None) -> tuple[Act, ...]:
-    """What an entry does, or would have done; with its result, completed by what that tells."""
+    """What an entry does, or would have done; with its result, completed by what the result says."""
     own = _own(agent, "acts")
     found: tuple[Act, ...] | None = own(entry, result) if own else None
     if found is not None:
@@ -36,16 +33,16 @@ def acts_of(entry: Entry, agent: str = "", *, result: Entry | None = None) -> tu
 
 
 def answer_of(call: Entry, result: Entry, agent: str = "") -> Answer | None:
-    """What the person said to a call that waited for them; None where it did not, or they said nothing.
-    Some readers give the same words as a prompt beside the result."""
+    """The user's answer to a call that waited for one; None if it did not wait, or they said nothing. Some
+    readers also give the answer as a prompt next to the result."""
     own = _own(agent, "answer")
     found: Answer | None = own(call, result) if own else None
     return found
 
 
 def is_done(entry: Entry, result: Entry | None, agent: str = "") -> bool:
-    """Whether the acts of an entry came to be, as far as it is told: a call without a result is not done, nor is
-    what a reply only proposes. Of a command that goes on (`going_of`), that it was started."""
+    """Whether the actions of an entry happened, as far as known. A call without a result is not done, nor is
+    what a reply only proposes. A background command (`find_background_job`) is done once it was started."""
     if entry.kind is not EntryKind.CALL:
         return entry.kind is not EntryKind.REPLY and not entry.is_error
     if result is None or result.is_error or result.status:
@@ -55,9 +52,8 @@ def is_done(entry: Entry, result: Entry | None, agent: str = "") -> bool:
 
 
 def going_of(call: Entry, result: Entry, agent: str = "") -> Going | None:
-    """A command that the call started and that outlives it, or one that it looked at again; None for all others.
-    What such a command comes to is told by the result of the call that finds it over. Some agents note by themselves
-    that it ended: then the note is given as both."""
+    """A background command that the call started or checked again; None for other calls. The result of the
+    call that finds it ended says how. For agents that note the end by themselves, pass the note as both."""
     own = _own(agent, "going")
     found: Going | None = own(call, result) if own else None
     return found
@@ -65,23 +61,18 @@ def going_of(call: Entry, result: Entry, agent: str = "") -> Going | None:
 
 @functools.cache
 def _own(agent: str, what: str) -> Callable[..., Any] | None:
-    """What an agent brings itself: ours in a file beside the reader, others where their package says."""
-    found = None
-    if agent in agents.NAMES:
-        name = f"segue.agents.{agent}.tool_calls"
-        if importlib.util.find_spec(name):
-            found = getattr(importlib.import_module(name), what, None)
-    elif agent:
-        with contextlib.suppress(NotFound, AgentError):
-            found = agents.offers(agent, what)
-    return found if callable(found) else None
+    """The agent's own function, or None."""
+    with contextlib.suppress(NotFound, AgentError):
+        found = getattr(agents.load(agent), what)
+        return found if callable(found) else None
+    return None
 
 
-# For an agent's own file, too
+# Also for the agents' own files
 
 
 def acts_of_call(tool: str, text: str) -> tuple[Act, ...]:
-    """What a call does, by the name of its tool and what it was given."""
+    """What a call does, by its tool's name and arguments."""
     given = decoded(text)
     arguments = named(given)
     raw = "" if isinstance(given, dict) else given if isinstance(given, str) else command_of(given)
@@ -93,7 +84,7 @@ def acts_of_call(tool: str, text: str) -> tuple[Act, ...]:
 
 @functools.lru_cache(4096)
 def _name_of(tool: str) -> tuple[str, bool]:
-    """A tool's plain name, and whether some server brings it."""
+    """A tool's normalized name, and whether it comes from a server."""
     own = tool.removeprefix("functions.")
     last = re.split(r"__|[./:]", own)[-1]
     return plain(last), last != own
@@ -110,7 +101,7 @@ def answers_in(text: str, call: Entry) -> list[str]:
 
 
 def between(text: str, marks: list[str], end: str = "") -> list[str]:
-    """What follows each mark in a text, up to the next one, and there to the last of some closing words."""
+    """The text after each mark, up to the next mark, and there up to the last `end`."""
     text = text[:LONGEST_ANSWER]
     places = sorted((at, mark) for mark in marks[:MOST_QUESTIONS] if (at := text.find(mark)) >= 0)
     stops = [at for at, _ in places[1:]] + [len(text)]

@@ -1,8 +1,7 @@
-"""Patches as acts: the form that models are taught for `apply_patch`, and unified diffs.
+"""Patches as actions: the format that models are taught for `apply_patch`, and unified diffs.
 
-A patch says of each file what is put in the place of what. Whole lines count: a change holds the lines of one
-hunk with those around them, each with its line end. One whose old text is empty is put in at a place that the
-patch does not tell.
+Changes consist of whole lines: one per hunk, with its context lines and line ends. An empty old text means an
+insertion at a place that the patch does not give.
 """
 
 from __future__ import annotations
@@ -30,12 +29,12 @@ _LONGEST_BEFORE = 2000
 
 
 def acts_in(text: str) -> tuple[Act, ...]:
-    """The acts of a patch or a diff, whichever it is; none where it is neither."""
+    """The actions of a patch or a diff; none if the text is neither."""
     is_patch = BEGIN in text or text.lstrip().startswith(tuple(_HEADERS))
     return acts_in_patch(text) if is_patch else acts_in_diff(text)
 
 
-# As models are taught to write it
+# apply_patch
 
 
 class _File:
@@ -60,7 +59,7 @@ class _File:
 
 
 class _Hunk:
-    """Lines that belong together, before and after."""
+    """The lines of a hunk, before and after."""
 
     def __init__(self) -> None:
         self._old: list[str] = []
@@ -72,7 +71,7 @@ class _Hunk:
         return "".join(self._new)
 
     def add(self, line: str) -> None:
-        """A line with its mark; one without is context whose blank was lost."""
+        """Add a line with its sign. A line without one is context whose blank was lost."""
         mark, rest = line[:1], line[1:] + "\n"
         if mark == "+":
             self._new.append(rest)
@@ -86,7 +85,7 @@ class _Hunk:
             self._new.append(kept)
 
     def end_without_newline(self, mark: str) -> None:
-        """The last line, which bears this mark, has no line end."""
+        """Remove the line end of the last line, which has this sign."""
         sides = {"+": (self._new,), "-": (self._old,)}.get(mark, (self._old, self._new))
         for side in sides:
             if side:
@@ -97,8 +96,8 @@ class _Hunk:
 
 
 def acts_in_patch(text: str) -> tuple[Act, ...]:
-    """The acts of every patch in a text; what stands around them is passed over. One without its first line is
-    taken as it is."""
+    """The actions of every patch in a text; the text around them is skipped. A patch without its first line
+    is accepted."""
     found: list[Act] = []
     file: _File | None = None
     is_inside = BEGIN not in text
@@ -139,7 +138,7 @@ def _take(file: _File, line: str) -> None:
 
 
 def acts_in_command(command: str, folder: str = "") -> tuple[tuple[Act, ...], bool]:
-    """The acts of the patches that a shell command applies, and whether it does nothing else."""
+    """The actions of the patches that a shell command applies, and whether it does nothing else."""
     start = command.find(BEGIN)
     before = command[:start] if start > 0 else ""
     if "apply_patch" not in before and "applypatch" not in before:
@@ -153,7 +152,7 @@ def acts_in_command(command: str, folder: str = "") -> tuple[tuple[Act, ...], bo
 
 
 def _moved(act: Act, folder: str) -> Act:
-    """The same with paths as seen from where the caller is."""
+    """The action with paths relative to the caller's folder."""
     if not folder:
         return act
     to = join(folder, act.to) if act.to else ""
@@ -166,7 +165,7 @@ def _moved(act: Act, folder: str) -> Act:
 
 
 class _Diff:
-    """What a diff says of one file, as far as it has been read."""
+    """What a diff does to one file, as far as it has been read."""
 
     def __init__(self, path: str = "") -> None:
         self.old = self.new = path
@@ -192,7 +191,7 @@ class _Diff:
 
 
 def acts_in_diff(text: str, path: str = "") -> tuple[Act, ...]:
-    """The acts of a diff. `path` is the file that it is of, where it does not say so itself."""
+    """The actions of a diff. `path` is its file, if it does not say so itself."""
     found: list[Act] = []
     file = _Diff(path) if path else None
     old_left = new_left = 0
@@ -221,7 +220,7 @@ def acts_in_diff(text: str, path: str = "") -> tuple[Act, ...]:
 
 
 def _describe(file: _Diff, line: str) -> None:
-    """Take over what a line before the hunks says of the file."""
+    """Apply a header line of a diff."""
     if line.startswith("--- "):
         file.old = _path(line[4:], "a/")
     elif line.startswith("+++ "):

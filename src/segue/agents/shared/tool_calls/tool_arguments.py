@@ -1,7 +1,7 @@
-"""What a call was given, whatever its agent calls it.
+"""Arguments of tool calls, by normalized names.
 
-Letters' case, underscores and hyphens in a name don't count: `file_path`, `filePath` and `filepath` are one. For
-the rest there are lists of the names that are in use, the usual one first.
+Case, underscores and hyphens don't count: `file_path`, `filePath` and `filepath` are one. For other
+differences there are lists of the names in use, the most common first.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 from segue.agents.shared.transcripts.reader import decode_any, dict_of, list_of
 
 Arguments = dict[str, Any]
-"""What a call was given, by plain names."""
+"""Arguments by normalized names."""
 
 PATH = (
     *("filepath", "path", "absolutepath", "notebookpath", "targetfile", "filename", "file", "dirpath"),
@@ -46,11 +46,11 @@ NOT_HERE = (
 """Arguments of tools whose paths are not on this machine."""
 
 LONGEST_NAME = 80
-"""A longer name is no argument's and no tool's."""
+"""No argument and no tool has a longer name."""
 
 
 def decoded(text: str) -> Any:
-    """The arguments of a call: JSON, or the text itself where it is none."""
+    """The arguments of a call: JSON, or the text itself."""
     if text[:64].lstrip()[:1] not in ("{", "[", '"'):
         return text
     value = decode_any(text.encode("utf-8", "replace"))
@@ -58,7 +58,7 @@ def decoded(text: str) -> Any:
 
 
 def named(given: Any) -> Arguments:
-    """Arguments by plain names; none where they have no names at all."""
+    """Arguments by normalized names; empty if they have no names."""
     return {plain(key): value for key, value in dict_of(given).items() if len(key) <= LONGEST_NAME}
 
 
@@ -72,7 +72,7 @@ def _plain(name: str) -> str:
 
 
 def first(arguments: Arguments, names: Iterable[str]) -> str:
-    """The first of some arguments that is a text; of a list, its first. Empty where there is none."""
+    """The first of some arguments that is a text; of a list, its first item. Empty if there is none."""
     for name in names:
         value = arguments.get(name)
         if isinstance(value, list) and value:
@@ -83,7 +83,7 @@ def first(arguments: Arguments, names: Iterable[str]) -> str:
 
 
 def given(arguments: Arguments, names: Iterable[str]) -> str | None:
-    """The first of some arguments that is a text, even an empty one; None where there is none."""
+    """The first of some arguments that is a text, possibly empty; None if there is none."""
     return next((arguments[name] for name in names if isinstance(arguments.get(name), str)), None)
 
 
@@ -92,13 +92,13 @@ def has_any(arguments: Arguments, names: Iterable[str]) -> bool:
 
 
 def texts_in(value: Any, names: Iterable[str] = ()) -> list[str]:
-    """The texts in a list: its own, and those that its members have under one of some names."""
+    """The texts in a list: its items, and those that its members have under one of some names."""
     found = (one if isinstance(one, str) else first(named(one), names) for one in list_of(value))
     return [text for text in found if text]
 
 
 def offered_in(text: str) -> list[str]:
-    """The answers that a call offers which asks something, once or several times."""
+    """The answers that a question offers."""
     arguments = named(decoded(text))
     asked = [arguments, *map(named, list_of(arguments.get("questions")))]
     return [option for one in asked for name in OFFERED for option in texts_in(one.get(name), LABEL)]
@@ -111,6 +111,6 @@ def paths_in(arguments: Arguments) -> list[str]:
 
 
 def id_of(value: Any) -> str:
-    """What an agent calls something: a text, or a number."""
+    """An id: a text or a number."""
     is_number = isinstance(value, int) and not isinstance(value, bool) and abs(value) < 1 << 63
     return str(value) if is_number else value if isinstance(value, str) else ""

@@ -1,7 +1,7 @@
-"""What each tool does with what it is given: one table for all agents.
+"""What each tool does with its arguments: one table for all agents.
 
-A handler takes the arguments by their plain names, and what was given as bare text. It gives no acts where they
-do not fit: a tool may be named like another and be none.
+A handler takes the arguments by normalized names, and the bare text where the call has no named arguments. It
+returns no actions if they don't fit: an unrelated tool may have the same name.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ WINDOWS_SHELLS = ("powershell", "pwsh", "cmd")
 
 
 def command_of(value: Any) -> str:
-    """A command as it would be typed: of a list that starts a shell, what the shell is given."""
+    """A command as typed: of a list that starts a shell, the shell's argument."""
     if isinstance(value, str):
         return value.strip()
     words = texts_in(value)
@@ -87,7 +87,7 @@ def edit(arguments: Arguments, raw: str) -> Acts:
         diff = first(arguments, tool_arguments.PATCH)
         return patches.acts_in_diff(diff, path) if diff else (Act(deed=Deed.EDIT, subject=path),)
     if len(changes) == 1 and given(arguments, tool_arguments.OLD) == "":
-        # What nearly all of these tools do with nothing to look for: they make the file.
+        # Without an old text, nearly all of these tools create the file.
         return (Act(deed=Deed.WRITE, subject=path, content=changes[0].new),)
     return (Act(deed=Deed.EDIT, subject=path, changes=tuple(changes)),)
 
@@ -115,7 +115,7 @@ LARGEST_REPLAY = 1 << 28
 
 
 def edited(before: str, changes: tuple[Change, ...]) -> str | None:
-    """A file after some changes; None where they do not fit."""
+    """A file's content after some changes; None if they don't fit."""
     if len(before) * len(changes) > LARGEST_REPLAY:
         return None
     for change in changes:
@@ -126,7 +126,7 @@ def edited(before: str, changes: tuple[Change, ...]) -> str | None:
 
 
 def insert(arguments: Arguments, raw: str) -> Acts:
-    """Text put in at some line, or in the place of a cell or a symbol: what it replaces is not told."""
+    """Text inserted at a line, or in place of a cell or a symbol. What it replaces is unknown."""
     path = first(arguments, tool_arguments.PATH)
     new = given(arguments, ("newsource", "inserttext", "body", *tool_arguments.NEW, *tool_arguments.CONTENT))
     changes = (Change(old="", new=new),) if new else ()
@@ -139,7 +139,7 @@ def patch(arguments: Arguments, raw: str) -> Acts:
 
 
 def editor(arguments: Arguments, raw: str) -> Acts:
-    """One tool for all that is done to a file: one of its arguments says what."""
+    """One tool for everything that is done to a file: an argument says what."""
     ways = {"view": read, "create": write, "strreplace": edit, "insert": insert, "undoedit": insert}
     handler = ways.get(plain(text_of(arguments.get("command"))))
     return handler({**arguments, "command": ""}, "") if handler else ()
@@ -168,7 +168,7 @@ def search(arguments: Arguments, raw: str) -> Acts:
 
 _ADDRESS = lazy_pattern(r"https?://[^\s<>\"'`]{1,2000}")
 _SEEN = 20_000
-"""How much of a text is looked through for an address."""
+"""How much of a text is searched for an address."""
 
 
 def fetch(arguments: Arguments, raw: str) -> Acts:
@@ -179,7 +179,7 @@ def fetch(arguments: Arguments, raw: str) -> Acts:
     return (Act(deed=Deed.FETCH, subject=subject),) if subject else ()
 
 
-# What is to do
+# Todo lists
 
 STATES = {
     **dict.fromkeys(("inprogress", "active", "doing", "started", "current", "running"), TodoState.ACTIVE),
@@ -193,12 +193,12 @@ _MARKS = {" ": TodoState.OPEN, "x": TodoState.DONE, "X": TodoState.DONE}
 
 
 def state_of(word: Any) -> TodoState:
-    """The state of an item in whatever word an agent has for it; what is not known is open."""
+    """The state of a todo in any agent's words. Unknown words mean open."""
     return STATES.get(plain(text_of(word)), TodoState.OPEN)
 
 
 def ticked(text: str) -> tuple[Todo, ...]:
-    """The items of a list with boxes, as Markdown has them. One that is half ticked is under way."""
+    """The items of a Markdown list with checkboxes. A half-ticked one is in progress."""
     found = (_TICKED.match(line) for line in text.split("\n"))
     return tuple(
         Todo(text=one[2].strip(), state=_MARKS.get(one[1], TodoState.ACTIVE)) for one in found if one
@@ -244,11 +244,11 @@ def changed_todo(arguments: Arguments, raw: str) -> Acts:
     return (Act(deed=Deed.PLAN, todos=(todo,)),)
 
 
-# The person, and other agents
+# The user, and other agents
 
 
 def ask(arguments: Arguments, raw: str) -> Acts:
-    """A question, or several, each an act of its own."""
+    """One action for each question."""
     listed = list_of(arguments.get("questions"))
     asked = [{"question": one} if isinstance(one, str) else named(one) for one in listed] or [arguments]
     return tuple(act for one in asked if (act := _question(one)))
@@ -300,13 +300,13 @@ TOOLS: dict[str, Handler] = _table(
 )
 
 
-# Tools that nobody told of
+# Unknown tools
 
 _SHELL = lazy_pattern(r"shell|bash|exec|terminal|command|process|run")
 
 
 def by_shape(name: str, arguments: Arguments, raw: str) -> Acts:
-    """What a tool plainly does, by its name and what it is given."""
+    """What an unknown tool obviously does, by its name and arguments."""
     if raw:
         return patches.acts_in_patch(raw) if raw.lstrip().startswith(patches.BEGIN) else ()
     if tool_arguments.has_any(arguments, tool_arguments.NOT_HERE):

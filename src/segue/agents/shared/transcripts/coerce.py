@@ -1,4 +1,4 @@
-"""Values out of records, whatever is really there. What is not what it should be is as if it were not there."""
+"""Tolerant coercion of values in records. A value of the wrong type counts as missing."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from datetime import UTC, datetime
 from segue.base import clock
 
 TYPE_CHECKING = False
-if TYPE_CHECKING:  # not asked of typing: that takes long to load
+if TYPE_CHECKING:  # `typing` is slow to load
     from typing import Any
 
     from segue.base.clock import Moment
 
 ABSURD = 1 << 48
-"""No count of tokens is as large as this."""
+"""No count of tokens is this large."""
 FIRST, LAST = "1970", "2200"
-"""No agent wrote before the first of these years, or from the last on: such a time is none."""
+"""Times before the first of these years, or from the last one on, count as missing."""
 LAST_SECOND = 7_258_118_400
-"""When the last of these years begins."""
+"""The start of the year `LAST`."""
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 DAY = 86_400
 
@@ -40,12 +40,12 @@ def moment_of(value: Any) -> Moment | None:
 
 
 def _is_usual(time: str) -> bool:
-    """Whether a time is written as most agents do: UTC, to the millisecond."""
+    """Whether a time is in the most common form: UTC, with milliseconds."""
     return len(time) == 24 and time[4:20:3] == "--T::." and time[23] == "Z"
 
 
 def second_of(value: Any) -> int:
-    """The same in seconds since 1970, 0 where there is none: without the text, where only a number is wanted."""
+    """The same in seconds since 1970, or 0. Avoids the text where only a number is needed."""
     moment = value if isinstance(value, str) else moment_of(value)
     try:
         found = datetime.fromisoformat(moment) if moment else EPOCH
@@ -69,7 +69,7 @@ def list_of(value: Any) -> list[Any]:
 
 
 def number_of(value: Any) -> float | None:
-    """A number, also one written as text; None where it is not finite, or too large to mean anything."""
+    """A number, also from text; None if it is not finite or too large to mean anything."""
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         return None
     try:

@@ -1,6 +1,6 @@
-"""Transcripts whose lines are entries as they stand: what the programs that ship with Segue keep.
+"""Transcripts with one entry per line, as the programs that ship with Segue write them.
 
-They are read as warily as any other agent's: a file may have been changed by anyone.
+They are read as carefully as any other agent's: anyone may have changed the file.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ ORIGINS = {
 
 
 def read(source: Source, mark: Mark | None = None, *, beside: tuple[str, ...] = ()) -> Reading:
-    """The entries of a file; its name up to the first dot is the transcript's id. `beside` are the keys of records
-    that are known and are no entries."""
+    """The entries of a file. Its name up to the first dot is the transcript's id. `beside` are the keys of
+    known records that are no entries."""
     return Reading(source, mark, functools.partial(_entries, beside=beside))
 
 
@@ -48,7 +48,7 @@ def _entries(reading_: Reading, beside: tuple[str, ...]) -> Iterator[Entry]:
 
 
 def _entry(record: dict[str, Any]) -> Entry | None:
-    """A record is an entry as it is, if all that it says is sound."""
+    """The entry in a record; None if any of its values is invalid."""
     try:
         entry = msgspec.convert(record, Entry)
     except msgspec.ValidationError:
@@ -85,7 +85,7 @@ def _timed(limit: Limit) -> Limit:
 
 
 def line(entry: Entry, **first: Any) -> bytes:
-    """An entry as a line of such a file, without what it does not say. `first` comes before it."""
+    """An entry as a line of such a file, without empty fields. `first` are fields to put before it."""
     told = {key: value for key, value in msgspec.structs.asdict(entry).items() if value not in _NOTHING}
     needed = {"text": entry.text} if not entry.text else {}
     return msgspec.json.encode({**first, **told, **needed}) + b"\n"

@@ -1,9 +1,9 @@
-"""How entries hang together: ids that no other entry has, and parents that never lead around in a ring.
+"""Links between entries: unique ids, and parents that never form a cycle.
 
-A record may name a parent that comes after it, and agents that do two things at once write it so; only of such
-does a ring come about. So what names a parent that is still to come is remembered, and what hangs on it; when
-that parent comes, it may not hang on one of them. All of it is in the state of a mark, and bounded: a ring of
-records further apart than is remembered is not noticed.
+A record may name a parent that comes later, as agents with parallel calls write it; only then can a cycle
+arise. So a parent that is still to come is remembered, with the entries below it. When it arrives, it may not
+be linked below one of them. All of this is kept in the mark's state and is bounded: a cycle between records
+that are further apart is not noticed.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from segue.base.hashes import short_hash
 from segue.model import Entry, EntryKind, Origin
 
 REMEMBERED = 128
-"""How many of the last links are remembered at least."""
+"""How many of the latest links are remembered at least."""
 
 State = dict[str, Any]
 
 
-# Entries that have no place yet
+# Entries without id and parent
 
 
 def bare(kind: EntryKind, origin: Origin, text: str, **fields: Any) -> Entry:
@@ -37,14 +37,14 @@ def placed(entry: Entry, **fields: Any) -> Entry:
     return msgspec.structs.replace(entry, **fields)
 
 
-# Their places
+# Ids and parents
 
 
 def chained(
     state: State, name: str, parent: str | None, pieces: list[Entry], **shared: Any
 ) -> Iterator[Entry]:
-    """A record's pieces with their ids and parents: the last one has the record's own id, the others come before
-    it, and a result hangs on its call. `shared` is what the record says of all of them."""
+    """A record's entries with ids and parents. The last one has the record's own id, the others come before
+    it, and a result's parent is its call. `shared` are fields for all of them."""
     own = unused(state, name.replace("#", "_"))
     calls: dict[str, str] = state.setdefault("calls", {})
     parent = unringed(state, own, parent and parent.replace("#", "_"))
@@ -61,8 +61,8 @@ def chained(
 
 
 def unused(state: State, id: str, at_least: int | None = None) -> str:
-    """The id, or another where an entry has it: a record may be written twice. All ids are remembered, or at least
-    so many of the last."""
+    """The id, or a variant if an entry already has it: a record may be written twice. Remembers all ids, or
+    at least the latest `at_least`."""
     used: dict[str, int] = state.setdefault("used", {})
     while times := used.get(key := short(id), 0):
         remember(used, key, times + 1, at_least)
@@ -72,12 +72,12 @@ def unused(state: State, id: str, at_least: int | None = None) -> str:
 
 
 def is_known(state: State, id: str) -> bool:
-    """Whether an entry with this id has come, as far as is remembered."""
+    """Whether an entry with this id is remembered."""
     return short(id) in state.get("used", ())
 
 
 def unringed(state: State, own: str, parent: str | None) -> str | None:
-    """The parent that an entry may hang on: none if it is the entry itself, or hangs on it."""
+    """The parent of an entry; None if that is the entry itself or one below it."""
     if not parent or parent == own:
         return None
     awaited = state.get("awaited")
@@ -95,7 +95,7 @@ def unringed(state: State, own: str, parent: str | None) -> str | None:
 
 
 def link(state: State, id: str, parent: str | None) -> None:
-    """Remember what hangs on something that is still to come. To be told of every entry, in their order."""
+    """Remember what is below a parent that is still to come. Call this for every entry, in order."""
     links, newest = state.get("links"), state.get("newest")
     state["newest"] = id
     if not parent or (not links and parent == newest):
@@ -109,13 +109,13 @@ def link(state: State, id: str, parent: str | None) -> None:
 
 
 def arrived(state: State, own: str) -> None:
-    """What was awaited has come."""
+    """Forget a parent that has arrived."""
     if awaited := state.get("awaited"):
         awaited.pop(short(own), None)
 
 
 def remember(known: dict[str, Any], key: str, value: Any, at_least: int | None = REMEMBERED) -> None:
-    """Keep it as the newest, and forget the oldest from time to time."""
+    """Store a value as the newest; drop the oldest now and then."""
     known.pop(key, None)
     known[key] = value
     if at_least and len(known) > 2 * at_least:
@@ -124,5 +124,5 @@ def remember(known: dict[str, Any], key: str, value: Any, at_least: int | None =
 
 
 def short(id: str) -> str:
-    """A name for an id, short enough to be remembered by the thousand."""
+    """A hash of an id, short enough to remember thousands."""
     return short_hash(id.encode("utf-8", "replace")).hex()[:10]

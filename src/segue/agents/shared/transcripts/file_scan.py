@@ -1,6 +1,6 @@
-"""Files of agents: found by a look at folders, opened without waiting, known again by the bytes before a mark.
+"""Transcript files: found by listing folders, opened without blocking, identified by the bytes before a mark.
 
-Totals are told with this and little else, so it loads nothing that takes long; `reading` has it too.
+Totals need this and little else, so it loads nothing slow. `reader` uses it too.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from segue.base.hashes import short_hash
 from segue.errors import AgentError, ReaderFailed
 
 TYPE_CHECKING = False
-if TYPE_CHECKING:  # not asked of typing: that takes long to load
+if TYPE_CHECKING:  # `typing` is slow to load
     from typing import BinaryIO
 
 CHUNK = 1 << 20
@@ -23,14 +23,14 @@ LONGEST_LINE = 32 << 20
 COMPRESSED = ".zst"
 LARGEST_DECOMPRESSED = 2 << 30
 WITNESS = 64
-"""How many bytes before a mark tell whether a file is still the same."""
+"""How many bytes before a mark identify the file."""
 
 Found = tuple[str, str, str, int, int]
-"""A source as it is found: agent, path, part, size, and the time of its last change."""
+"""A source: agent, path, part, size, and the time of its last change."""
 
 
 def found(agent: str, path: str | os.PathLike[str]) -> Found | None:
-    """A file as a source; None if it is gone, no ordinary file, or has a name that cannot be written down."""
+    """A file as a source; None if it is gone, is no regular file, or has a name that is not valid UTF-8."""
     name = os.fspath(path)
     try:
         name.encode()
@@ -41,7 +41,7 @@ def found(agent: str, path: str | os.PathLike[str]) -> Found | None:
 
 
 def items_in(folder: str | os.PathLike[str]) -> list[os.DirEntry[str]]:
-    """What is in a folder, by name; nothing where it is missing or closed."""
+    """The items of a folder, sorted by name; empty if it is missing or not readable."""
     try:
         with os.scandir(folder) as items:
             return sorted(items, key=attrgetter("name"))
@@ -50,7 +50,7 @@ def items_in(folder: str | os.PathLike[str]) -> list[os.DirEntry[str]]:
 
 
 def open_file(agent: str, path: str, buffering: int = CHUNK) -> BinaryIO:
-    """A transcript, open for reading; a compressed one is decompressed. Never waits for a pipe or a device."""
+    """A transcript, open for reading and decompressed. Never blocks on a pipe or a device."""
     try:
         fd, path = _open(path)
     except (OSError, ValueError) as error:
@@ -64,7 +64,7 @@ def open_file(agent: str, path: str, buffering: int = CHUNK) -> BinaryIO:
 
 
 def _open(path: str) -> tuple[int, str]:
-    """The file, or its other form: an agent may have compressed it, or the reverse, since it was found."""
+    """Open the file, or its other form: the agent may have compressed or decompressed it in the meantime."""
     flags = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC
     path = as_it_is(path)
     return os.open(path, flags), path
@@ -111,16 +111,16 @@ def witness(file: BinaryIO, offset: int) -> str:
 
 
 LEAD = 2048
-"""Where lines begin in a block: half a page into it. The system keeps files in whole pages, and to copy what is at the
-beginning of one to just after the beginning of another takes a processor several times as long as to anywhere else."""
+"""Where lines begin in a block: half a page in. The system caches files in whole pages, and copying from the
+start of a page to just after the start of another is several times slower than to anywhere else."""
 _spare: list[bytearray] = []
-"""Blocks that nobody reads into any more: making one for every file takes a good part of what reading it does."""
+"""Blocks to reuse: allocating one per file takes a good part of the reading time."""
 
 
 def blocks(file: BinaryIO, offset: int, size: int) -> Iterator[tuple[bytearray, int]]:
-    """A file of lines from an offset on, in blocks, of which one is filled again and again; with each how much of it,
-    from LEAD on, is whole lines. A negative number is passed over. What comes last has no end: 0, and the block is no
-    longer than it."""
+    """The lines of a file from an offset on, in one reused block. Each time it says how many bytes of it,
+    counted from LEAD, are whole lines. A negative number means: skip. The end of the file without a line end
+    comes as 0, in a block of its own length."""
     file.seek(offset)
     try:
         block = _spare.pop()
@@ -135,7 +135,7 @@ def blocks(file: BinaryIO, offset: int, size: int) -> Iterator[tuple[bytearray, 
             block[LEAD : LEAD + filled - whole] = block[whole:filled]
         end = LEAD + filled - whole if whole else filled
         if end - LEAD > LONGEST_LINE:
-            # No record is as long: what there is of it is passed over, up to its end.
+            # No record is this long: skip to its end.
             yield block, -(end - LEAD + _to_line_end(file, size))
             end = LEAD
         if end == len(block):
@@ -147,7 +147,7 @@ def blocks(file: BinaryIO, offset: int, size: int) -> Iterator[tuple[bytearray, 
 
 
 def _to_line_end(file: BinaryIO, size: int) -> int:
-    """How far it is to the end of a line, with the file left there."""
+    """The number of bytes up to the end of the line. Leaves the file there."""
     passed = 0
     while rest := file.read(size):
         end = rest.find(b"\n") + 1

@@ -1,4 +1,4 @@
-"""What stands for a picture in an entry: what it is, how large, and a hash to know it by. Never its data."""
+"""What an entry holds instead of an image: its type, its size and a hash. Never its data."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ LONGEST_KIND = 80
 
 
 def reference(kind: str, data: str) -> str:
-    """For a picture in base64; what is no base64 is taken as it is."""
+    """For an image in base64. Data that is not valid base64 is hashed as it is."""
     try:
         content = binascii.a2b_base64(data)
     except (binascii.Error, ValueError):

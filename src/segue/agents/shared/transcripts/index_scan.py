@@ -1,7 +1,6 @@
-"""What the index keeps of a transcript: one pass over its entries, or over the new ones.
+"""What the index stores about a transcript: one pass over its entries, or over the new ones.
 
-A reader may bring a `scan` of its own that finds the same without making every entry; the conformance
-suite holds it to what is found here.
+A reader may bring a faster `scan` of its own. The conformance suite checks that it finds the same.
 """
 
 from __future__ import annotations
@@ -17,26 +16,26 @@ from segue.model import Ending, Entry, EntryKind, Limit, Mark, Origin, Source, S
 
 TITLE = 120
 CONTEXTS = 20
-"""How many of the last answers tell how fast a context fills."""
+"""How many recent context sizes are kept, to see how fast the context fills."""
 
 
 class Scan(Value, frozen=True):
-    """What a pass found: the transcript as it now stands, and what was spent since the mark."""
+    """What a pass found: the transcript's values, and what was spent since the mark."""
 
     source: Source
     transcript: Transcript
     spends: tuple[Spend, ...]
     mark: Mark
     is_anew: bool
-    """Whether the pass began at the start: then it replaces what was known."""
+    """Whether the pass began at the start. Then it replaces what was known."""
     reports: tuple[Limit, ...]
-    """What was told of limits, each change of a share."""
+    """Every change in the reported limits."""
     lines: int
     unknown: dict[str, int]
 
 
 class Tally:
-    """A transcript as it is known so far, brought up to date entry by entry."""
+    """The values of a transcript, updated entry by entry."""
 
     def __init__(self, so_far: Transcript) -> None:
         self.fields: dict[str, Any] = msgspec.structs.asdict(so_far)
@@ -95,8 +94,8 @@ class Tally:
 
 
 def _is_news(limit: Limit, known: Limit) -> bool:
-    """Whether a report tells more than the one before: another figure, another window, or that time has passed without
-    one. The latter only every ten minutes: agents report with every answer."""
+    """Whether a report differs from the one before: another figure, another window, or ten minutes without a
+    report (agents report with every answer)."""
     said = (known.used_percent, known.resets_at, (known.at or "")[:15])
     return said != (limit.used_percent, limit.resets_at, (limit.at or "")[:15])
 
@@ -106,7 +105,7 @@ def is_interruption(entry: Entry) -> bool:
 
 
 def ending_after(ending: Ending, entry: Entry) -> Ending:
-    """How a transcript stands after one more entry."""
+    """How a transcript ends after one more entry."""
     if is_interruption(entry):
         return Ending.INTERRUPTED
     match entry.kind:
@@ -120,7 +119,7 @@ def ending_after(ending: Ending, entry: Entry) -> Ending:
 
 
 def title_of(text: str) -> str:
-    """The first line that says something."""
+    """The first line with any text."""
     line = next((line.strip() for line in text.splitlines() if line.strip()), "")
     return line if len(line) <= TITLE else line[: TITLE - 1] + "…"
 
@@ -130,15 +129,15 @@ def limit_key(limit: Limit) -> tuple[str, str, str]:
 
 
 def fresh(source: Source) -> Transcript:
-    """A transcript of which nothing is known but where it is."""
+    """A transcript of which only the location is known."""
     stem = source.path.rpartition("/")[2].rpartition(".")[0]
     return Transcript(id=source.part or stem, agent=source.agent, path=source.path, part=source.part)
 
 
 def scan(reading: Reading, so_far: Transcript | None = None) -> Scan:
-    """Go through a reading's entries. `so_far` is what was known at the mark that it started from."""
+    """Read all entries of a reading. `so_far` is what was known at the mark that it starts from."""
     entries = iter(reading)
-    first = next(entries, None)  # only now it is known whether the file is still the same
+    first = next(entries, None)  # after this, the reading knows whether the file is still the same
     tally = Tally(so_far if so_far and not reading.is_anew else fresh(reading.source))
     if first is not None:
         tally.add(first)

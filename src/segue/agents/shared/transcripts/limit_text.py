@@ -1,9 +1,8 @@
-"""What a sentence tells of a limit: when it ends, in whatever words an agent or a provider says so, and, for
-agents that talk to many providers, which limit it is.
+"""Limits in error texts: when a limit ends, however an agent or provider words it, and which limit it is.
 
-Every agent words it differently, and the same agent differently in every year: a time of day, a weekday, a
-date, a length of time, or seconds since 1970. What a sentence leaves open (the day, the year, the zone) is
-taken as the person at the screen would: the next such time, by the clock on the wall.
+Every agent words it differently, and changes its wording: a time of day, a weekday, a date, a duration, or
+seconds since 1970. What the text leaves open (day, year, time zone) is resolved as a user would: the next
+such time in local time.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from segue.base.lazy_regex import lazy_pattern
 from segue.model import Limit, Scope
 
 LONGEST = 4096
-"""How much of a message is looked at: it is a sentence or two, with some JSON at worst."""
+"""How much of a message is read: one or two sentences, possibly with some JSON."""
 
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _DAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
@@ -78,8 +77,8 @@ _TIMES = tuple(
 
 
 def reset_in(text: str, at: Moment | None, zone: tzinfo | None = None) -> Moment | None:
-    """The time at which the limit that a message tells of ends. `at` is when it was said; `zone` is the one
-    that is meant where the message names none: this machine's, if nothing else is known."""
+    """When the limit in a message ends. `at` is the time of the message; `zone` applies if the message names
+    none, and defaults to this machine's."""
     text = text[:LONGEST]
     said = clock.parse(at) if at else None
     for tail in _tails(text):
@@ -94,7 +93,7 @@ def reset_in(text: str, at: Moment | None, zone: tzinfo | None = None) -> Moment
 
 
 def _tails(text: str) -> Iterator[str]:
-    """What follows every word that announces a time."""
+    """The text after every word that announces a time."""
     for cue in _CUE.finditer(text):
         filled = _FILL.match(text, cue.end())
         yield text[filled.end() if filled else cue.end() :][:80]
@@ -137,7 +136,7 @@ def _seconds(number: str, unit: str) -> float:
 
 
 def _time(tail: str, said: datetime | None, zone: tzinfo | None) -> datetime | None:
-    """A time of day, with or without a day."""
+    """A time of day, with or without a date."""
     parts = next((found.groupdict() for form in _TIMES if (found := form.match(tail))), None)
     if parts is None:
         return None
@@ -150,7 +149,7 @@ def _time(tail: str, said: datetime | None, zone: tzinfo | None) -> datetime | N
         return _placed(_date_of(parts, int(parts["year"]), hour, minute, second), zone)
     if said is None:
         return None
-    # What is told to the minute is still to come until that minute is over.
+    # A time without seconds lasts until its minute is over.
     earliest = said - timedelta(seconds=59)
     for wall in _candidates(parts, said.astimezone(zone), hour, minute, second):
         when = _placed(wall, zone)
@@ -170,14 +169,14 @@ def _clock_of(parts: dict[str, str]) -> tuple[int, int, int]:
             raise ValueError(hour)
         hour = hour % 12 + (12 if half[0] in "pP" else 0)
     elif parts["minute"] is None:
-        raise ValueError("a number alone is no time of day")
+        raise ValueError("a number alone is not a time of day")
     return hour, int(parts["minute"] or 0), int(parts["second"] or 0)
 
 
 def _candidates(
     parts: dict[str, str], today: datetime, hour: int, minute: int, second: int
 ) -> Iterator[datetime]:
-    """The times on the wall that may be meant, earliest first."""
+    """The local times that may be meant, earliest first."""
     if parts.get("month"):
         for year in range(today.year, today.year + 9):  # the 29th of February can be eight years off
             if parts["date"] != "29" or _MONTHS[1] != parts["month"][:3].lower() or _is_leap(year):
@@ -202,7 +201,7 @@ def _is_leap(year: int) -> bool:
 
 
 def _placed(wall: datetime, zone: tzinfo | None) -> datetime:
-    """A time on the wall as a time in the world; without a zone, on this machine's wall."""
+    """A local time as a moment. Without a zone, in this machine's zone."""
     return (wall.replace(tzinfo=zone) if zone else wall).astimezone(UTC)
 
 
@@ -224,7 +223,7 @@ _FORMS: tuple[Callable[[str, datetime | None, tzinfo | None], datetime | None], 
 )
 
 
-# Which limit it is, in the words of the providers
+# Which limit it is, by the providers' wording
 
 _REACHED = lazy_pattern(
     r"insufficient[ _]quota|usage[ _]?limit|rate[ _-]?limit|too[ _]many[ _]requests|resource[ _]exhausted"
@@ -253,7 +252,7 @@ def tells_of_limit(said: str) -> bool:
 
 
 def window_in(said: str) -> str:
-    """The window that a provider names; empty where it names none."""
+    """The window that a provider names; empty if none."""
     return next((window for window, words in _WINDOWS if words.search(said)), "")
 
 
@@ -262,12 +261,13 @@ def is_about_money(said: str) -> bool:
 
 
 def end_of(said: str, at: Moment | None, window: str) -> Moment | None:
-    """When a limit ends. With a quota of a day Google also tells seconds to wait, after which it is still spent."""
+    """When a limit ends. For a daily quota, Google also gives seconds to wait, but the quota is still used up
+    after them."""
     return reset_in(_PAUSE.sub(" ", said[:LONGEST]) if window == "day" else said, at)
 
 
 def after(at: Moment, seconds: float) -> Moment | None:
-    """A moment so much later; None where the calendar has none."""
+    """A moment some seconds later; None if the calendar has none."""
     try:
         return clock.later(at, seconds)
     except (ValueError, OverflowError):
@@ -275,7 +275,7 @@ def after(at: Moment, seconds: float) -> Moment | None:
 
 
 def limit_reached(said: str, at: Moment | None, model: str, window: str, resets_at: Moment | None) -> Limit:
-    """The limit that a provider says was reached, of the model at work or of the whole account."""
+    """The limit that a provider says was reached: for the current model or for the whole account."""
     is_one_model = bool(model and _ONE_MODEL.search(said))
     return Limit(
         window=window,
@@ -288,7 +288,7 @@ def limit_reached(said: str, at: Moment | None, model: str, window: str, resets_
 
 
 def limit_in(said: str, at: Moment | None, model: str = "") -> Limit:
-    """The limit that a sentence is known to tell of, with all that it says."""
+    """The limit in a text that is known to report one."""
     said = said[:LONGEST]
     window = window_in(said) or ("spend" if is_about_money(said) else "")
     return limit_reached(said, at, model, window, end_of(said, at, window))

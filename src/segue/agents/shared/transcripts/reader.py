@@ -1,8 +1,7 @@
-"""What all readers share: going through a file once, from where the last read ended.
+"""Reading a transcript file once, from where the last read ended.
 
-Nothing in a transcript is trusted to be well-formed. A line that is no record is counted and passed over,
-a last line that is still being written is left for the next read, and a file that is not the one that was
-read before is read from its start.
+No transcript is trusted to be well-formed. A line that is no record is counted and skipped. An incomplete
+last line is left for the next read. A file that was replaced is read from its start.
 """
 
 from __future__ import annotations
@@ -38,36 +37,35 @@ if TYPE_CHECKING:
 
 LARGEST_DOCUMENT = 64 << 20
 DEEPEST = 200
-"""How many values may stand inside each other. No agent nests as deeply; and what can be read of more depends on how
-much room the caller left."""
+"""How deeply values may be nested. No agent nests this deep, and what could be read beyond it would depend on
+the caller's stack."""
 COUNTED = 4096
 
 _DECODER = msgspec.json.Decoder()
 
 
 class Reading:
-    """One pass over a transcript. Iterate once for the entries; the rest tells how it went, up to there."""
+    """One pass over a transcript. Iterate over it once for the entries; the attributes describe the pass so far."""
 
     def __init__(
         self, source: Source, mark: Mark | None, entries: Callable[[Reading], Iterator[Entry]]
     ) -> None:
         self.source = source
         mark = mark or Mark()
-        # What a mark remembers belongs to whoever kept it: it may be read from again.
+        # The caller's mark must not change: it may be read from again.
         self.mark = Mark(offset=mark.offset, before=mark.before, state=_copied(mark.state))
-        """Where to go on. A reader may change its state as it goes."""
+        """Where to continue. A reader may change its state."""
         self.lines = 0
         self.broken = 0
         """Lines that are no record: counted, never fatal."""
         self.is_cut = False
-        """Whether the last line is only half written: it is left for the next read."""
+        """Whether the last line is incomplete. It is left for the next read."""
         self.is_anew = not self.mark.offset
-        """Whether this read began at the start, although it may have been asked to go on: then it replaces what
-        was known. Of a document, whose mark stays at the start, a read with a mark tells what is new or changed
-        and is not anew; such entries cannot be added up, so whoever adds up (`scanning.scan`) reads documents
-        without a mark."""
+        """Whether this read began at the start, even if asked to continue: then it replaces what was known. A
+        document's mark stays at the start, and a read with a mark gives only what is new or changed: then
+        this is False. Such entries cannot be added up, so `index_scan.scan` reads documents without a mark."""
         self.unknown: Counter[str] = Counter()
-        """Record types that the reader does not know; their entries are notes."""
+        """Record types that the reader does not know. Their entries are notes."""
         self.learned: dict[str, Any] = {}
         self._entries = entries
 
@@ -80,7 +78,7 @@ class Reading:
             raise file_scan.reader_failed(self.source.agent, self.source.path, error) from error
 
     def learn(self, **fields: Any) -> None:
-        """Say of the transcript what its entries cannot: fields of `Transcript`, such as id or title."""
+        """Set fields of `Transcript` that entries don't hold, such as id or title."""
         self.learned.update(fields)
 
     def start_over(self) -> None:
@@ -89,14 +87,14 @@ class Reading:
 
 
 def _copied(value: Any) -> Any:
-    """The same, sharing nothing that can change. A state holds what JSON can hold."""
+    """A deep copy of a mark's state, which holds only what JSON can hold."""
     if isinstance(value, dict):
         return {key: _copied(inner) for key, inner in value.items()}
     return [_copied(inner) for inner in value] if isinstance(value, list) else value
 
 
 class Spends(Value, frozen=True):
-    """What a quick pass for tokens alone found: a reader may offer `spends(source, mark)`."""
+    """What a pass for tokens alone found. A reader may offer `spends(source, mark)`."""
 
     source: Source
     spends: tuple[Spend, ...]
@@ -105,26 +103,26 @@ class Spends(Value, frozen=True):
 
 
 class Reader(Protocol):
-    """What Segue needs of an agent to read its work. Nothing is ever written to what it reads."""
+    """An agent that can be read. Nothing is ever written to its files."""
 
     AGENT: Agent
 
     def find(self, env: Mapping[str, str], projects: Iterable[Path]) -> Iterator[Source]:
-        """Every transcript on this machine, by looking at folders alone. `projects` are the folders that
-        are known to be worked in: for agents that keep their transcripts there."""
+        """Every transcript on this machine, by listing folders alone. `projects` are the known project
+        folders, for agents that keep their transcripts there."""
 
     def read(self, source: Source, mark: Mark | None = None) -> Reading:
-        """The entries of a transcript in order; with a mark, those that came since."""
+        """The entries of a transcript in order; with a mark, only the new ones."""
 
     def recognise(self, start: bytes) -> bool:
-        """Whether the first bytes of a file are of a transcript of this agent."""
+        """Whether the first bytes of a file are from a transcript of this agent."""
 
 
 # Finding
 
 
 def source_of(agent: str, path: str | os.PathLike[str]) -> Source | None:
-    """A file as a source; None if it is gone, no ordinary file, or has a name that cannot be written down."""
+    """A file as a source; None if it is gone, is no regular file, or has a name that is not valid UTF-8."""
     found = file_scan.found(agent, path)
     return source_from(found) if found else None
 
@@ -139,18 +137,18 @@ def found_from(source: Source) -> Found:
 
 
 def sources_like(agent: str, folder: Path, patterns: Iterable[str]) -> Iterator[Source]:
-    """The files below a folder whose names fit, in order; nothing where it is missing or closed."""
+    """The files below a folder that match the patterns, in order; none if the folder is missing or not readable."""
     for pattern in patterns:
         try:
             found = sorted(folder.glob(pattern))
-        except (OSError, ValueError):  # a folder that was there a moment ago, or no name for one
+        except (OSError, ValueError):  # the folder is gone, or its name is invalid
             continue
         for path in found:
             if source := source_of(agent, path):
                 yield source
 
 
-# Going through a file
+# Reading a file
 
 
 def records(reading: Reading) -> Iterator[dict[str, Any]]:
@@ -178,7 +176,7 @@ def records(reading: Reading) -> Iterator[dict[str, Any]]:
 
 
 def _lines(file: BinaryIO, offset: int) -> Iterator[tuple[bytes, int]]:
-    """Each line with the offset after it. Of one that is too long to be kept only the start is given."""
+    """Each line with the offset after it. Of an overlong line, only the start."""
     file.seek(offset)
     while line := file.readline(file_scan.LONGEST_LINE + 2):
         offset += len(line)
@@ -192,8 +190,8 @@ def _lines(file: BinaryIO, offset: int) -> Iterator[tuple[bytes, int]]:
 
 
 def document(reading: Reading) -> Any:
-    """A file that is one JSON value; None where it is none. Its mark stays at the start: such a file is not
-    appended to, it is written anew."""
+    """A file that is one JSON value; None if it is not. Its mark stays at the start, because such a file is
+    rewritten as a whole."""
     with open_file(reading.source) as file:
         content = file.read(LARGEST_DOCUMENT + 1)
     reading.lines = 1
@@ -205,25 +203,25 @@ def document(reading: Reading) -> Any:
 
 
 def open_file(source: Source, buffering: int = CHUNK) -> BinaryIO:
-    """A transcript, to be read. A pipe or a device is none, and none is waited for."""
+    """A transcript, open for reading. Never blocks on a pipe or a device."""
     return file_scan.open_file(source.agent, source.path, buffering)
 
 
 def decode(line: bytes) -> dict[str, Any] | None:
-    """A JSON object; None where it is none. Some editors put a mark before a file's first line."""
+    """A JSON object, or None. Skips the byte order mark that some editors write."""
     value = decode_any(line.removeprefix(codecs.BOM_UTF8))
     return value if isinstance(value, dict) else None
 
 
 def decode_any(content: bytes) -> Any:
-    """A JSON value; None where it is none, or nested too deeply."""
+    """A JSON value; None if it is invalid or nested too deeply."""
     try:
         value = _DECODER.decode(content)
     except (msgspec.DecodeError, UnicodeDecodeError):
         value = _salvage(content)
     except RecursionError:
         return None
-    # In a short text brackets are soon counted; a long one is mostly words, and its value soon gone through.
+    # Brackets are quick to count in a short text; in a long one, its value is quicker to walk.
     may_be_deep = len(content) > COUNTED or content.count(b"{") + content.count(b"[") > DEEPEST
     return None if may_be_deep and _is_deep(value) else value
 
@@ -242,8 +240,8 @@ def _is_deep(value: Any) -> bool:
 
 
 def _salvage(content: bytes) -> Any:
-    """What a stricter reader refuses: bytes that are no UTF-8, half of a surrogate pair, NULs of a crash."""
-    import json  # lazy: only what is damaged needs it
+    """Decode what a stricter decoder refuses: invalid UTF-8, half a surrogate pair, NULs from a crash."""
+    import json  # lazy: only damaged lines need it
 
     try:
         text = content.replace(b"\0", b"").decode("utf-8", "replace")
@@ -260,18 +258,18 @@ def _without_surrogates(value: Any) -> Any:
     return [_without_surrogates(inner) for inner in value] if isinstance(value, list) else value
 
 
-# Values out of records
+# Values in records
 
 
 def tokens_within(total: int, read: int, written: int, output: int) -> Tokens:
-    """Tokens of an agent that counts what came from a cache, or went into one, within all that was sent."""
+    """Tokens of an agent whose total input includes what was read from the cache or written to it."""
     read = min(read, total)
     written = min(written, total - read)
     return Tokens(input=total - read - written, output=output, cache_read=read, cache_write=written)
 
 
 def status_of(value: Any) -> int | None:
-    """An exit status, if it is one."""
+    """An exit status; None if the value cannot be one."""
     is_status = isinstance(value, int) and not isinstance(value, bool) and abs(value) < 1 << 32
     return value if is_status else None
 
@@ -281,4 +279,4 @@ def compact(value: Any) -> str:
     try:
         return msgspec.json.encode(value).decode()
     except RecursionError:
-        return "(nested too deeply to be shown)"
+        return "(nested too deeply to show)"
