@@ -457,7 +457,7 @@ def test_commits_and_pushes_that_no_command_shows_are_counted_by_the_logs_of_git
     env = {**os.environ, **GIT}
     begun, ended = (clock.moment(datetime.fromtimestamp(at, UTC)) for at in (start, start + 300))
     made = worktree.made_between(root, env, begun, ended)
-    assert made == worktree.Made(commits=1, pushes=1)
+    assert made == worktree.Made(commits=(start + 60,), pushes=(start + 61,))
     banned = prohibitions.in_messages(["Do not commit or push."])
     since = Since(commits=made.commits, pushes=made.pushes)
     assert violations.find(banned, since, Record(), "Codex") == (), "they are mostly the user's own"
@@ -488,7 +488,7 @@ def test_only_a_push_that_names_the_branch_breaks_a_prohibition_of_that_branch(
     record = Record(runs=(Run(1, command, "", True, ""),))
     banned = prohibitions.in_messages(["Never push to main."])
     assert bool(violations.find(banned, Since(), record, "Codex")) is is_broken
-    assert violations.unattributed(banned, Since(pushes=1), Record()) == ()
+    assert violations.unattributed(banned, Since(pushes=(1,)), Record()) == ()
 
 
 @pytest.mark.parametrize(
@@ -598,6 +598,82 @@ def test_a_file_that_git_does_not_know_is_checked_in_the_transcript(
     answered(project, *wrote(".env"))
     [broken] = verified(cli, "--since", handoff["id"], code=12)
     assert broken["evidence"] == "Demonstration agent wrote .env: its transcript shows it"
+
+
+def handoff_id(cli: CommandLine) -> str:
+    [handoff] = json.loads(cli("handoff", "list", "--json").out)
+    return str(handoff["id"])
+
+
+def acted(project: Path, *acts: str) -> None:
+    """The demonstration agent is told something ("> …"), or does something ("tool: text"), at one second each."""
+    entries: list[dict[str, Any]] = []
+    for n, act in enumerate(acts):
+        at = f"2026-11-16T11:00:{n:02}.500000Z"
+        if act.startswith("> "):
+            entries.append({"id": f"u{n}", "at": at, "kind": "prompt", "origin": "human", "text": act[2:]})
+            continue
+        tool, _, text = act.partition(": ")
+        call = {"id": f"n{n}", "at": at, "kind": "call", "origin": "assistant", "call": f"c{n}"}
+        entries.append({**call, "tool": tool, "text": text})
+        entries.append({**call, "id": f"r{n}", "kind": "result", "origin": "tool", "text": "", "status": 0})
+    answered(project, *entries)
+
+
+@pytest.mark.parametrize(
+    ("said", "done_later", "subjects"),
+    [
+        ("Don't commit.", "write: README.md", []),
+        ("Don't commit.", "shell: git commit -m y", ["git commit -m y"]),
+        (f"Don't touch {FORBIDDEN}.", "write: README.md", []),
+        (f"Don't touch {FORBIDDEN}.", f"write: {FORBIDDEN}\nRATE = 3", [FORBIDDEN]),
+        ("Don't touch .env.", "write: README.md", []),
+        ("No new dependencies.", "shell: npm install", []),
+        ("No new dependencies.", "shell: npm install c", ["c"]),
+    ],
+)
+def test_only_what_was_done_after_the_user_forbade_it_breaks_a_prohibition(
+    cli: CommandLine, project: Path, said: str, done_later: str, subjects: list[str]
+) -> None:
+    (project / "package.json").write_bytes(MANIFEST)
+    hand_over(cli, "Fix it and commit.")
+    (project / FORBIDDEN).write_text("RATE = 3\n")
+    (project / "package.json").write_text('{"dependencies": {"a": "1", "b": "1", "c": "1"}}')
+    early = (f"write: {FORBIDDEN}\nRATE = 2", "write: .env\nA=1", "shell: npm install b")
+    acted(project, *early, "shell: git commit -m x", f"> Good. Now the readme. {said}", done_later)
+    found = verified(cli, "--since", handoff_id(cli), code=12 if subjects else 0)
+    assert [one for each in found for one in each["subjects"]] == subjects
+    assert all(one["is_by_agent"] for one in found)
+
+
+def test_a_prohibition_that_is_repeated_holds_since_it_was_said_first() -> None:
+    [one] = prohibitions.in_messages(["Begin.", "Don't touch src/a.py.", "Again: don't touch src/a.py."])
+    assert (one.since, one.n) == (1, 2)
+    [one] = prohibitions.in_messages(["Don't touch src/a.py.", "Edit src/a.py.", "Don't touch src/a.py."])
+    assert one.since == 2
+
+
+def test_a_command_that_was_begun_before_the_prohibition_breaks_none(cli: CommandLine, project: Path) -> None:
+    hand_over(cli, "Fix it.")
+    call = {"kind": "call", "origin": "assistant", "tool": "shell", "text": "git push", "call": "c1"}
+    said = {"kind": "prompt", "origin": "human", "text": "Don't push."}
+    result = {"kind": "result", "origin": "tool", "text": "", "status": 0, "call": "c1", "parent": "n0"}
+    answered(project, call, said, result)
+    assert verified(cli, "--since", handoff_id(cli), code=0) == []
+
+
+def test_commits_that_no_transcript_shows_count_from_the_prohibition_on(
+    cli: CommandLine, project: Path
+) -> None:
+    hand_over(cli, "Fix it.")
+    acted(project, "write: README.md", "> Don't commit.")
+    start = clock.parse("2026-11-16T11:00:00.000000Z").timestamp()
+    git(project, "commit", "-q", "--allow-empty", "-m", "Before", at=int(start))
+    cli.clock.time = "2026-11-16T11:10:00.000000Z"
+    assert json.loads(cli("verify", "--json", "--since", handoff_id(cli)).out)["changed"] == []
+    git(project, "commit", "-q", "--allow-empty", "-m", "After", at=int(start) + 5)
+    [line] = json.loads(cli("verify", "--json", "--since", handoff_id(cli)).out)["changed"]
+    assert "1 commit " in line
 
 
 def test_a_commit_that_no_transcript_shows_is_listed_apart(cli: CommandLine, project: Path) -> None:

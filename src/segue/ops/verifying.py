@@ -11,16 +11,16 @@ from __future__ import annotations
 import os
 import posixpath
 import shlex
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import msgspec
 from msgspec import Struct
 
-from segue import assertions, fence, places, prompt
+from segue import assertions, clock, fence, places, prompt
 from segue.agents import llm
 from segue.assertions import Checked, Rait, TestRun, Verdict, lock_files, manifests, prohibitions, violations
-from segue.assertions.violations import Since, Violation
+from segue.assertions.violations import Said, Since, Violation
 from segue.clock import Moment
 from segue.delivery import Claims
 from segue.errors import AgentError, BadInput, NotFound, SegueError
@@ -298,12 +298,15 @@ def _broken(
     nobody knows whom."""
     if subject.start is None:
         return (), ()
-    before = _messages_before(desk, records.get(desk, subject.handoff)) if subject.handoff else ()
-    said = [*before, *(entry.text for entry in _typed(subject.entries))]
-    banned = prohibitions.in_messages(said)
+    before = list(_messages_before(desk, records.get(desk, subject.handoff))) if subject.handoff else []
+    typed = [entry.text for entry in subject.entries if _is_typed(entry)]
+    banned = prohibitions.in_messages([*before, *typed])
     if not banned:
         return (), ()
-    since = _since(desk, subject.start, subject.folder)
+    said = (Said(at=_seconds(subject.start.tree_at)),) * len(before)
+    since = msgspec.structs.replace(
+        _since(desk, subject.start, subject.folder), said=(*said, *_said_since(subject, subject.start))
+    )
     clean = []
     for one in violations.find(banned, since, record, records.title_of(subject.start.agent)):
         sentence = _redacted(desk, one.prohibition.sentence)
@@ -331,17 +334,30 @@ def _messages_before(desk: Desk, handoff: Handoff) -> Iterator[str]:
                 ]
                 yield from (line for section in human for line in section.lines)
             continue
-        typed += [entry for entry in _typed(entries) if (entry.at or "") <= handoff.created_at]
+        typed += [one for one in entries if _is_typed(one) and (one.at or "") <= handoff.created_at]
     # By time: a message that was carried to a later transcript must not outlive what the user said since.
     yield from (entry.text for entry in sorted(typed, key=lambda one: one.at or ""))
 
 
-def _typed(entries: Iterable[Entry]) -> Iterator[Entry]:
-    """The messages that the user typed; what Segue said in their place is not theirs."""
-    for entry in entries:
-        is_own = entry.kind is EntryKind.PROMPT and entry.origin is Origin.HUMAN and not entry.subagent
-        if is_own and not handed.id_in(entry.text) and entry.text.strip() != prompt.GO_ON:
-            yield entry
+def _said_since(subject: _Subject, start: _Start) -> Iterator[Said]:
+    """When the user typed each message since the agent got the work. What a run begins with is from before."""
+    at = start.tree_at
+    is_before = not subject.handoff
+    for number, entry in enumerate(subject.entries, 1):
+        is_before = is_before and entry.kind is not EntryKind.CALL
+        at = at if is_before else entry.at or at
+        if _is_typed(entry):
+            yield Said(entry=0 if is_before else number, at=_seconds(at))
+
+
+def _seconds(at: Moment) -> float:
+    return clock.parse(at).timestamp() if at else 0.0
+
+
+def _is_typed(entry: Entry) -> bool:
+    """Whether it is a message that the user typed; what Segue said in their place is not theirs."""
+    is_own = entry.kind is EntryKind.PROMPT and entry.origin is Origin.HUMAN and not entry.subagent
+    return is_own and not handed.id_in(entry.text) and entry.text.strip() != prompt.GO_ON
 
 
 def _since(desk: Desk, start: _Start, folder: Path) -> Since:

@@ -98,25 +98,31 @@ def tracked(root: Path, names: Sequence[str], env: Mapping[str, str]) -> set[str
 
 def made_between(root: Path, env: Mapping[str, str], start: Moment, end: Moment) -> Made:
     """Commits made in a worktree and pushes from its repository, counted in the reference logs. What was fetched,
-    merged or checked out does not count, and neither does the second in which the time starts."""
-    git = _open(root, env) if start and _is_repository(root) else None
+    merged or checked out does not count."""
+    if not start:
+        return Made()
+    git = _open(root, env) if _is_repository(root) else None
     told = (
         git.ask("log", *NO_PROGRAMS, "--walk-reflogs", "--all", "--date=unix", "--format=%gD%x00%gs")
         if git
         else None
     )
-    counts = {"commit": 0, "push": 0}
+    first, last = int(clock.parse(start).timestamp()), clock.parse(end).timestamp()
+    is_kept = False
+    commits, pushes = [], []
     for line in (told or b"").decode(errors="replace").splitlines():
         name, _, message = line.partition("\0")
         found = REFLOG.fullmatch(name)
-        if (
-            found is None
-            or not clock.parse(start).timestamp() <= int(found["at"]) <= clock.parse(end).timestamp()
-        ):
+        if found is None:
             continue
-        counts["commit"] += found["name"] == "HEAD" and message.startswith("commit")
-        counts["push"] += found["name"].startswith("refs/remotes/") and message == "update by push"
-    return Made(counts["commit"], counts["push"])
+        is_kept = is_kept or found["name"] == "HEAD"
+        if not first <= (at := int(found["at"])) <= last:
+            continue
+        if found["name"] == "HEAD" and message.startswith("commit"):
+            commits.append(at)
+        if found["name"].startswith("refs/remotes/") and message == "update by push":
+            pushes.append(at)
+    return Made(tuple(commits) if is_kept else None, tuple(pushes))
 
 
 def git_for(root: Path, env: Mapping[str, str]) -> Git | None:
@@ -126,10 +132,11 @@ def git_for(root: Path, env: Mapping[str, str]) -> Git | None:
 
 
 class Made(Struct, frozen=True):
-    """What was done with git in a stretch of time."""
+    """What was done with git in a stretch of time: when, in whole seconds, the second in which it starts included."""
 
-    commits: int = 0
-    pushes: int = 0
+    commits: tuple[int, ...] | None = None
+    """None where the reference logs could not be read, or are not kept."""
+    pushes: tuple[int, ...] = ()
 
 
 def _is_repository(root: Path) -> bool:
