@@ -12,13 +12,15 @@ from typing import Any
 
 import pytest
 
-from segue import clock
+from segue import assertions, clock
 from segue.acts import Change
 from segue.assertions import lock_files, manifests, prohibitions, violations
 from segue.assertions.record import Record, Run, Touched
-from segue.assertions.violations import Since
+from segue.assertions.violations import Said, Since
 from segue.errors import AgentError
 from segue.ops import tree, verifying, worktree
+from segue.ops.warm import Meaning
+from tests.calls import call, result
 from tests.conftest import CommandLine
 from tests.test_running import Agents
 from tests.test_verifying import GIT, git
@@ -312,12 +314,78 @@ def test_a_prohibition_that_is_repeated_holds() -> None:
         "true || git commit -m x",
         "cd /tmp/scratch && git init && git commit -m x",
         "git -C ../other commit -m x",
+        "if ! git diff --cached --quiet; then git commit -m x; fi",
+        "false && git commit -m x ; true",
+        "false && git commit -m x\ntrue",
+        "! git commit -m x",
+        "! bash -c 'git commit -m x'",
+        "git commit -m x | tail -3",
+        "bash -lc 'git commit -m x' | tail -3",
+        "bash -lc 'false && git commit -m x; true'",
+        "release() { git push; }",
+        "release () (\n  git push\n)",
+        "function release { git push; }",
+        "case x in y) git push;; esac",
+        "for x in $(cat list); do git push; done",
+        "[[ -f x ]] && git push; true",
+        "GIT_DIR=/tmp/x/.git git commit -m x",
+        "env GIT_DIR=/tmp/x/.git git commit -m x",
+        "export GIT_DIR=/tmp/x/.git; git commit -m x",
+        "GIT_DIR=/tmp/x/.git bash -c 'git commit -m x'",
+        "chdir /tmp/a; git commit -m x",
+        "builtin cd /tmp/a; git commit -m x",
+        "env -C /tmp/a git commit -m x",
     ],
 )
 def test_a_command_that_may_not_have_committed_here_breaks_no_prohibition(command: str) -> None:
     record = Record(runs=(Run(n=1, command=command, purpose="", is_done=True, output=""),))
     banned = prohibitions.in_messages(["Do not commit or push."])
     assert violations.find(banned, Since(), record, "Codex") == ()
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "git add -A && git commit -m x",
+        "npm test; git add -A && git commit -m x && git log -1",
+        "echo x | git commit -F -",
+        "bash -lc 'git add -A && git commit -m x'",
+        "git commit -m \"$(cat <<'EOF'\nFix f()\n\nif it; then (x)\nEOF\n)\" && git status",
+    ],
+)
+def test_a_command_that_certainly_committed_breaks_a_prohibition(command: str) -> None:
+    record = Record(runs=(Run(n=1, command=command, purpose="", is_done=True, output=""),))
+    [found] = violations.find(prohibitions.in_messages(["Do not commit."]), Since(), record, "Codex")
+    assert found.is_by_agent
+
+
+@pytest.mark.parametrize(
+    ("folder", "is_broken"),
+    [("/tmp/scratch", False), ("/works", False), ("/work/../x", False), ("/real/work/src", True), ("", True)],
+)
+def test_a_commit_in_another_folder_breaks_no_prohibition(folder: str, is_broken: bool) -> None:
+    record = Record(runs=(Run(1, "git commit -m x", "", True, "", folder=folder),))
+    banned = prohibitions.in_messages(["Do not commit."])
+    since = Since(roots=("/work", "/real/work"))
+    assert bool(violations.find(banned, since, record, "Codex")) is is_broken
+
+
+def test_a_record_keeps_the_folder_that_a_command_ran_in() -> None:
+    asked = call("exec_command", {"cmd": "git commit -m x", "workdir": "../scratch"}, cwd="/work")
+    made = assertions.record_of([asked, result("Process exited with code 0\nOutput:\n")], Meaning("codex"))
+    assert made.runs[0].folder == "/work/../scratch"
+
+
+@pytest.mark.parametrize(
+    ("commits", "is_broken"), [(None, True), ((), False), ((99,), False), ((100,), True), ((101,), True)]
+)
+def test_no_commit_is_reported_where_git_shows_none_since_then(
+    commits: tuple[int, ...] | None, is_broken: bool
+) -> None:
+    record = Record(runs=(Run(1, "git commit -m x", "", True, ""),))
+    since = Since(commits=commits, said=(Said(at=100.5),))
+    banned = prohibitions.in_messages(["Do not commit."])
+    assert bool(violations.find(banned, since, record, "Codex")) is is_broken
 
 
 def test_an_agent_that_touched_another_file_of_that_name_is_not_named() -> None:
@@ -641,6 +709,9 @@ def test_only_what_was_done_after_the_user_forbade_it_breaks_a_prohibition(
     (project / "package.json").write_text('{"dependencies": {"a": "1", "b": "1", "c": "1"}}')
     early = (f"write: {FORBIDDEN}\nRATE = 2", "write: .env\nA=1", "shell: npm install b")
     acted(project, *early, "shell: git commit -m x", f"> Good. Now the readme. {said}", done_later)
+    at = int(clock.parse("2026-11-16T11:00:06.000000Z").timestamp())
+    git(project, "commit", "-q", "--allow-empty", "-m", "x", at=at)
+    cli.clock.time = "2026-11-16T11:10:00.000000Z"
     found = verified(cli, "--since", handoff_id(cli), code=12 if subjects else 0)
     assert [one for each in found for one in each["subjects"]] == subjects
     assert all(one["is_by_agent"] for one in found)

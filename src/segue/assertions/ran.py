@@ -10,6 +10,8 @@ from segue.assertions.record import Record, Run
 from segue.assertions.values import Assertion, Verdict, World
 from segue.facts import outcomes, shell
 from segue.facts.blame import SELECTION
+from segue.facts.lexer import Simple, simple_commands
+from segue.patterns import lazy_pattern
 from segue.text import begun
 
 Found = tuple[Verdict, str]
@@ -18,6 +20,7 @@ FEW = 3
 MOST_COUNTS = 12
 UNSEEN = "a sub-agent may have run it"
 MAYBE = {"lint": ("lint",), "types": ("lint", "build"), "build": ("build",)}
+ELSEWHERE = lazy_pattern(r"\bGIT_(?:DIR|WORK_TREE)\b|\bchdir\b|\benv\s+-C\b")
 CALLED = {"lint": "linter", "types": "type checker", "build": "build"}
 
 
@@ -155,12 +158,16 @@ def is_same(said: str, command: str) -> bool:
 
 
 def runs_git(command: str, word: str, branch: str = "") -> bool:
-    """Whether a command certainly commits to, or pushes, this repository; with a branch, whether it names that too."""
-    programs = [words for words, _ in shell.programs(command)]
-    if "||" in command or any(
-        words[0] in ("cd", "pushd") or words[:2] == ["git", "init"] for words in programs
-    ):
-        return False  # it may not have run, or have been about another repository
+    """Whether a command that succeeded certainly committed to, or pushed, this repository; with a branch, whether it
+    names that too."""
+    found = list(shell.programs(command))
+    programs = [words for words, _ in found]
+    if "||" in command or ELSEWHERE.search(command) or any(_goes(words) for words in programs):
+        return False  # it may have been about another repository
+    if any(_is_compound(one) for one in (*simple_commands(command), *(one for _, one in found))):
+        return False  # it may not have run
+    # How the others before the last ";" or "|" ended is not known.
+    last = max((n for n, (_, simple) in enumerate(found) if simple.joint != "&&"), default=0)
     return any(
         _subcommand(words) == word
         and not _is_trial(words, word)
@@ -169,8 +176,18 @@ def runs_git(command: str, word: str, branch: str = "") -> bool:
             or branch
             in (one.rpartition(":")[2].removeprefix("+").removeprefix("refs/heads/") for one in words)
         )
-        for words in programs
+        for words in programs[last:]
     )
+
+
+def _goes(words: Sequence[str]) -> bool:
+    return words[0] in ("cd", "pushd", "builtin") or words[:2] == ["git", "init"]
+
+
+def _is_compound(simple: Simple) -> bool:
+    """Whether a command is a part of a condition, a loop, a function or a subshell, or is negated."""
+    first = simple.texts[:1]
+    return simple.joint in ("(", ")") or any(one in shell.KEYWORDS or one in shell.COMPOUND for one in first)
 
 
 def _is_trial(words: Sequence[str], word: str) -> bool:

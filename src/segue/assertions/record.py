@@ -34,6 +34,8 @@ class Run(Struct, frozen=True):
     tally: outcomes.Tally | None = None
     begun: int = 0
     """Where it was called, before it came to its end."""
+    folder: str = ""
+    """In which it ran; empty where that is not known."""
 
     @property
     def is_test(self) -> bool:
@@ -169,9 +171,9 @@ class _Making:
         purpose, output = shell.purpose(act.subject), result.text[:LONGEST_OUTPUT]
         tally = outcomes.tally_in(output) if purpose not in ("look", "install") else None
         is_done = is_done and not (tally and tally.failed)
-        self.runs.append(Run(self.n, act.subject, purpose, is_done, output, tally, self.begun))
+        where = posixpath.join(call.cwd or self.folder, act.folder)
+        self.runs.append(Run(self.n, act.subject, purpose, is_done, output, tally, self.begun, where))
         if is_done:
-            where = act.folder or call.cwd or self.folder
             for effect in shell.effects(act.subject):
                 path, to = (posixpath.join(where, one) if one else "" for one in (effect.path, effect.to))
                 self._touch(Act(deed=EFFECTS[effect.kind], subject=path, to=to))

@@ -282,12 +282,27 @@ def _by_git(one: Prohibition, since: Since, record: Record, agent: str) -> Itera
 
 
 def _commands(one: Prohibition, since: Since, record: Record) -> list[str]:
-    """The commands that do with git what a prohibition forbids."""
+    """The commands that do with git what a prohibition forbids, unless git's reference logs show no commit since."""
+    said = since.beginning(one)
+    if (
+        one.ban is Ban.COMMIT
+        and since.commits is not None
+        and not any(at >= int(said.at) for at in since.commits)
+    ):
+        return []
     return [
         run.command
-        for run in record.after(since.beginning(one).entry).runs
-        if run.is_done and ran.runs_git(run.command, WORDS[one.ban], one.target)
+        for run in record.after(said.entry).runs
+        if run.is_done
+        and _is_here(run.folder, since.roots)
+        and ran.runs_git(run.command, WORDS[one.ban], one.target)
     ]
+
+
+def _is_here(folder: str, roots: Iterable[str]) -> bool:
+    """Whether a command ran in the worktree; where the transcript tells no folder, it did."""
+    path = posixpath.normpath(folder) + "/"
+    return not folder or any(path.startswith(root.rstrip("/") + "/") for root in roots)
 
 
 def _listed(names: Sequence[str]) -> str:
