@@ -717,6 +717,26 @@ def test_only_what_was_done_after_the_user_forbade_it_breaks_a_prohibition(
     assert all(one["is_by_agent"] for one in found)
 
 
+@pytest.mark.parametrize("before", ["", f"-c user.name={'x' * 70}"])
+def test_a_secret_in_a_forbidden_command_is_shown_nowhere(
+    cli: CommandLine, project: Path, before: str
+) -> None:
+    hand_over(cli, "Don't push.")
+    token = "ghp_" + "a1B2c3D4e5" * 3 + "f6G7h8"
+    acted(project, f"shell: git {before} push https://ada:{token}@example.org/a/b")
+    shown = ("verify", "--since", handoff_id(cli))
+    for out in (cli(*shown, "--json").out, cli(*shown).out, cli("back", "--dry-run").out):
+        assert "push https://" in out and token[:12] not in out and token[-12:] not in out, out
+
+
+def test_a_secret_in_the_name_of_a_forbidden_file_is_not_shown(cli: CommandLine, project: Path) -> None:
+    token = "ghp_" + "a1B2c3D4e5" * 3 + "f6G7h8"
+    hand_over(cli, f"Don't touch src/{token}.py.")
+    (project / f"src/{token}.py").write_text("A = 1\n")
+    [broken] = verified(cli, "--since", handoff_id(cli), code=12)
+    assert token not in json.dumps(broken)
+
+
 def test_a_prohibition_that_is_repeated_holds_since_it_was_said_first() -> None:
     [one] = prohibitions.in_messages(["Begin.", "Don't touch src/a.py.", "Again: don't touch src/a.py."])
     assert (one.since, one.n) == (1, 2)

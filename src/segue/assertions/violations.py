@@ -275,7 +275,7 @@ def _edited_in(path: str, since: Since, record: Record) -> set[str]:
 
 def _by_git(one: Prohibition, since: Since, record: Record, agent: str) -> Iterator[Violation]:
     if shown := _commands(one, since, record):
-        command = one_line(shown[-1], 120)
+        command = shown[-1]
         yield Violation(
             prohibition=one, subjects=(command,), is_by_agent=True, evidence=f"{agent} ran `{command}`"
         )

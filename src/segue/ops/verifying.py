@@ -51,6 +51,7 @@ FOUND_VIOLATION = 12
 MOST_IN_BRIEF = 30
 LESSON = "of the target's assertions were unsupported"
 LONGEST_OPINION = 4000
+LONGEST_EVIDENCE = 400
 APART = "\n\x1e\x1e\n"
 
 
@@ -303,16 +304,24 @@ def _broken(
     banned = prohibitions.in_messages([*before, *typed])
     if not banned:
         return (), ()
-    said = (Said(at=_seconds(subject.start.tree_at)),) * len(before)
+    first = (Said(at=_seconds(subject.start.tree_at)),) * len(before)
     since = msgspec.structs.replace(
-        _since(desk, subject.start, subject.folder), said=(*said, *_said_since(subject, subject.start))
+        _since(desk, subject.start, subject.folder), said=(*first, *_said_since(subject, subject.start))
     )
     clean = []
     for one in violations.find(banned, since, record, records.title_of(subject.start.agent)):
-        sentence = _redacted(desk, one.prohibition.sentence)
-        banned_clean = msgspec.structs.replace(one.prohibition, sentence=sentence)
-        evidence = _redacted(desk, one.evidence)
-        clean.append(msgspec.structs.replace(one, prohibition=banned_clean, evidence=evidence))
+        said = one.prohibition
+        clean.append(
+            msgspec.structs.replace(
+                one,
+                prohibition=msgspec.structs.replace(
+                    said, sentence=_redacted(desk, said.sentence), target=_redacted(desk, said.target)
+                ),
+                subjects=tuple(_redacted(desk, subject) for subject in one.subjects),
+                # Shortened only now: a part of a secret may not be recognised.
+                evidence=fence.one_line(_redacted(desk, one.evidence), LONGEST_EVIDENCE),
+            )
+        )
     return tuple(clean), violations.unattributed(banned, since, record)
 
 
