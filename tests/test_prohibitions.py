@@ -737,6 +737,73 @@ def test_a_secret_in_the_name_of_a_forbidden_file_is_not_shown(cli: CommandLine,
     assert token not in json.dumps(broken)
 
 
+def changed_by(project: Path, what: str) -> None:
+    """What changes files without breaking anything, after the handoff."""
+    at = int(clock.parse("2026-11-16T11:00:06.000000Z").timestamp())
+    if what == "a cache":
+        for name in ("__pycache__/a.pyc", "dist/a.js", "node_modules/b/package.json"):
+            (project / "src" / name).parent.mkdir(parents=True)
+            (project / "src" / name).write_text("{}")
+    elif what == "narrower ignore rules":
+        (project / ".gitignore").write_text(".env\n*.demo.jsonl\nsrc/new.txt\n")
+    elif what == "a checkout":
+        git(project, "checkout", "-q", "feature", at=at)
+    elif what == "a checkout and a commit":
+        git(project, "checkout", "-q", "feature", at=at)
+        git(project, "commit", "-q", "--allow-empty", "-m", "More", at=at + 1)
+    elif what == "another worktree":
+        git(project, "worktree", "add", "-q", "src/wt", "feature", at=at)
+
+
+@pytest.fixture
+def branched(project: Path) -> Path:
+    """With a branch that has other files, and with ignored files."""
+    (project / ".gitignore").write_text(".env\n*.demo.jsonl\nsrc/*.txt\n")
+    (project / "src" / "notes.txt").write_text("1")
+    git(project, "add", "-A")
+    git(project, "commit", "-q", "-m", "Ignore")
+    git(project, "checkout", "-q", "-b", "feature")
+    (project / FORBIDDEN).write_text("RATE = 4\n")
+    (project / "src" / "feature.py").write_text("A = 1\n")
+    git(project, "add", "-A")
+    git(project, "commit", "-q", "-m", "Feature")
+    git(project, "checkout", "-q", "main")
+    return project
+
+
+@pytest.mark.parametrize(
+    "what",
+    [
+        "a cache",
+        "narrower ignore rules",
+        "a checkout",
+        "a checkout and a commit",
+        "another worktree",
+    ],
+)
+def test_what_changes_files_without_an_edit_breaks_no_prohibition(
+    cli: CommandLine, branched: Path, what: str
+) -> None:
+    hand_over(cli, "Don't touch the src folder.")
+    changed_by(branched, what)
+    cli.clock.time = "2026-11-16T11:10:00.000000Z"
+    assert verified(cli, "--since", handoff_id(cli), code=0) == []
+    (branched / FORBIDDEN).write_text("RATE = 5\n")
+    (branched / "src" / "new.py").write_text("A = 1\n")
+    [broken] = verified(cli, "--since", handoff_id(cli), code=12)
+    assert broken["subjects"] == [FORBIDDEN, "src/new.py"]
+
+
+def test_going_back_to_the_last_commit_is_a_change(cli: CommandLine, branched: Path) -> None:
+    (branched / FORBIDDEN).write_text("RATE = 5\n")
+    hand_over(cli, f"Don't touch {FORBIDDEN}.")
+    at = int(clock.parse("2026-11-16T11:00:06.000000Z").timestamp())
+    git(branched, "reset", "-q", "--hard", at=at)
+    cli.clock.time = "2026-11-16T11:10:00.000000Z"
+    [broken] = verified(cli, "--since", handoff_id(cli), code=12)
+    assert broken["subjects"] == [FORBIDDEN]
+
+
 def test_a_prohibition_that_is_repeated_holds_since_it_was_said_first() -> None:
     [one] = prohibitions.in_messages(["Begin.", "Don't touch src/a.py.", "Again: don't touch src/a.py."])
     assert (one.since, one.n) == (1, 2)

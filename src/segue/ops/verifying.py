@@ -388,6 +388,12 @@ def _since(desk: Desk, start: _Start, folder: Path) -> Since:
     if names is None or changed is None:
         return unknown
     made = worktree.made_between(root, desk.env, start.tree_at, after.tree_at if after else desk.clock())
+    changed = tree.without_tools(*where, start.tree, new, changed)
+    for commit in made.moved_to:  # what it brought is not the agent's
+        differs = tree.changes(*where, commit, new)
+        if differs is not None:
+            paths = {one.path for one in differs}
+            changed = [one for one in changed if one.path in paths]
     return msgspec.structs.replace(
         unknown,
         names=tuple(names),
