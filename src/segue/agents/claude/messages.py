@@ -1,4 +1,4 @@
-"""The messages in a transcript of Claude Code: what the person, the model and the tools said."""
+"""Convert the messages in Claude Code's transcripts: from the user, the model and the tools."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def _user_block(way: Pass, record: Record, block: Any) -> list[Piece]:
 
 
 def _said(way: Pass, record: Record, found: list[Piece]) -> list[Piece]:
-    """The same, with what is known of the record as a whole: whether a person wrote it at all."""
+    """Correct the origin of pieces by what the whole record says, such as whether a person wrote it."""
     if is_injected(record):
         return [_injected(piece) for piece in found]
     if way.is_side:
@@ -98,7 +98,7 @@ def _said(way: Pass, record: Record, found: list[Piece]) -> list[Piece]:
 
 
 def is_injected(record: Record) -> bool:
-    """Whether the program put it there, although it stands for the person's words."""
+    """Whether the program inserted a user record that nobody typed."""
     origin = text_of(dict_of(record.get("origin")).get("kind"))
     return (
         record.get("isMeta") is True
@@ -118,8 +118,8 @@ def _injected(piece: Piece) -> Piece:
 
 
 def _from_the_team(found: list[Piece]) -> list[Piece]:
-    """To a member of a team of agents, what the others tell it is what it works to. Notices between their programs
-    are not, but for a task that it is given."""
+    """For a member of a team of agents, messages from the others are prompts. Notices between their programs are not,
+    except for an assigned task."""
     heard: list[Piece] = []
     for piece in found:
         if piece.tool == "teammate-message":
@@ -131,7 +131,7 @@ def _from_the_team(found: list[Piece]) -> list[Piece]:
 
 
 def _orders(text: str) -> list[Piece]:
-    """What a message of the team orders: of a task, its record too, as that names it."""
+    """The prompt in a message of the team. For an assigned task also its record, which has the task's id."""
     try:
         told = dict_of(msgspec.json.decode(text))
     except (msgspec.MsgspecError, UnicodeError, RecursionError):
@@ -145,7 +145,7 @@ def _orders(text: str) -> list[Piece]:
 
 
 def for_agent(found: list[Piece]) -> list[Piece]:
-    """A sub-agent's prompts come from the agent that started it, or from others of its team."""
+    """A subagent's prompts come from the agent that started it, or from its team."""
     return [_as_order(piece) for piece in _from_the_team(found)]
 
 
@@ -191,14 +191,14 @@ def _assistant_block(way: Pass, block: Record) -> Piece:
 
 
 def _by_the_program(way: Pass, record: Record, text: str) -> list[Piece]:
-    """What stands in place of an answer: a limit, or some other reason why there is none."""
+    """The program's message in place of an answer: a limit, or another error."""
     if limits := limits_hit(record, text, way.at):
         return [Piece(kind=EntryKind.LIMIT, origin=Origin.SYSTEM, text=text, limits=limits)]
     return [note("api_error" if record.get("isApiErrorMessage") is True else "synthetic", text)]
 
 
 def progress(way: Pass, record: Record) -> list[Piece]:
-    """A sub-agent's message, told in passing; or that something is going on."""
+    """A subagent's message, reported in the main transcript, or a notice of progress."""
     data = dict_of(record.get("data"))
     kind = text_of(data.get("type")) or "progress"
     inner = dict_of(data.get("message"))

@@ -1,7 +1,7 @@
-"""From one record of Claude Code to its entries.
+"""Convert a record of Claude Code into entries.
 
-Every record becomes at least one entry: what is no message becomes a note. The last entry of a record bears
-the record's own id, so that whatever names it as its parent comes after all of them.
+Every record becomes at least one entry; a record that is not a message becomes a note. The last entry gets the
+record's id, so a record that names it as parent follows all of its entries.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ _BOOKKEEPING = frozenset(
 )  # fmt: skip
 
 _IDS = 512
-"""How many of the last records' ids are remembered at least: only among so many is an id sure to be one entry's
-alone. A copy follows its original closely, unless a whole file was written twice over."""
+"""The minimum number of recent record ids that are remembered: ids are unique only among these. A copy follows its
+original closely, unless a whole file was written twice."""
 _CALLS = 128
-"""How many calls that wait for their results are remembered at least."""
+"""The minimum number of calls without a result that are remembered."""
 
 _COPIES = ("api-request", "prompt_snapshot")
-"""Copies of what was sent to the model: kept as they are, and nobody's words."""
+"""Copies of requests to the model. Their text is not shown again."""
 
 
 def entries_of(record: Record, reading: Reading, state: State) -> list[Entry]:
@@ -65,7 +65,7 @@ def _note_busy(found: list[Piece], state: State) -> None:
             state["busy"] = False
 
 
-# Everything else
+# Records that are not messages
 
 
 def _system(way: Pass, record: Record) -> list[Piece]:
@@ -82,7 +82,7 @@ def _system(way: Pass, record: Record) -> list[Piece]:
 
 
 def _api_error(way: Pass, record: Record) -> Piece:
-    """A request that failed. The program tries again, unless it says that this was the last time."""
+    """A failed request. The program retries, unless the record says that this was the last attempt."""
     error = dict_of(record.get("error"))
     text = gist(dict_of(dict_of(error.get("error")).get("error"))) or gist(error)
     headers = dict_of(error.get("headers"))
@@ -114,7 +114,7 @@ def _queue_operation(way: Pass, record: Record) -> list[Piece]:
 
 
 def _summary(way: Pass, record: Record) -> list[Piece]:
-    """A title that the model gave to a conversation: this one, or another that was listed beside it."""
+    """The title that the model gave to a conversation: this one, or another one in the list."""
     if is_known(way.state, text_of(record.get("leafUuid"))):
         learn_title(way, text_of(record.get("summary")))
     return []
@@ -132,7 +132,7 @@ def _rate_limit(way: Pass, record: Record) -> list[Piece]:
 
 
 def _result(way: Pass, record: Record) -> list[Piece]:
-    """How a run ended, in the program's output; or what a step of a workflow gave."""
+    """The end of a run in the program's output, or the result of a workflow's step."""
     for used in dict_of(record.get("modelUsage")).values():
         if window := count_of(dict_of(used).get("contextWindow")):
             way.reading.learn(context_window=window)
@@ -203,12 +203,12 @@ def _finished(found: list[Piece], way: Pass) -> list[Entry]:
 
 
 def _parent(found: list[Piece], way: Pass, own: str) -> str | None:
-    """What a record follows: the call that it answers, or what it names."""
+    """The parent of a record: the call that it answers, or the record that it names."""
     record, state = way.record, way.state
     named = _id(record.get("parentUuid")) or _id(record.get("logicalParentUuid"))
     if way.subagent is None and record.get("uuid") and record.get("type") != "progress":
         state["tip"] = own
-    elif any(map(is_typed, found)):  # typed meanwhile: it hangs where the work was then
+    elif any(map(is_typed, found)):  # typed while the agent was busy: attach it to the latest record
         named = named or text_of(state.get("tip"))
     if found[0].kind is EntryKind.RESULT and found[0].call:
         named = call_of(found[0].call, state)[0] or named
