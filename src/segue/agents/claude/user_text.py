@@ -273,7 +273,7 @@ def _approval(outcome: dict[str, Any], result: str) -> list[Piece]:
     is_edited = outcome.get("planWasEdited") is True or "edited by user" in result
     plan = text_of(outcome.get("plan"))
     found = [note("plan-edited" if is_edited else "plan-approved", plan if is_edited else "", Origin.HUMAN)]
-    # The result repeats the plan, and a plan could contain the words that mark feedback. Without the plan, nobody knows.
+    # The result repeats the plan, which could contain the words that mark feedback. So without the plan, none is read.
     feedback = _FEEDBACK.search(result.replace(plan, "")) if plan else None
     return found + ([prompt(feedback[1].strip())] if feedback and feedback[1].strip() else [])
 
