@@ -1,4 +1,4 @@
-"""The kinds of records in a rollout, and the parts that they become: the fields of an entry each."""
+"""The types of records in a rollout, and the parts that they become. A part has the fields of one entry."""
 
 from __future__ import annotations
 
@@ -82,14 +82,14 @@ def image_parts(images: tuple[str, ...], origin: Origin) -> list[Part]:
 
 
 def replayed(parts: list[Part], kind: str) -> Part:
-    """A record of the history that a fork began with: a note, whatever it was."""
+    """A record of the history at the start of a fork, as a note."""
     text = next((part["text"] for part in reversed(parts) if part["text"]), "")
     spend = next((part["spend"] for part in parts if part.get("spend")), None)
     return note(kind, text, spend=spend)
 
 
 def envelope(record: dict[str, Any]) -> tuple[str, dict[str, Any]]:
-    """What kind of record it is, and what is in it. The first versions wrote items as they were."""
+    """The type and the payload of a record. The first versions wrote items without an envelope."""
     payload, kind = record.get("payload"), text_of(record.get("type"))
     if isinstance(payload, dict):
         return kind, payload
@@ -102,7 +102,7 @@ def envelope(record: dict[str, Any]) -> tuple[str, dict[str, Any]]:
 
 
 def is_later(turn: str, session: str) -> bool:
-    """Whether a turn began after a session did: their ids tell, if they are of the kind that holds the time."""
+    """Whether a turn started after a session, by their ids, if both are UUIDs with a time (version 7)."""
     is_timed = all(len(id) == 36 and id[14] == "7" for id in (turn, session))
     return is_timed and turn[:13] >= session[:13]
 
