@@ -87,7 +87,7 @@ class TestRun(Value, frozen=True):
 
 
 class World(Protocol):
-    """The facts that assertions are checked against. Unknown ones are None."""
+    """The facts that assertions are checked against. An unknown fact is None."""
 
     record: Record
     """What the transcript shows."""

@@ -53,14 +53,14 @@ def _enqueued(found: list[Piece], waiting: list[dict[str, Any]], is_busy: bool) 
     return (found if is_new else [_as_note(piece) for piece in found]) or [note("enqueue")]
 
 
-def delivered(found: list[Piece], state: dict[str, Any], way: str) -> list[Piece]:
-    """The pieces that a record delivers to the model. A prompt that was reported before becomes a note. `way` is the
-    operation that took it off the queue: "remove" for an attachment, "dequeue" for a separate turn."""
+def delivered(found: list[Piece], state: dict[str, Any], operation: str) -> list[Piece]:
+    """The pieces that a record delivers to the model. A prompt reported before becomes a note. `operation` is the
+    one that took it off the queue: "remove" for an attachment, "dequeue" for a separate turn."""
     typed = [piece for piece in found if is_typed(piece)]
     waiting: list[dict[str, Any]] = state.get("queue") or []
     if not waiting or not typed:
         return found
-    ways = (None, "remove") if way == "remove" else (None, "dequeue", "popAll")
+    ways = (None, "remove") if operation == "remove" else (None, "dequeue", "popAll")
     items = _matching(_key(typed), [item for item in waiting if item.get("left") in ways])
     if not items:
         # Other prompts that left the queue were edited or delivered.

@@ -45,8 +45,8 @@ class Pass:
         return call_of(call, self.state)[1]
 
 
-def learn(way: Pass) -> None:
-    record, state, reading = way.record, way.state, way.reading
+def learn(context: Pass) -> None:
+    record, state, reading = context.record, context.state, context.reading
     version = text_of(record.get("version")) or text_of(record.get("claude_code_version"))
     if version and version != state.get("version"):
         state["version"] = version[:80]
@@ -57,12 +57,12 @@ def learn(way: Pass) -> None:
         reading.learn(parent=origin, relation=Relation.FORK)
     session = text_of(record.get("sessionId")) or text_of(record.get("session_id"))
     if session and session not in (state.get("session"), state.get("name")):
-        _learn_session(way, session)
+        _learn_session(context, session)
 
 
-def _learn_session(way: Pass, session: str) -> None:
+def _learn_session(context: Pass, session: str) -> None:
     """Learn whose transcript it is: from the file name, if Claude Code chose it."""
-    record, state, reading = way.record, way.state, way.reading
+    record, state, reading = context.record, context.state, context.reading
     is_first = "session" not in state
     state["session"] = session
     stem = reading.source.path.rpartition("/")[2].removesuffix(".jsonl")
@@ -79,11 +79,11 @@ def _learn_session(way: Pass, session: str) -> None:
         reading.learn(parent=session, relation=Relation.CONTINUATION)
 
 
-def learn_title(way: Pass, title: str, is_chosen: bool = False) -> None:
+def learn_title(context: Pass, title: str, is_chosen: bool = False) -> None:
     title = title_of(title)
-    if title and (is_chosen or not way.state.get("titled")):
-        way.state["titled"] = is_chosen or bool(way.state.get("titled"))
-        way.reading.learn(title=title)
+    if title and (is_chosen or not context.state.get("titled")):
+        context.state["titled"] = is_chosen or bool(context.state.get("titled"))
+        context.reading.learn(title=title)
 
 
 def subagent_of(record: Record, state: State) -> str | None:
