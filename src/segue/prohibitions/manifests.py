@@ -27,13 +27,8 @@ UNREADABLE = (ValueError, AttributeError, TypeError, KeyError, RecursionError)
 REQUIREMENTS = lazy_pattern(r"requirements[\w.-]*\.(?:txt|in)")
 TABLES = ("dependencies", "dev-dependencies", "build-dependencies")
 OBJECTS = (
-    "dependencies",
-    "devDependencies",
-    "peerDependencies",
-    "optionalDependencies",
-    "require",
-    "require-dev",
-)
+    "dependencies", "devDependencies", "peerDependencies", "optionalDependencies", "require", "require-dev"
+)  # fmt: skip
 NAMES = ("pyproject.toml", "package.json", "composer.json", "Cargo.toml", "go.mod", "Gemfile")
 
 
