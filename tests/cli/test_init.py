@@ -515,7 +515,7 @@ def test_a_status_line_that_is_no_command_is_left_alone_and_that_is_told(
     cli: CommandLine, settings: Path, line: Any
 ) -> None:
     settings.write_text(json.dumps({"statusLine": line}))
-    assert "its status line is no command" in cli("init", "--yes").out
+    assert "its status line is not a command" in cli("init", "--yes").out
     assert json.loads(settings.read_text())["statusLine"] == line
 
 

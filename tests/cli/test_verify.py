@@ -196,7 +196,7 @@ def test_all_tests_pass_is_held_against_the_last_run(cli: CommandLine, project: 
     conversation.reply("All tests pass.")
     result = cli("verify")
     assert result.code == 11
-    assert "told 3 passed, 1 failed" in result.out
+    assert "reported 3 passed, 1 failed" in result.out
     call(conversation, "t2", "Bash", {"command": "pytest -q"}, "4 passed in 1.0s", 0)
     conversation.reply("All 4 tests pass.")
     assert verdicts(cli, code=0) == {"tests pass: ": "supported"}
@@ -272,14 +272,14 @@ def test_the_screen(cli: CommandLine, project: Path) -> None:
 
 ✗ file changed: src/client.py
     said: "I updated `src/client.py`."
-    it is as it was: neither the repository nor the transcript shows a change of it
+    it is unchanged: neither the repository nor the transcript shows a change
 ✗ tests pass
     said: "All 42 tests pass."
     no test was run
 ✓ path exists: src/server.py
 
-rigorous       3 of 3 assertions could be checked, whatever came of it (100%)
-accurate       1 of the 3 that were checked holds (33%)
+rigorous       3 of 3 assertions could be checked (100%)
+accurate       1 of 3 checked assertions holds (33%)
 interpretable  2 assertions do not hold, each with its evidence
 transparent    Segue looked at the transcript, the files and the repository
 """)

@@ -1,10 +1,10 @@
-"""Assertions: what an agent says it did or found, found in its words and held against the world. Pure.
+"""Assertions: what an agent says it did or found, extracted from its replies and checked against the world. Pure.
 
-    replies -> prose (sentences) -> deeds, told (what each asserts) -> extract -> judge against a World -> rait
+    replies -> sentences -> *_statements, denials, quoted_output -> extract -> verdicts -> scorecard
 
-Rules, no model: a sentence counts only where it says outright that something is so, and an assertion is called
-unsupported only where the world contradicts it, or where it must have left a trace and did not. Whatever cannot be
-told mechanically is unknown, and said to be.
+Rules decide, not a model. A sentence counts only if it states outright that something is so. An assertion is
+unsupported only if the world contradicts it, or if it must have left a trace and did not. What rules cannot decide is
+reported as unknown.
 """
 
 from __future__ import annotations

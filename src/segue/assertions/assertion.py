@@ -1,4 +1,4 @@
-"""What an agent asserts, what the world shows of it, and what is found of the two together."""
+"""An assertion of an agent, the world that it is checked against, and the verdict."""
 
 from __future__ import annotations
 
@@ -10,8 +10,6 @@ from segue.model import Value
 
 
 class Kind(StrEnum):
-    """What kind of thing is asserted."""
-
     CREATED = "file created"
     CHANGED = "file changed"
     DELETED = "file deleted"
@@ -22,7 +20,7 @@ class Kind(StrEnum):
     SYMBOL = "symbol exists"
     COMMAND = "command succeeded"
     CHECK = "check passes"
-    """A linter, a type checker or a build, named as such and not by its command."""
+    """A linter, a type checker or a build, mentioned without its command."""
     OUTPUT = "output"
     COMMIT = "commit made"
     UNTOUCHED = "file not touched"
@@ -35,17 +33,17 @@ class Assertion(Value, frozen=True):
 
     kind: Kind
     subject: str
-    """The path, symbol, command, test, commit or quoted text; empty for 'all tests'."""
+    """The path, symbol, command, test, commit or quoted text. Empty for "all tests"."""
     sentence: str
     entry: str = ""
     n: int = 0
-    """How many entries came before the reply that says it."""
+    """Position of the reply among the entries, from 1."""
     place: str = ""
-    """Of a symbol: the file that it is said to be in."""
+    """The file of a symbol, according to the agent."""
     is_exact: bool = True
-    """Whether it is said outright: the place in the same breath, all tests and not some, an output that was seen."""
+    """Whether it is stated outright: with the file of a symbol, about all tests, about output that was seen."""
     count: int | None = None
-    """Of tests: how many are said to pass."""
+    """The number of tests that pass, according to the agent."""
 
 
 class Verdict(StrEnum):
@@ -55,52 +53,51 @@ class Verdict(StrEnum):
 
 
 class Checked(Value, frozen=True):
-    """An assertion with what the world says to it."""
+    """An assertion with its verdict and the evidence, in one sentence."""
 
     assertion: Assertion
     verdict: Verdict
     evidence: str
-    """In one sentence."""
 
 
 class Seen(Value, frozen=True):
-    """A file that an assertion names, as it is."""
+    """The current state of a file that an assertion names."""
 
     names: tuple[str, ...] = ()
-    """The files that it can be, as seen from the worktree's root; none where there is no such file."""
+    """The existing files that the name can mean, relative to the worktree's root."""
     is_outside: bool = False
-    """Whether it lies outside of the worktree: of that little is known."""
+    """Whether it is outside the worktree, where little is known."""
     is_changed: bool | None = None
-    """Whether it was changed since the work was handed over; None where nothing tells."""
+    """Whether it changed after the work was handed over; None if unknown."""
     is_gone: bool = False
-    """Whether the repository shows that such a file was deleted since."""
+    """Whether the repository shows that such a file was deleted after the work was handed over."""
 
 
 class TestRun(Value, frozen=True):
     """A run of the project's own tests by Segue."""
 
-    __test__ = False  # no test class, whatever its name says
+    __test__ = False  # pytest would collect it
 
     command: str
     status: int | None
-    """None where it was not let to its end."""
+    """None if it was stopped before its end."""
     summary: str = ""
-    """How many passed and failed, if it says."""
+    """How many tests passed and failed, if the output says."""
     failing: tuple[str, ...] = ()
 
 
 class World(Protocol):
-    """What assertions are held against. Whatever it cannot tell, it leaves open."""
+    """The facts that assertions are checked against. An unknown fact is None."""
 
     record: Record
     """What the transcript shows."""
     tests: TestRun | None
 
     def file(self, path: str) -> Seen:
-        """A path as an agent names it: from the folder of the work, from the root, or by its end alone."""
+        """Look up a path as an agent writes it: relative to its folder or to the root, or only the end of a path."""
 
     def holding(self, symbol: str, names: tuple[str, ...] = ()) -> tuple[str, ...] | None:
-        """The files that a word stands in, of these or of all; None where that cannot be found out."""
+        """Find the files that contain a word, among these or all files; None if they cannot be searched."""
 
     def commit(self, sha: str) -> bool | None:
-        """Whether there is such a commit; with no name, whether any was made since the work was handed over."""
+        """Whether a commit exists. Without an id: whether any was made after the work was handed over."""

@@ -1,4 +1,4 @@
-"""Whether what is said to pass was run, and passed: tests, checks and commands."""
+"""Check assertions about tests, checks and commands: were they run, and did they pass?"""
 
 from __future__ import annotations
 
@@ -19,54 +19,50 @@ Found = tuple[Verdict, str]
 YES, NO, OPEN = Verdict.SUPPORTED, Verdict.UNSUPPORTED, Verdict.UNKNOWN
 FEW = 3
 MOST_COUNTS = 12
-UNSEEN = "a sub-agent may have run it"
+UNSEEN = "a subagent may have run it"
 MAYBE = {"lint": ("lint",), "types": ("lint", "build"), "build": ("build",)}
 ELSEWHERE = lazy_pattern(r"\bGIT_(?:DIR|WORK_TREE)\b|\bchdir\b|\benv\s+-C\b")
 CALLED = {"lint": "linter", "types": "type checker", "build": "build"}
 
 
 def tests(assertion: Assertion, world: World) -> Found:
-    """All tests, or some that are not named."""
+    """Check that all tests pass, or some that are not named."""
     if world.tests is not None and world.tests.status is not None:
         return _by_own_run(world)
     record = world.record
     runs = [run for run in record.runs if run.is_test]
     if not runs:
         return (OPEN, UNSEEN) if record.has_delegated else (NO, "no test was run")
-    # What was run after it was said tells only where nothing was before.
+    # Runs after the assertion count only if there was none before it.
     before = [run for run in runs if run.n <= assertion.n] or runs
     last = before[-1]
     failing = [name for name, n in record.failing if n <= max(assertion.n, last.n)]
     if not last.is_done:
-        return NO, f"the last test run, {_said(last.command)}, {_failed(last)}"
+        return NO, f"the last test run, {quote_command(last.command)}, {_failed(last)}"
     if failing and assertion.is_exact and SELECTION.search(last.command):
-        # What took in all of them would have told.
-        return NO, f"{_listed(failing)} failed when last run"
+        # A run of all tests would have shown that they pass now.
+        return NO, f"{join_names(failing)} failed when last run"
     if not _is_counted(assertion.count, before):
-        return (
-            NO,
-            f"{assertion.count} are said to pass; the last run, {_said(last.command)}, told {_tally(last)}",
-        )
+        last_run = f"the last run, {quote_command(last.command)}, reported {_tally(last)}"
+        return NO, f"the agent reported {assertion.count} passed; {last_run}"
     later = [one.path for one in record.touched if last.n < one.n <= assertion.n]
     if later and assertion.is_exact:
-        return OPEN, f"{_said(last.command)} passed, and {later[-1]} was changed after it"
-    return YES, f"{_said(last.command)} passed ({_tally(last)})"
+        return OPEN, f"{quote_command(last.command)} passed, and {later[-1]} was changed after it"
+    return YES, f"{quote_command(last.command)} passed ({_tally(last)})"
 
 
 def _by_own_run(world: World) -> Found:
     run = world.tests
     assert run is not None  # noqa: S101 - only called where there is one
     if run.status == 0:
-        return YES, f"Segue ran {_said(run.command)}: {run.summary or 'it passed'}"
-    failing = f", {_listed(list(run.failing))} among them" if run.failing else ""
-    return (
-        NO,
-        f"Segue ran {_said(run.command)}: {run.summary or f'it ended with status {run.status}'}{failing}",
-    )
+        return YES, f"Segue ran {quote_command(run.command)}: {run.summary or 'it passed'}"
+    failing = f", including {join_names(run.failing)}" if run.failing else ""
+    summary = run.summary or f"it exited with code {run.status}"
+    return NO, f"Segue ran {quote_command(run.command)}: {summary}{failing}"
 
 
 def _is_counted(count: int | None, runs: Sequence[Run]) -> bool:
-    """Whether a number of tests is one that the runs told: of one of them, or of several together."""
+    """Whether the runs reported this number of passed tests: one run, or several together."""
     if count is None or any(run.tally is None for run in runs):
         return True
     tallies = [run.tally for run in runs[-MOST_COUNTS:] if run.tally]
@@ -79,10 +75,10 @@ def _is_counted(count: int | None, runs: Sequence[Run]) -> bool:
 
 
 def test(assertion: Assertion, world: World) -> Found:
-    """One test, or one file of tests."""
+    """Check that one test passes, or one file of tests."""
     name, record = assertion.subject, world.record
     if world.tests is not None and any(name in failing for failing in world.tests.failing):
-        return NO, f"Segue ran {_said(world.tests.command)}: it fails"
+        return NO, f"Segue ran {quote_command(world.tests.command)}: it failed"
     if any(name in failing or command_output.covers(name, failing) for failing, _ in record.failing):
         return NO, "it failed when it was last run"
     runs = [run for run in record.runs if run.is_test]
@@ -90,28 +86,31 @@ def test(assertion: Assertion, world: World) -> Found:
     own = [run for run in runs if bare in run.command or bare in run.output]
     if own:
         return (
-            (YES, f"{_said(own[-1].command)} passed")
+            (YES, f"{quote_command(own[-1].command)} passed")
             if own[-1].is_done
-            else (OPEN, f"{_said(own[-1].command)} {_failed(own[-1])}")
+            else (OPEN, f"{quote_command(own[-1].command)} {_failed(own[-1])}")
         )
     if not runs:
         return (OPEN, UNSEEN) if record.has_delegated else (NO, "no test was run")
     if runs[-1].is_done:
-        return OPEN, f"{_said(runs[-1].command)} passed and does not name it"
-    return NO, f"the last test run, {_said(runs[-1].command)}, {_failed(runs[-1])}, and none names it"
+        return OPEN, f"{quote_command(runs[-1].command)} passed, but does not name this test"
+    return (
+        NO,
+        f"the last test run, {quote_command(runs[-1].command)}, {_failed(runs[-1])}, and no run names this test",
+    )
 
 
 def check(assertion: Assertion, world: World) -> Found:
-    """A linter, a type checker or a build that is not named by its command."""
+    """Check that a linter, a type checker or a build passed that is mentioned without its command."""
     record, wanted = world.record, MAYBE[assertion.subject]
     known = [run for run in record.runs if run.n <= assertion.n] or list(record.runs)
     runs = [run for run in known if run.purpose in wanted or _names(assertion.subject, run.command)]
     if runs:
         last = runs[-1]
         return (
-            (YES, f"{_said(last.command)} passed")
+            (YES, f"{quote_command(last.command)} passed")
             if last.is_done
-            else (NO, f"{_said(last.command)} {_failed(last)}")
+            else (NO, f"{quote_command(last.command)} {_failed(last)}")
         )
     if record.has_delegated:
         return OPEN, UNSEEN
@@ -119,7 +118,7 @@ def check(assertion: Assertion, world: World) -> Found:
     if other is not None:
         return (
             OPEN,
-            f"no {CALLED[assertion.subject]} was run by itself; {_said(other.command)} may take it in",
+            f"no {CALLED[assertion.subject]} was run directly; {quote_command(other.command)} may include it",
         )
     return NO, f"no {CALLED[assertion.subject]} was run"
 
@@ -134,26 +133,26 @@ def _names(subject: str, command: str) -> bool:
 
 
 def command(assertion: Assertion, world: World) -> Found:
-    """A command that is said to have been run, and to have succeeded."""
+    """Check that a command was run and succeeded."""
     record = world.record
     runs = [run for run in record.runs if is_same(assertion.subject, run.command)]
     before = [run for run in runs if run.n <= assertion.n] or runs
     if before:
         last = before[-1]
         return (
-            (YES, f"{_said(last.command)} succeeded")
+            (YES, f"{quote_command(last.command)} succeeded")
             if last.is_done
-            else (NO, f"it was run, and {_failed(last)}")
+            else (NO, f"it was run and {_failed(last)}")
         )
     if record.has_delegated:
         return OPEN, UNSEEN
     if like := _like(assertion.subject, record):
-        return OPEN, f"it was not run so; {_said(like.command)} was"
+        return OPEN, f"it was not run in this form; {quote_command(like.command)} was"
     return NO, "no such command was run"
 
 
 def is_same(said: str, command: str) -> bool:
-    """Whether a command is the one that is spoken of: all its words are there, in their order."""
+    """Whether a command is the one mentioned: it has all its words, in order."""
     words = iter(_words(command))
     return all(any(word == other for other in words) for word in _words(said))
 
@@ -198,7 +197,7 @@ def _is_trial(words: Sequence[str], word: str) -> bool:
 
 
 def _subcommand(words: Sequence[str]) -> str:
-    """What git is to do; empty where it is another program, or another repository is named."""
+    """The git subcommand; empty for other programs, and if another repository is named."""
     if commands.program_name(words[0]) != "git":
         return ""
     rest = iter(words[1:])
@@ -213,13 +212,13 @@ def _subcommand(words: Sequence[str]) -> str:
 
 
 def _words(command: str) -> list[str]:
-    """The words of a command; programs without the folder that they are in."""
+    """The words of a command, with programs without their folders."""
     found = [word for word in re.split(r"[\s;&|()'\"]+", command) if word]
     return [word.rpartition("/")[2] if "/bin/" in word or word.startswith("./") else word for word in found]
 
 
 def _like(said: str, record: Record) -> Run | None:
-    """A command of the same program that does the same in another way."""
+    """The last run of the same program and subcommand with other arguments."""
     words = _words(said)
     wanted = words[: 3 if words[1:2] and words[1] in ("run", "exec", "-m", "x") else 2]
     plain = [word for word in wanted if not word.startswith("-")]
@@ -230,17 +229,17 @@ def _like(said: str, record: Record) -> Run | None:
 
 
 def _failed(run: Run) -> str:
-    return f"told {_tally(run)}" if run.tally and run.tally.failed else "failed"
+    return f"reported {_tally(run)}" if run.tally and run.tally.failed else "failed"
 
 
 def _tally(run: Run) -> str:
     return f"{run.tally.passed} passed, {run.tally.failed} failed" if run.tally else "no count"
 
 
-def _said(command: str) -> str:
+def quote_command(command: str) -> str:
     return f"`{begun(' '.join(command.split()), 80)}`"
 
 
-def _listed(names: Sequence[str]) -> str:
+def join_names(names: Sequence[str]) -> str:
     more = f" and {len(names) - FEW} more" if len(names) > FEW else ""
     return ", ".join(names[:FEW]) + more

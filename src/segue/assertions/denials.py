@@ -1,4 +1,4 @@
-"""What an agent says it did not do: files that it left as they were, no commit made."""
+"""Denials: what an agent says it did not do, such as files left unchanged or no commit made."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from collections.abc import Iterator
 
 from segue.assertions import modality
 from segue.assertions.assertion import Assertion, Kind
-from segue.assertions.code_spans import What
 from segue.assertions.sentences import PRIVATE, Sentence
 from segue.base.lazy_regex import lazy_pattern
 
@@ -40,7 +39,7 @@ NO_COMMIT = lazy_pattern(
 
 
 def in_sentence(sentence: Sentence) -> Iterator[Assertion]:
-    """What a sentence says was not done."""
+    """The denials in a sentence."""
     if modality.is_question(sentence.text) or modality.is_aside(sentence.section):
         return
     text = sentence.text.lower().replace("’", "'")
@@ -49,23 +48,17 @@ def in_sentence(sentence: Sentence) -> Iterator[Assertion]:
             if modality.is_open(text[: found.start()]):
                 continue
             named = next(group for group in found.groups() if group)
-            for letter in PRIVATE.findall(named):
-                span = sentence.at(letter)
-                if span is not None and span.what is What.PATH:
-                    yield _assertion(Kind.UNTOUCHED, span.text, sentence)
+            for span in sentence.paths(PRIVATE.findall(named)):
+                yield sentence.assertion(Kind.UNTOUCHED, span.text)
     if sentence.referred and (it := IT.search(text)) and not modality.is_open(text[: it.start()]):
-        yield _assertion(Kind.UNTOUCHED, sentence.referred, sentence)
+        yield sentence.assertion(Kind.UNTOUCHED, sentence.referred)
     for pattern, kind in ((NOTHING, Kind.NOTHING_CHANGED), (NO_COMMIT, Kind.NO_COMMIT)):
         if (none := pattern.search(text)) and not _is_limited(text, none):
-            yield _assertion(kind, "", sentence)
+            yield sentence.assertion(kind, "")
 
 
 def _is_limited(text: str, found: re.Match[str]) -> bool:
-    """Whether it is a plan, or leaves something out: 'no files were changed except …'."""
+    """Whether it is a plan, or has an exception: "no files were changed except …"."""
     after = text[found.end() :]
     limits = r"\b(?:except|other than|besides|apart|outside|beyond|yet|but|until|in this|by this|during)\b"
     return modality.is_open(text[: found.start()]) or re.search(limits, after) is not None
-
-
-def _assertion(kind: Kind, subject: str, sentence: Sentence) -> Assertion:
-    return Assertion(kind=kind, subject=subject, sentence=sentence.said)

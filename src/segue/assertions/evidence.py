@@ -1,7 +1,7 @@
-"""What a transcript shows that was done: commands with their ends, files with what was done to them, every output.
+"""The evidence in a transcript: commands with their results, file changes, and every output.
 
-Facts (`facts`) tell what holds now. Here the order matters as well: what was said is held against what had been done
-until then.
+Facts (`facts`) hold the current state. Here the order counts too: an assertion is checked against what had been done
+before it.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from segue.model.tool_action import Act, Change, Deed, End
 from segue.shell import commands
 
 LONGEST_OUTPUT = 200_000
-"""Of one result, how much is kept to be compared with what is quoted."""
+"""How much of one result is kept, to compare it with quoted output."""
 LONGEST_ALL = 20_000_000
 CHANGES = (Deed.WRITE, Deed.EDIT, Deed.DELETE, Deed.MOVE)
 
 
 class Run(Struct, frozen=True):
-    """A command that came to an end."""
+    """A command that ended."""
 
     n: int
     command: str
@@ -45,7 +45,7 @@ class Run(Struct, frozen=True):
 
 
 class Touched(Struct, frozen=True):
-    """Something that was done to a file."""
+    """A change of a file."""
 
     n: int
     path: str
@@ -57,20 +57,20 @@ class Touched(Struct, frozen=True):
 
 
 class Record(Struct, frozen=True):
-    """What was done and seen in a part of a transcript."""
+    """The evidence in a part of a transcript."""
 
     folder: str = ""
     runs: tuple[Run, ...] = ()
     touched: tuple[Touched, ...] = ()
     outputs: tuple[str, ...] = ()
-    """What calls gave back, with white space made even."""
+    """The results of calls, with normalized white space."""
     failing: tuple[tuple[str, int], ...] = ()
-    """The tests that fail in the end, each with when it was last run."""
+    """The tests that fail at the end, each with the entry of its last run."""
     has_delegated: bool = False
-    """Whether a part of the work was done by a sub-agent, of which this transcript shows little."""
+    """Whether a subagent did a part of the work. This transcript shows little of it."""
     has_calls: bool = False
     commits: tuple[tuple[str, int], ...] = ()
-    """The commits that it tells of, each with when."""
+    """The commits, each with the entry that shows it."""
 
     def before(self, entry: int) -> Record:
         """The commands and the changes that were called before an entry."""
@@ -88,7 +88,7 @@ class Record(Struct, frozen=True):
         )
 
     def shows(self, text: str) -> bool:
-        """Whether an output holds a text, however it is broken into lines."""
+        """Whether an output contains a text, regardless of line breaks."""
         wanted = even(text)
         return any(wanted in output for output in self.outputs)
 
@@ -98,7 +98,6 @@ def even(text: str) -> str:
 
 
 def record_of(entries: Iterable[Entry], reads: Reads) -> Record:
-    """The record of entries."""
     making = _Making()
     tracker = Tracker()
     for entry in entries:

@@ -1,10 +1,10 @@
-"""The assertions in what an agent said since the work was handed to it. Of what is said twice, the later holds."""
+"""Extract the assertions from an agent's replies. If two are about the same thing, the later one counts."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
-import msgspec
+from msgspec.structs import replace
 
 from segue.assertions import denials, file_statements, quoted_output, result_statements, sentences
 from segue.assertions.assertion import Assertion, Kind
@@ -12,33 +12,39 @@ from segue.model import Entry, EntryKind, Origin
 
 FILES = (Kind.CREATED, Kind.CHANGED, Kind.DELETED)
 MOST = 400
-"""No work is described in more: what was said first is left out."""
+"""The most assertions that are kept. The earliest are dropped."""
 LONGEST_SENTENCE = 400
+
+Key = tuple[str, str]
 
 
 def in_entries(entries: Iterable[Entry]) -> tuple[Assertion, ...]:
-    """What an agent's replies assert; its thoughts, and what sub-agents say, are no assertions of its own."""
-    known: dict[tuple[str, str], Assertion] = {}
-    for n, entry in enumerate(entries, 1):
-        if entry.kind is EntryKind.REPLY and entry.origin is Origin.ASSISTANT and not entry.subagent:
-            for key, assertion in _in(entry.text):
-                known.pop(key, None)
-                if assertion is not None:
-                    known[key] = msgspec.structs.replace(assertion, entry=entry.id, n=n)
-    return tuple(known.values())[-MOST:]
+    """The assertions in an agent's replies. Thoughts and the replies of sub-agents do not count."""
+    found = (
+        (key, assertion and replace(assertion, entry=entry.id, n=n))
+        for n, entry in enumerate(entries, 1)
+        if entry.kind is EntryKind.REPLY and entry.origin is Origin.ASSISTANT and not entry.subagent
+        for key, assertion in _in(entry.text)
+    )
+    return _latest(found)[-MOST:]
 
 
 def in_reply(text: str) -> tuple[Assertion, ...]:
     """The assertions of one reply."""
-    known: dict[tuple[str, str], Assertion] = {}
-    for key, assertion in _in(text):
+    return _latest(_in(text))
+
+
+def _latest(found: Iterable[tuple[Key, Assertion | None]]) -> tuple[Assertion, ...]:
+    """The last assertion of each key. None cancels the ones before it."""
+    known: dict[Key, Assertion] = {}
+    for key, assertion in found:
         known.pop(key, None)
         if assertion is not None:
             known[key] = assertion
     return tuple(known.values())
 
 
-def _in(text: str) -> Iterable[tuple[tuple[str, str], Assertion | None]]:
+def _in(text: str) -> Iterable[tuple[Key, Assertion | None]]:
     is_limited = False
     for sentence in sentences.sentences(text):
         is_limited = is_limited or result_statements.still_fails(sentence)
@@ -51,14 +57,14 @@ def _in(text: str) -> Iterable[tuple[tuple[str, str], Assertion | None]]:
             if assertion is None:
                 yield (Kind.TESTS.value, ""), None
             else:
-                short = msgspec.structs.replace(assertion, sentence=assertion.sentence[:LONGEST_SENTENCE])
+                short = replace(assertion, sentence=assertion.sentence[:LONGEST_SENTENCE])
                 yield _key(short), short
     if is_limited:
         yield (Kind.TESTS.value, ""), None
 
 
-def _key(assertion: Assertion) -> tuple[str, str]:
-    """What two assertions must share to be about the same thing."""
+def _key(assertion: Assertion) -> Key:
+    """Assertions with the same key are about the same thing."""
     if assertion.kind in FILES:
         return "file", assertion.subject
     if assertion.kind in (Kind.ADDED, Kind.SYMBOL):

@@ -1,4 +1,4 @@
-"""What a sentence says was done to files and symbols, in checkable form."""
+"""Statements about files and symbols that were created, changed or deleted."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ CREATED = lazy_pattern(
 )
 DELETED = lazy_pattern(r"\b(?:deleted|removed)(?: files?)?\b")
 LABELS = ((CREATED, Kind.CREATED), (DELETED, Kind.DELETED), (CHANGED, Kind.CHANGED))
-"""What a list is headed by, and what that says of the files in it."""
+"""Labels of lists of files, with what they say about the files."""
 NEW = lazy_pattern(r"^\W*[\ue000-\uf8ff]\W*\(?new(?: file| module| script| test file)?\b")
 CODE_LETTER = "[\ue000-\uf8ff]"
 NEW_FILE = lazy_pattern(
@@ -39,14 +39,14 @@ THROUGH = lazy_pattern(
 FILE_NOUNS = frozenset(("file", "files", "module", "script", "document", "page", "doc", "docs"))
 GOES_ON = frozenset((*",.!)(—–-:;|&", "and", "or", "with", "that", "which", "to", "in", "into", "for", "at", "so", "as",
                      "containing", "covering", "under", "using", "via", "where"))  # fmt: skip
-"""What follows a thing that is meant itself. After any other word it only tells of what kind that is."""
+"""Words after a file that is itself the object. Before any other word, the file only describes that word."""
 ELSEWHERE = frozenset(("moved", "replaced", "imported", "used", "renamed"))
-"""Verbs that say nothing of the file they are done to."""
+"""Verbs that do not change the file that they name."""
 FEW_WORDS = 2
 
 
 def in_sentence(sentence: Sentence) -> Iterator[Assertion]:
-    """What a sentence says was done, and where things are."""
+    """The statements of a sentence about files and symbols, with their locations."""
     if modality.is_question(sentence.text) or modality.is_aside(sentence.section):
         return
     tokens = modality.words(sentence.text)
@@ -64,40 +64,36 @@ def in_sentence(sentence: Sentence) -> Iterator[Assertion]:
 
 
 def _again(sentence: Sentence, tokens: list[str]) -> Iterator[Assertion]:
-    """A file that is spoken of again: '`x.py` was wrong; I updated it', 'I went through `x.py` and updated …'."""
+    """Files named before the verb: "`x.py` was wrong; I updated it", "I went through `x.py` and updated …"."""
     plain = " ".join(tokens)
     for found in (*IT.finditer(plain), *THROUGH.finditer(plain)):
         before = plain[: found.start()]
-        if modality.is_open(before) or modality.is_denied(before) or modality.is_of_others(before):
+        if modality.is_ruled_out(before):
             continue
-        letters = [token for token in (found.groupdict().get("file") or before).split() if is_code(token)]
-        paths = [span.text for token in letters if (span := sentence.at(token)) and span.what is What.PATH]
-        if subject := (paths[0] if len(paths) == 1 else "" if paths else sentence.referred):
-            yield _assertion(Kind.CHANGED, subject, sentence)
+        named = (found.groupdict().get("file") or before).split()
+        if subject := _single_file(sentence.paths(filter(is_code, named)), sentence.referred):
+            yield sentence.assertion(Kind.CHANGED, subject)
+
+
+def _single_file(files: list[Span], otherwise: str) -> str:
+    """The file, if there is exactly one; empty if there are several."""
+    return files[0].text if len(files) == 1 else "" if files else otherwise
 
 
 def _new(sentence: Sentence, tokens: list[str]) -> Iterator[Assertion]:
-    """What is called new: 'a new file, `x.py`', '`x.py`, a new module', 'new helper `retry()`'."""
+    """Things called new: "a new file, `x.py`", "`x.py`, a new module", "new helper `retry()`"."""
     plain = " ".join(tokens)
-    if (
-        "new" not in tokens
-        or modality.is_open(plain)
-        or modality.is_denied(plain)
-        or modality.is_of_others(plain)
-    ):
+    if "new" not in tokens or modality.is_ruled_out(plain):
         return
     for found in NEW_FILE.finditer(plain):
-        span = sentence.at(found[1] or found[2] or found[3])
-        if span and span.what is What.PATH:
-            yield _assertion(Kind.CREATED, span.text, sentence)
-    files = [
-        span for token in tokens if is_code(token) and (span := sentence.at(token)) and span.what is What.PATH
-    ]
+        for file in sentence.paths([found[1] or found[2] or found[3]]):
+            yield sentence.assertion(Kind.CREATED, file.text)
+    files = sentence.paths(filter(is_code, tokens))
     for found in NEW_SYMBOL.finditer(plain):
         span = sentence.at(found[1])
         if span and span.what is What.SYMBOL and not BASE.keys() & set(tokens):
-            place = files[0].text if len(files) == 1 else "" if files else sentence.place
-            yield _assertion(Kind.ADDED, span.text, sentence, place=place, is_exact=False)
+            place = _single_file(files, sentence.place)
+            yield sentence.assertion(Kind.ADDED, span.text, place=place, is_exact=False)
 
 
 def _of(done: Done, sentence: Sentence) -> Iterator[Assertion]:
@@ -109,11 +105,10 @@ def _of(done: Done, sentence: Sentence) -> Iterator[Assertion]:
             if not _is_symbol(span, following, done) or (done.is_renamed and done.verb == "edit"):
                 continue
             kind = Kind.SYMBOL if done.verb == "edit" else Kind.ADDED
-            place = files[0].text if len(files) == 1 else "" if files else sentence.place
-            name = span.text.rpartition("::")[2]
-            yield _assertion(kind, name, sentence, place=place, is_exact=len(files) == 1)
+            name, place = span.text.rpartition("::")[2], _single_file(files, sentence.place)
+            yield sentence.assertion(kind, name, place=place, is_exact=len(files) == 1)
     for span in files:
-        yield _assertion(Kind.CHANGED, span.text, sentence)
+        yield sentence.assertion(Kind.CHANGED, span.text)
 
 
 def _of_file(
@@ -122,26 +117,26 @@ def _of_file(
     is_itself = not following or following in GOES_ON or following in FILE_NOUNS or is_code(following)
     is_made = done.verb in ("create", "add")
     if done.verb == "edit" or (is_made and not is_itself):
-        yield _assertion(Kind.CHANGED, span.text, sentence)
+        yield sentence.assertion(Kind.CHANGED, span.text)
     elif is_made and not has_place:
-        yield _assertion(Kind.CREATED if done.verb == "create" else Kind.CHANGED, span.text, sentence)
+        yield sentence.assertion(Kind.CREATED if done.verb == "create" else Kind.CHANGED, span.text)
     elif done.verb == "delete" and is_itself and not has_place and following not in ("in", "to", "into"):
-        yield _assertion(Kind.DELETED, span.text, sentence)
-    elif done.verb == "around" and is_itself and not done.places and not _is_elsewhere(sentence):
-        yield _assertion(Kind.CHANGED, span.text, sentence)
+        yield sentence.assertion(Kind.DELETED, span.text)
+    elif done.verb == "around" and is_itself and not done.places and not _moves_file(sentence):
+        yield sentence.assertion(Kind.CHANGED, span.text)
 
 
-def _is_elsewhere(sentence: Sentence) -> bool:
+def _moves_file(sentence: Sentence) -> bool:
     return bool(ELSEWHERE & set(modality.words(sentence.text)))
 
 
 def _is_symbol(span: Span, following: str, done: Done) -> bool:
-    """Whether a piece of code is a symbol: by its shape, or because prose calls it one."""
+    """Whether a code span is a symbol, by its shape or because the prose calls it one."""
     return span.is_sure or following in NOUNS or bool(done.nouns & NOUNS and len(done.objects) == 1)
 
 
 def _listed(sentence: Sentence, tokens: list[str]) -> Iterator[Assertion]:
-    """A file that opens an item under 'Files changed' and the like."""
+    """The file at the start of a list item under a label such as "Files changed"."""
     if not sentence.is_item or not sentence.is_first or modality.is_denied(" ".join(tokens)):
         return
     first = next((token for token in tokens if token.isalnum() or is_code(token)), "")
@@ -149,16 +144,10 @@ def _listed(sentence: Sentence, tokens: list[str]) -> Iterator[Assertion]:
     if span is None or span.what is not What.PATH:
         return
     if NEW.search(sentence.text):
-        yield _assertion(Kind.CREATED, span.text, sentence)
+        yield sentence.assertion(Kind.CREATED, span.text)
         return
     is_bare = sum(token.isalpha() and not is_code(token) for token in tokens) <= FEW_WORDS
     for pattern, kind in LABELS:
         if pattern.search(sentence.section) and (is_bare or kind is not Kind.DELETED):
-            yield _assertion(kind, span.text, sentence)
+            yield sentence.assertion(kind, span.text)
             return
-
-
-def _assertion(
-    kind: Kind, subject: str, sentence: Sentence, *, place: str = "", is_exact: bool = True
-) -> Assertion:
-    return Assertion(kind=kind, subject=subject, sentence=sentence.said, place=place, is_exact=is_exact)

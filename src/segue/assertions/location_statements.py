@@ -1,4 +1,4 @@
-"""Where a sentence says that something is: '`retry()` in `client.py`', 'is defined in `x.py`', '`x.py:12`'."""
+"""Statements about where something is: "`retry()` in `client.py`", "is defined in `x.py`", "`x.py:12`"."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from segue.assertions import modality
 from segue.assertions.assertion import Assertion, Kind
-from segue.assertions.code_spans import CODE, Span, What
+from segue.assertions.code_spans import CODE, Span, What, word_set
 from segue.assertions.sentences import Sentence
 from segue.assertions.verb_phrases import BASE, LEADS, NOUNS, is_code
 from segue.base.lazy_regex import lazy_pattern
@@ -16,40 +16,23 @@ LOCATED = lazy_pattern(
     r"(?: now)? ?$"
 )
 FIND = lazy_pattern(r"\byou(?:'ll| will| can)? (?:find|see)\b")
-"""Said of what is there, though it is said to someone else."""
+"""Addressed to the user, but about a thing that is there."""
 IS_NOT = lazy_pattern(
     r"(?:do|does|did)(?:n't| not) (?:yet )?exist|(?:no longer|never) exist"
     r"|(?:is|are|was|were) (?:missing|gone|absent)\b"
     r"|(?:is|are|was|were)(?:n't| not) (?:yet )?(?:there|here|present|written|created|added|in place|yet)\b"
     r"|(?:has|have)(?:n't| not) (?:yet )?been (?:written|created|added)\b"
 )
-"""Behind a path that is said not to be there."""
-GONE = frozenset(("remove", "removed", "delete", "deleted", "rename", "renamed", "move", "moved", "replaced"))
-HAS = frozenset(("has", "contains", "includes", "defines", "exports", "provides", "holds", "exposes"))
-DESCRIBING = frozenset(
-    [
-        "a",
-        "an",
-        "the",
-        "new",
-        "small",
-        "public",
-        "private",
-        "single",
-        "simple",
-        "shared",
-        "its",
-        "one",
-        "called",
-        "named",
-    ]
-)
+"""Words after a path that does not exist, according to the agent."""
+GONE = word_set("remove removed delete deleted rename renamed move moved replaced")
+HAS = word_set("has contains includes defines exports provides holds exposes")
+DESCRIBING = word_set("a an the new small public private single simple shared its one called named")
 AT = ("in", "at", "inside", "under", "see")
 NEAR = 6
 
 
 def in_words(sentence: Sentence, tokens: list[str]) -> Iterator[Assertion]:
-    """Paths that are said to be there, and symbols that are said to be in files."""
+    """The stated locations: paths that exist, and symbols with their files."""
     if GONE & set(tokens) or any(verb in tokens[:-1] for verb in BASE):
         return
     for at, token in enumerate(tokens):
@@ -71,13 +54,13 @@ def _path(sentence: Sentence, tokens: list[str], at: int, span: Span) -> Iterato
     is_source = span.text.rpartition(".")[2].lower() in CODE
     if is_located or span.has_line:
         is_said = span.has_line or "/" in span.text or LOCATED.search(before[: before.rfind(how)]) is not None
-        yield _assertion(Kind.PATH, span.text, sentence, is_exact=is_said and is_source)
+        yield sentence.assertion(Kind.PATH, span.text, is_exact=is_said and is_source)
     if is_located and (symbol := _symbol_before(sentence, tokens, at)):
-        yield _assertion(Kind.SYMBOL, symbol.text, sentence, place=span.text)
+        yield sentence.assertion(Kind.SYMBOL, symbol.text, place=span.text)
 
 
 def _symbol_before(sentence: Sentence, tokens: list[str], at: int) -> Span | None:
-    """The symbol that a place is told for: '`retry()` [helper] [is defined] in the `client.py`'."""
+    """The symbol that is in a file: "`retry()` [helper] [is defined] in the `client.py`"."""
     back = [token for token in tokens[max(0, at - NEAR) : at] if token not in LEADS]
     words: list[str] = []
     for token in reversed(back[:-1]):
@@ -90,7 +73,7 @@ def _symbol_before(sentence: Sentence, tokens: list[str], at: int) -> Span | Non
 
 
 def _held(sentence: Sentence, tokens: list[str], at: int) -> Iterator[Assertion]:
-    """'`x.py` now has a function `retry()`'."""
+    """The symbol of a file: "`x.py` now has a function `retry()`"."""
     owner = tokens[at - 2] if tokens[at - 1] in ("now", "also", "already") and at > 1 else tokens[at - 1]
     file = sentence.at(owner) if is_code(owner) else None
     near = next((n for n in range(at + 1, min(at + 1 + NEAR, len(tokens))) if is_code(tokens[n])), None)
@@ -98,14 +81,8 @@ def _held(sentence: Sentence, tokens: list[str], at: int) -> Iterator[Assertion]
         return
     held, between = sentence.at(tokens[near]), set(tokens[at + 1 : near])
     if held is not None and _is_symbol(held, between) and between <= NOUNS | DESCRIBING:
-        yield _assertion(Kind.SYMBOL, held.text, sentence, place=file.text)
+        yield sentence.assertion(Kind.SYMBOL, held.text, place=file.text)
 
 
 def _is_symbol(span: Span, around: set[str]) -> bool:
     return span.what is What.SYMBOL and (span.is_sure or bool(NOUNS & around))
-
-
-def _assertion(
-    kind: Kind, subject: str, sentence: Sentence, *, place: str = "", is_exact: bool = True
-) -> Assertion:
-    return Assertion(kind=kind, subject=subject, sentence=sentence.said, place=place, is_exact=is_exact)

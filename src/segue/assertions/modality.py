@@ -1,4 +1,4 @@
-"""Whether a sentence says that something is so: not that it will be, should be, might be, or was not."""
+"""Modality: does a sentence say that something is so, or that it will be, should be, might be, or was not?"""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ OPEN = lazy_pattern(
     r"|\b(?:propos(?:e|es|ed|al|ing)|suggest(?:s|ed|ion|ing)?|recommend(?:s|ed|ation|ing)?|consider|plan|planned"
     r"|expected|pending|next step|next,|instead of|rather than|in case|for example|e\.g\.|would-be|hypothetical)\b"
 )
-"""What stands before something that is not, or not yet."""
+"""Words before something that is not so, or not yet."""
 NOT = lazy_pattern(
     r"\b(?:not|never|no|none|neither|nor|without|cannot|nothing|nobody|hardly|barely|almost|nearly|mostly|so far)\b"
     r"|n't\b|n’t\b"
@@ -34,18 +34,18 @@ OTHERS = lazy_pattern(
     r"|already|pre-existing|earlier"
     r"|last (?:week|month|year|session)|yesterday|teammate|uncommitted|i (?:see|notice)|workers?|sub-?agents?)\b"
 )
-"""Whoever else may have done it, or when."""
+"""Words for work of somebody else, or of an earlier time."""
 SECTION = lazy_pattern(
     r"\b(?:next steps?|follow[- ]?ups?|to ?dos?|remaining|future|plan(?:ned)?|propos\w+|recommend\w+|suggest\w+"
     r"|options?|alternatives?|how to|usage|examples?|questions?|not done|left to do|open (?:items|points)|ideas?|would"
     r"|could|should|will|i'll|let me|you can|to (?:run|try|test|verify|use)|if you|before|limitations?|caveats?"
     r"|known issues?|the (?:bug|problem|issue)|root cause|requested|requirements?|acceptance)\b"
 )
-"""Headings and labels under which nothing is said to be done."""
+"""Headings and labels of plans, problems and advice: nothing below them reports work."""
 
 
 def words(text: str) -> list[str]:
-    """The words, pieces of code and marks of a sentence, in lower case."""
+    """The words, code spans and punctuation marks of a sentence, in lower case."""
     found = [token.lower().replace("’", "'") for token in TOKEN.findall(text)]
     for at in range(len(found) - 1, 0, -1):
         if found[at - 1 : at + 1] == ["set", "up"]:
@@ -54,7 +54,7 @@ def words(text: str) -> list[str]:
 
 
 def is_open(before: str) -> bool:
-    """Whether what stands before a verb makes it a plan, a wish or a condition."""
+    """Whether the words before a verb make it a plan, a wish or a condition."""
     return OPEN.search(before) is not None
 
 
@@ -66,10 +66,15 @@ def is_of_others(before: str) -> bool:
     return OTHERS.search(before) is not None
 
 
+def is_ruled_out(before: str) -> bool:
+    """Whether the words before a verb show that the agent does not say it did this."""
+    return is_open(before) or is_denied(before) or is_of_others(before)
+
+
 def is_question(text: str) -> bool:
     return text.rstrip(" \"')*_").endswith(("?", "？"))
 
 
 def is_aside(section: str) -> bool:
-    """Whether what stands under a heading is about what is to come, or was before."""
+    """Whether a heading is about the future or the past, not about finished work."""
     return SECTION.search(section) is not None

@@ -1,4 +1,4 @@
-"""Output that an agent quotes as seen: in a fence after 'Output:', or in a sentence: 'it printed `…`'."""
+"""Output that an agent quotes: in a code fence after "Output:", or in a sentence such as "it printed `…`"."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SHOWN = lazy_pattern(
 SEEN = lazy_pattern(
     r"\b(?:printed|reported|outputted|logged|emitted|output|ran|running|verified|confirmed)\b"
 )
-"""What says that it was seen, and is not only how a program is."""
+"""Words that report output which was seen, and do not only describe a program."""
 BLOCK = lazy_pattern(
     r"\b(?:output|printed|prints|outputs|reported|reports|shows|showed|says|ran|running|result)\b.{0,80}[:：]$"
 )
@@ -30,7 +30,7 @@ NOTHING = Span(what=What.TEXT, text="", said="")
 
 
 def in_sentence(sentence: Sentence) -> Iterator[Assertion]:
-    """The output that a sentence quotes, or leads up to."""
+    """The output that a sentence quotes or introduces."""
     if modality.is_aside(sentence.section):
         return
     low = sentence.text.lower()
@@ -38,7 +38,8 @@ def in_sentence(sentence: Sentence) -> Iterator[Assertion]:
     if block is not None and block.language in LANGUAGES and block.text.strip():
         is_said = BLOCK.search(low.rstrip("*_ ")) and not modality.is_open(low) and not MADE_UP.search(low)
         if is_said:
-            yield _assertion(block.text[:LONGEST], sentence, is_seen=SEEN.search(low) is not None)
+            is_seen = SEEN.search(low) is not None
+            yield sentence.assertion(Kind.OUTPUT, block.text[:LONGEST], is_exact=is_seen)
     if not modality.is_question(sentence.text):
         yield from _within(sentence, low)
 
@@ -51,13 +52,9 @@ def _within(sentence: Sentence, low: str) -> Iterator[Assertion]:
         before = low[:at]
         if not SHOWN.search(before) or len(words.strip()) < SHORTEST:
             continue
-        if modality.is_open(before) or modality.is_denied(before) or modality.is_of_others(before):
+        if modality.is_ruled_out(before):
             continue
         text = PRIVATE.sub(lambda one: (sentence.at(one.group()) or NOTHING).said, words)
         by = next((span for spot, span in reversed(spots) if spot < at and span), None)
         is_seen = SEEN.search(before) is not None or (by is not None and by.what is What.COMMAND)
-        yield _assertion(text, sentence, is_seen=is_seen)
-
-
-def _assertion(text: str, sentence: Sentence, *, is_seen: bool) -> Assertion:
-    return Assertion(kind=Kind.OUTPUT, subject=text, sentence=sentence.said, is_exact=is_seen)
+        yield sentence.assertion(Kind.OUTPUT, text, is_exact=is_seen)

@@ -1,11 +1,14 @@
-"""What a sentence says came of running something: tests, checks, commands, commits.
+"""Statements about results: tests, checks, commands and commits.
 
-Every pattern is bounded, and no two parts of one that repeat can take the same letter: a reply may be anything."""
+Every pattern is bounded, and no two repeated parts of one can match the same character. So no reply, whatever its
+text, takes long to search."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+
+from msgspec.structs import replace
 
 from segue.assertions import modality
 from segue.assertions.assertion import Assertion, Kind
@@ -55,7 +58,7 @@ SOME = lazy_pattern(
 )
 ABOUT_TESTS = lazy_pattern(r"\b(?:tests?|suites?|specs?|pytest|jest|vitest|passed)\b", re.IGNORECASE)
 ELSEWHERE = lazy_pattern(r"\b(?:checks?|ci|pipelines?|workflows?)\b", re.IGNORECASE)
-"""Where no transcript looks."""
+"""Places that a transcript does not show."""
 WHOLE = lazy_pattern(r"\b(?:all|every|everything|full|whole|entire|complete|suite)\b", re.IGNORECASE)
 CHECKS = {
     "lint": lazy_pattern(
@@ -84,7 +87,7 @@ OWN = lazy_pattern(
     r"(?:\b(?:i|we|i've|we've|have|has|been|was|were|is|and|then|also|now|successfully|all|changes|everything|it)"
     r"|[,:—–!.✅|-]) ?$"
 )
-"""What may stand before 'committed'."""
+"""Words before "committed" when the agent reports a commit."""
 WANTED = lazy_pattern(
     r"\b(?:verify|check|ensure|confirm|make sure|so|until|see|that)(?: that)?(?: the| all){0,3}[^\w]{0,5}$"
 )
@@ -97,7 +100,8 @@ WAS_RUN = lazy_pattern(
     r"\b(?:ran|re-?ran|executed|i've run|have run|after running|by running|verified (?:with|by|using|via)"
     r"|confirmed (?:with|by|via)|validated with)\b[^.;]*$"
 )
-"""What is said of a command: behind it, behind it in brackets, behind several, before it."""
+"""WENT_WELL, IN_BRACKETS, ALL_OF_THEM, MARKED and WAS_RUN find the result of a command: after it, after it in brackets,
+after several commands, and before it."""
 WITH_TESTS = lazy_pattern(
     r"\b(lint|type-?check|build)(?:ing)?(?:,? and |, )(?:\w+,? ){0,3}tests?\b"
     r"|\btests?(?:,| and) (?:and )?(lint|type-?check|build)\b",
@@ -107,15 +111,13 @@ TESTS_TOO = lazy_pattern(rf"\b(?:tests?|lint\w*|type-?check\w*|build)\b{FEW}(?:{
 NOUN = lazy_pattern(
     r"\b(?:a|an|one|final|another|last|first|second|clarity|quick|small|next)(?: [\w/]+){0,2} pass$|\btest pass$"
 )
-"""A pass that is gone through, and none that is made."""
+"""Where "pass" is a noun: "a final pass"."""
 
 
 def in_sentence(sentence: Sentence) -> Iterator[Assertion | None]:
-    """What a sentence says came of running something. None where it says that tests fail: that takes back whatever
-    was said of them before."""
-    if modality.is_aside(sentence.section):
-        return
-    if modality.is_question(sentence.text):
+    """The results that a sentence states. None if it says that tests fail, which cancels what was said about tests
+    before."""
+    if modality.is_aside(sentence.section) or modality.is_question(sentence.text):
         return
     text = PRIVATE.sub("§", sentence.text).replace("’", "'")
     is_told = list(_commands(sentence))
@@ -142,24 +144,19 @@ def _tests(sentence: Sentence, text: str, has_command: bool) -> Iterator[Asserti
         return
     named = _named_test(sentence)
     if named:
-        yield from (_assertion(Kind.TEST, span.text, sentence) for span in named)
+        yield from (sentence.assertion(Kind.TEST, span.text) for span in named)
         return
     counted = COUNT_PASS.search(text)
     if counted and counted[2] and counted[1] != counted[2]:
         yield None
         return
     is_exact = WHOLE.search(text) is not None or not SOME.search(text)
-    yield Assertion(
-        kind=Kind.TESTS,
-        subject="",
-        sentence=sentence.said,
-        is_exact=is_exact,
-        count=int(counted[1]) if counted else None,
-    )
+    found = sentence.assertion(Kind.TESTS, "", is_exact=is_exact)
+    yield replace(found, count=int(counted[1])) if counted else found
 
 
 def _said(pattern: re.Pattern[str], text: str) -> re.Match[str] | None:
-    """What a pattern finds that is said to be so."""
+    """The first match of a pattern that the agent states as a fact."""
     for found in pattern.finditer(text):
         before = text[: found.start()].lower()
         inside = found.group().lower()
@@ -175,13 +172,13 @@ def _said(pattern: re.Pattern[str], text: str) -> re.Match[str] | None:
 
 
 def _is_unsure(text: str, end: int) -> bool:
-    """Whether a failure that is told up to there may be none, or is none any more. What follows may tell why."""
+    """Whether a failure mentioned before `end` may not exist, or no longer. What follows may explain it."""
     said = text[:end]
     return modality.is_open(said) or modality.is_denied(said) or "previously" in text or "before" in text
 
 
 def still_fails(sentence: Sentence) -> bool:
-    """Whether a sentence says that tests fail at the end, whatever else is said of them, and wherever that stands."""
+    """Whether a sentence says that tests still fail. That overrides every other statement about them."""
     text = sentence.text.lower()
     found = STILL.search(text)
     return found is not None and "test" in text and not _is_unsure(text, found.start())
@@ -207,14 +204,14 @@ def _is_test_file(span: Span) -> bool:
 def _checks(sentence: Sentence, text: str) -> Iterator[Assertion]:
     for name, pattern in CHECKS.items():
         if _said(pattern, text):
-            yield _assertion(Kind.CHECK, name, sentence)
+            yield sentence.assertion(Kind.CHECK, name)
     if (both := WITH_TESTS.search(text)) and _said(TESTS_TOO, text):
         word = (both[1] or both[2]).lower()
-        yield _assertion(Kind.CHECK, "types" if word.startswith("type") else word, sentence)
+        yield sentence.assertion(Kind.CHECK, "types" if word.startswith("type") else word)
 
 
 def _commands(sentence: Sentence) -> Iterator[Assertion]:
-    """'Ran `x`', '`x` passes', and of a table '| `x` | passed |'."""
+    """Commands with a result: "Ran `x`", "`x` passes", or the table row "| `x` | passed |"."""
     for found in PRIVATE.finditer(sentence.text):
         span = sentence.at(found.group())
         is_test = span is not None and (span.what is What.TEST or _is_test_file(span))
@@ -222,7 +219,7 @@ def _commands(sentence: Sentence) -> Iterator[Assertion]:
             continue
         before = sentence.text[: found.start()].lower()
         after = PRIVATE.sub("§", sentence.text[found.end() :].lower())
-        if modality.is_open(before) or modality.is_denied(before) or modality.is_of_others(before):
+        if modality.is_ruled_out(before):
             continue
         own = re.split(r"[.;]|\bbut\b", after)[0]
         is_told = (
@@ -236,7 +233,7 @@ def _commands(sentence: Sentence) -> Iterator[Assertion]:
         if is_test:
             is_told = WENT_WELL.match(own.partition(",")[0])
         if is_told and not is_denied:
-            yield _assertion(Kind.TEST if is_test else Kind.COMMAND, span.text, sentence)
+            yield sentence.assertion(Kind.TEST if is_test else Kind.COMMAND, span.text)
 
 
 # Commits
@@ -248,9 +245,7 @@ def _commits(sentence: Sentence) -> Iterator[Assertion]:
     if found is None or COMMITTED_THEN.search(text):
         return
     before = text[: found.start()]
-    if modality.is_open(before) or modality.is_denied(before) or modality.is_of_others(before):
-        return
-    if before.strip() and not OWN.search(before):
+    if modality.is_ruled_out(before) or (before.strip() and not OWN.search(before)):
         return
     named = [
         span
@@ -258,8 +253,4 @@ def _commits(sentence: Sentence) -> Iterator[Assertion]:
         if (span := sentence.at(letter)) and span.what is What.COMMIT
     ]
     bare = re.search(r"\b(?:commit|as) ((?=[a-f]*\d)[0-9a-f]{7,40})\b", text)
-    yield _assertion(Kind.COMMIT, named[0].text if named else bare[1] if bare else "", sentence)
-
-
-def _assertion(kind: Kind, subject: str, sentence: Sentence, *, is_exact: bool = True) -> Assertion:
-    return Assertion(kind=kind, subject=subject, sentence=sentence.said, is_exact=is_exact)
+    yield sentence.assertion(Kind.COMMIT, named[0].text if named else bare[1] if bare else "")

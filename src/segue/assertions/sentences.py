@@ -1,24 +1,25 @@
-"""A reply taken apart: sentences with the pieces of code in them, the heading and the list item they stand under.
+"""Split a reply into sentences, each with its code spans and the heading and list item above it.
 
-Every piece of code becomes one letter of the private area of Unicode, so that a rule can look at a sentence without
-being misled by what stands inside of code, and a full stop in a file's name ends no sentence.
+Each code span is replaced by one letter of Unicode's private use area. So the rules never match inside code, and the
+dot in a file name does not end a sentence.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import msgspec
 from msgspec import Struct
 
 from segue.assertions import code_spans
+from segue.assertions.assertion import Assertion, Kind
 from segue.assertions.code_spans import Span, What
 from segue.base.lazy_regex import lazy_pattern
 
 FIRST = 0xE000
 MOST = 6000
-"""How many pieces of code of one reply are looked at."""
+"""How many code spans of one reply are used."""
 SPAN = "[\ue000-\uf8ff]"
 LONGEST_REPLY = 200_000
 LONGEST_SENTENCE = 1500
@@ -41,30 +42,30 @@ PRIVATE = lazy_pattern(SPAN)
 
 
 class Block(Struct, frozen=True):
-    """What stands in a code fence."""
+    """The content of a code fence."""
 
     language: str
     text: str
 
 
 class Sentence(Struct, frozen=True):
-    """One sentence, with where it stands."""
+    """One sentence with its context."""
 
     text: str
-    """Each piece of code is one letter."""
+    """The sentence, with one letter for each code span."""
     spans: tuple[Span, ...]
-    """Of the whole reply; `at` finds those of a letter."""
+    """All code spans of the reply; `at` finds the one of a letter."""
     section: str = ""
-    """The heading or the label above, in lower case."""
+    """The heading and the label above, in lower case."""
     place: str = ""
-    """The file that the heading or the item above is about."""
+    """The file that the heading or item above is about."""
     referred: str = ""
-    """The one file that the sentence before is about, for 'it'."""
+    """The file that "it" means: the only one in the sentence before."""
     is_item: bool = False
     is_first: bool = True
-    """Whether it begins its item or paragraph."""
+    """Whether it is the first in its item or paragraph."""
     block: Block | None = None
-    """What follows in a fence, where it leads up to that."""
+    """The code fence right after it."""
 
     def at(self, letter: str) -> Span | None:
         number = ord(letter) - FIRST
@@ -72,20 +73,22 @@ class Sentence(Struct, frozen=True):
 
     @property
     def said(self) -> str:
-        """As it was written."""
-        return plain(PRIVATE.sub(lambda found: _quoted(self.at(found.group())), self.text))
+        """The sentence as the agent wrote it."""
+        text = PRIVATE.sub(
+            lambda found: f"`{span.said}`" if (span := self.at(found.group())) else "", self.text
+        )
+        return " ".join(text.replace("**", "").split())
 
+    def paths(self, letters: Iterable[str]) -> list[Span]:
+        """The paths among these letters."""
+        return [span for one in letters if (span := self.at(one)) and span.what is What.PATH]
 
-def _quoted(span: Span | None) -> str:
-    return f"`{span.said}`" if span else ""
-
-
-def plain(text: str) -> str:
-    return " ".join(text.replace("**", "").split())
+    def assertion(self, kind: Kind, subject: str, *, place: str = "", is_exact: bool = True) -> Assertion:
+        return Assertion(kind=kind, subject=subject, sentence=self.said, place=place, is_exact=is_exact)
 
 
 def sentences(reply: str) -> tuple[Sentence, ...]:
-    """The sentences of a reply, code fences and quotations left aside."""
+    """The sentences of a reply, without code fences and quotations."""
     reader = _Reader()
     found = list(reader.read(PRIVATE.sub("", reply[:LONGEST_REPLY])))
     all_spans = tuple(reader.spans)
@@ -139,7 +142,7 @@ class _Reader:
             self.label = text.lower()
 
     def _place_in(self, text: str) -> str:
-        """The one file that an item or a heading is about."""
+        """The file that an item or heading is about: the only one that it names."""
         named = [self.spans[ord(letter) - FIRST] for letter in PRIVATE.findall(text)]
         paths = list(dict.fromkeys(span.text for span in named if span.what is What.PATH))
         return paths[0] if len(paths) == 1 else ""
@@ -173,7 +176,7 @@ class _Reader:
 
 
 def _paragraphs(reply: str) -> Iterator[tuple[str, int, bool, Block | None]]:
-    """Text, how far it is set in (a heading: -1), whether it is an item of a list; or a block."""
+    """Each paragraph: its text, its indent (-1 for a heading), whether it is a list item; or a code block."""
     lines = reply.split("\n")
     held: tuple[list[str], int, bool] | None = None
     at = 0
@@ -214,7 +217,7 @@ def _block(lines: list[str], at: int, fence: re.Match[str]) -> tuple[Block, int]
 
 
 def _starts(line: str) -> tuple[list[str], int, bool] | None:
-    """What a line begins that is more than the next line of a paragraph."""
+    """The heading, table row or list item that a line starts; None if it continues a paragraph."""
     if found := HEADING.match(line) or BOLD_LINE.match(line):
         return [found.group(1)], -1, False
     if found := TABLE.match(line):

@@ -1,7 +1,7 @@
-"""A verb in the past, with what it was done to and where: how a sentence about work is read.
+"""Parse sentences about finished work: a verb in the past tense with its objects and places.
 
-'Added `retry()` to `client.py`' has a verb, an object and a place. What follows *for*, *with* or *of* is neither, and
-after *so that*, *which* or *to use* another clause begins, of which the verb says nothing.
+"Added `retry()` to `client.py`" has a verb, an object and a place. A word after *for*, *with* or *of* is neither, and
+*so that*, *which* or *to use* starts a clause that the verb does not cover.
 """
 
 from __future__ import annotations
@@ -11,19 +11,14 @@ from collections.abc import Iterator
 from msgspec import Struct
 
 from segue.assertions import modality
-from segue.assertions.code_spans import Span, What
+from segue.assertions.code_spans import Span, What, word_set
 from segue.assertions.sentences import Sentence
 
-
-def _named(words: str) -> frozenset[str]:
-    return frozenset(words.split())
-
-
 VERBS = {
-    **dict.fromkeys(_named("created wrote written generated scaffolded"), "create"),
-    **dict.fromkeys(_named("added introduced implemented defined extracted exported"), "add"),
+    **dict.fromkeys(word_set("created wrote written generated scaffolded"), "create"),
+    **dict.fromkeys(word_set("added introduced implemented defined extracted exported"), "add"),
     **dict.fromkeys(
-        _named(
+        word_set(
             "updated modified edited changed refactored extended rewrote rewritten improved adjusted patched tweaked"
             " documented simplified reworked revised expanded cleaned reformatted hardened wired switched enhanced"
             " converted annotated migrated restructured amended corrected optimized optimised integrated set-up"
@@ -31,48 +26,49 @@ VERBS = {
         "edit",
     ),
     **dict.fromkeys(
-        _named(
+        word_set(
             "fixed replaced resolved addressed mocked registered imported renamed moved used made applied"
         ),
         "around",
     ),
-    **dict.fromkeys(_named("deleted removed dropped"), "delete"),
+    **dict.fromkeys(word_set("deleted removed dropped"), "delete"),
 }
-"""In the past; by what they say of what they are done to. Of the fourth kind only the place is sure to be changed."""
+"""Verbs in the past tense, by what they do to their object. With "around" verbs only the place is surely changed."""
 BASE = {
     **dict.fromkeys(("create", "write", "generate"), "create"),
     **dict.fromkeys(("add", "adds", "introduce", "implement", "define", "extract"), "add"),
     **dict.fromkeys(
-        _named("update updates modify edit change refactor extend rewrite improve adjust patch tweak"), "edit"
+        word_set("update updates modify edit change refactor extend rewrite improve adjust patch tweak"),
+        "edit",
     ),
-    **dict.fromkeys(_named("fix replace rename move"), "around"),
+    **dict.fromkeys(word_set("fix replace rename move"), "around"),
     **dict.fromkeys(("delete", "remove", "drop"), "delete"),
 }
-"""The same as an order: so some agents list what they have changed."""
-BEFORE = _named(
+"""The same verbs in the imperative: some agents list their changes that way."""
+BEFORE = word_set(
     "i we i've we've ive have has also then now successfully and been was were just finally newly both got first"
     " second third additionally next , : - — – . ! ) ; | • ( ✅ ✓ ✔ ☑ 🎉 → done"
 )
-"""What may stand before a verb that says what was done: after anything else it only describes something."""
-PASSIVE = _named("was were been now got")
-PLACES = _named("in into to inside under within at across throughout on")
-ASIDE = _named("of for with from about against between over per")
-"""What follows is neither what it was done to nor where."""
-STOP = _named(
+"""Words before a verb that reports work. After any other word the verb is an adjective: "the updated list"."""
+PASSIVE = word_set("was were been now got")
+PLACES = word_set("in into to inside under within at across throughout on")
+ASIDE = word_set("of for with from about against between over per")
+"""Prepositions whose noun is neither object nor place."""
+STOP = word_set(
     "so that which because when if while where instead using via by before after since like as whose who allowing"
     " ensuring making but rather than unless → = matching mirroring based according"
 )
-LEADS = _named("the a an both our my this existing new each all its these that file files module script")
-NOUNS = _named(
+LEADS = word_set("the a an both our my this existing new each all its these that file files module script")
+NOUNS = word_set(
     "function functions method methods class classes helper helpers constant constants type types struct interface enum"
     " hook component fixture decorator variable field property parameter argument attribute trait macro protocol"
     " exception error dataclass model endpoint handler wrapper test tests util utility command subcommand"
 )
-CHANGES = _named(
+CHANGES = word_set(
     "change changes edit edits fix fixes tweak tweaks adjustment adjustments update updates patch"
 )
 """What must be said to have been made or applied for that to be a change."""
-LOOKING = _named(
+LOOKING = word_set(
     "looked checked reviewed verified confirmed tested tried noticed considered examined inspected searched"
     " compared wanted needed expected decided started stopped used traced explored reproduced discovered"
     " analyzed analysed investigated identified believed assumed relied referred pointed mentioned described"
@@ -83,7 +79,7 @@ LOOKING = _named(
     " based learned realized realised remembered continued failed attempted hoped intended proved proceeded"
     " placed viewed grepped profiled benchmarked monitored waited called invoked loaded parsed printed"
 )
-"""What changes nothing, or not where it is said to be."""
+"""Verbs that change nothing, or not at the place named."""
 ENDED_UP = {
     "creating": "create",
     "writing": "create",
@@ -91,29 +87,29 @@ ENDED_UP = {
     "changing": "edit",
     "rewriting": "edit",
 }
-"""Behind 'ended up'."""
+"""Verbs after "ended up"."""
 OURS = ("i", "we", "i've", "we've", "have", "also")
 FURTHEST = 14
-"""How many words may stand between a verb and what it was done to."""
+"""The most words between a verb and its object."""
 MARKS = ("-", "—", "–", ":", "|")
-"""What stands between a file and what is told of it."""
+"""Separators between a file and the description of its change."""
 
 
 class Done(Struct, frozen=True):
-    """A verb with what it was done to and where."""
+    """A verb with its objects and places."""
 
     verb: str
     objects: tuple[tuple[Span, str], ...]
     """Each with the word after it."""
     places: tuple[Span, ...]
     nouns: frozenset[str]
-    """The plain words around."""
+    """The plain words of the clause."""
     is_renamed: bool = False
-    """Whether what it was done to is said to be something else now."""
+    """Whether the object has a new name now: "renamed `a` to `b`"."""
 
 
 def in_words(sentence: Sentence, tokens: list[str], *, has_orders: bool) -> Iterator[Done]:
-    """What a sentence says was done. With `has_orders`, 'Add x' says so as well: it stands in a list of changes."""
+    """Find the reported work in a sentence. With `has_orders`, in a list of changes, "Add x" counts too."""
     for at, token in enumerate(tokens):
         verb = VERBS.get(token) or ENDED_UP.get(token) or _open_verb(tokens, at)
         if verb is None and has_orders and (at == 0 or tokens[at - 1] in (*MARKS, ")")):
@@ -121,9 +117,8 @@ def in_words(sentence: Sentence, tokens: list[str], *, has_orders: bool) -> Iter
         if verb is None or not _may_follow(tokens, at):
             continue
         if token == "set-up" and (at == 0 or tokens[at - 1] not in OURS):  # noqa: S105
-            continue  # an order is put in the same words
-        before = " ".join(tokens[:at])
-        if modality.is_open(before) or modality.is_denied(before) or modality.is_of_others(before):
+            continue  # it may be an order
+        if modality.is_ruled_out(" ".join(tokens[:at])):
             continue
         done = _done(sentence, tokens, at, verb)
         is_change = token not in ("made", "applied") or bool(done.nouns & CHANGES)
@@ -132,8 +127,8 @@ def in_words(sentence: Sentence, tokens: list[str], *, has_orders: bool) -> Iter
 
 
 def _open_verb(tokens: list[str], at: int) -> str | None:
-    """Of any other verb that an agent says of itself, that the place was changed: unless it tells of looking, trying or
-    thinking, 'I tightened the checks in `x.py`' is a change."""
+    """ "around" for any other verb of the agent about itself that is not about looking, trying or thinking: "I
+    tightened the checks in `x.py`" means that the place changed."""
     is_own = at > 0 and tokens[at - 1] in ("i", "we", "i've", "we've")
     is_past = tokens[at].endswith("ed") or tokens[at] in ("put", "split", "cut", "rebuilt", "brought")
     return "around" if is_own and is_past and tokens[at] not in LOOKING else None
@@ -144,7 +139,7 @@ def is_code(token: str) -> bool:
 
 
 def _may_follow(tokens: list[str], at: int) -> bool:
-    """Whether a verb says what was done, and does not only describe something: 'the updated list'."""
+    """Whether a verb reports work, and is not an adjective: "the updated list"."""
     if tokens[at] in ENDED_UP:
         return tokens[max(0, at - 2) : at] == ["ended", "up"]
     if at == 0 or tokens[at - 1] in BEFORE or not tokens[at - 1].isascii() or tokens[at - 1].isdigit():
@@ -179,17 +174,17 @@ def _done(sentence: Sentence, tokens: list[str], at: int, verb: str) -> Done:
 
 
 def _leading(sentence: Sentence, tokens: list[str], before: str) -> list[Span]:
-    """The file that a sentence begins with: 'In `x.py` I added …', '`x.py` - Added …'."""
+    """The file at the start of a sentence: "In `x.py` I added …", "`x.py` - Added …"."""
     first: list[str] = []
     if tokens[0] in ("in", "inside", "within"):
         first = [token for token in tokens[1:4] if is_code(token)][:1]
     elif before in (*MARKS, ")"):
         first = [token for token in tokens[:1] if is_code(token)]
-    return [span for token in first if (span := sentence.at(token)) and span.what is What.PATH]
+    return sentence.paths(first)
 
 
 class _Clause:
-    """What follows a verb: objects, places, plain words."""
+    """The rest of the clause after a verb: objects, places, plain words."""
 
     def __init__(self, sentence: Sentence, tokens: list[str], at: int) -> None:
         self.sentence, self.tokens = sentence, tokens
@@ -207,7 +202,7 @@ class _Clause:
         return frozenset(self.words)
 
     def _goes_on(self, number: int) -> bool:
-        """Take in one more word; False where the clause is over."""
+        """Add one word. False if the clause ends there."""
         token = self.tokens[number]
         following = self.tokens[number + 1] if number + 1 < len(self.tokens) else ""
         if is_code(token):
@@ -233,7 +228,7 @@ class _Clause:
         if self.how == "":
             self.objects.append((span, following))
         elif self.how in ASIDE:
-            # '… for `x` in `y.py`' tells where x is, not what was changed.
+            # "… for `x` in `y.py`" says where x is, not what was changed.
             self.has_aside = True
         elif self.how == "(" or not self.has_aside:
             is_other = self.how == "to" and span.what is not What.PATH and bool(self.objects)
@@ -248,7 +243,7 @@ class _Clause:
             return True
         if token in MARKS:
             return bool(self.objects or self.places) or not is_code(following)
-        # A piece of code behind a comma that has a verb of its own is no further item.
+        # A code span after a comma starts a new clause if a verb follows it.
         after = self.tokens[number + 2 : number + 3]
         is_clause = (
             is_code(following) and bool(after) and after[0].isalpha() and after[0] not in ("and", "or")

@@ -34,7 +34,7 @@ def is_lock_file(path: str) -> bool:
 
 
 def new_names(path: str, before: bytes, after: bytes) -> list[str]:
-    """The packages that were added; none where another package changed or went, or the file cannot be read."""
+    """The packages that were added; none if another package changed or was removed, or the file cannot be parsed."""
     name = path.rpartition("/")[2]
     try:
         known, now = set(_pinned(name, before.decode())), set(_pinned(name, after.decode()))
@@ -46,7 +46,7 @@ def new_names(path: str, before: bytes, after: bytes) -> list[str]:
 
 
 def names(path: str, content: bytes) -> set[str]:
-    """What a lock file pins; nothing where it is none, or cannot be read."""
+    """The packages in a lock file; none if it is not one, or cannot be parsed."""
     if not is_lock_file(path):
         return set()
     try:
@@ -56,7 +56,7 @@ def names(path: str, content: bytes) -> set[str]:
 
 
 def _pinned(name: str, text: str) -> Iterator[tuple[str, str]]:
-    """Names with their versions, as one name can be pinned more than once; without the project's own folders."""
+    """Names with versions (a name can be pinned more than once), without the project's own packages."""
     if name in PATTERNS:
         yield from PATTERNS[name].findall(GEMS_BESIDE.sub("", text))
     elif name in TOML:
@@ -76,7 +76,7 @@ def _is_local(package: dict[str, Any], name: str) -> bool:
 
 def _pinned_in_json(data: dict[str, Any]) -> Iterator[tuple[str, str]]:
     for path, one in data.get("packages", {}).items() if isinstance(data.get("packages"), dict) else ():
-        # Optional packages are mostly for one platform: another machine's npm pins them too.
+        # Optional packages are mostly for one platform. npm on another machine pins more of them.
         if NODE_MODULES in path and not one.get("link") and not one.get("optional"):
             yield path.rpartition(NODE_MODULES)[2], one.get("version", "")
     for part in ("packages", "packages-dev"):

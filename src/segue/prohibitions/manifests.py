@@ -1,6 +1,6 @@
-"""The names of the dependencies that a project's manifest lists. Pure.
+"""The dependencies in a project's manifest. Pure.
 
-A name that is new counts; another version, order or white space does not.
+Only new names count. Changes of versions, order or white space do not.
 """
 
 from __future__ import annotations
@@ -16,24 +16,19 @@ from segue.base.lazy_regex import lazy_pattern
 REQUIREMENT = lazy_pattern(
     r"\s*([A-Za-z0-9][A-Za-z0-9._-]*)(?<!\.whl)(?<!\.zip)(?<!\.gz)\s*(?:$|[\[(;,<>=!~@\\])"
 )
-"""A requirement with a name. Addresses and paths have none."""
+"""A requirement with a name. URLs and paths have none."""
 GO = lazy_pattern(r"([\w.-]+\.[\w.-]+/\S+)\s+v\d\S*\s*(//\s*indirect)?")
 GEM = lazy_pattern(r"^\s*gem\s+['\"]([\w.-]+)['\"](?!.*\bpath(?::|\s*=>))", re.MULTILINE)
 GEM_COMMENT = lazy_pattern(r"^=begin\b.*?^=end\b", re.MULTILINE | re.DOTALL)
 MAJOR = lazy_pattern(r"/v\d+$")
 LOCAL = ("workspace:", "file:", "link:", "portal:", ".", "/")
-"""How the version of a package begins that is a folder of the same project."""
+"""Prefixes of the version of a package that is a folder of the same project."""
 UNREADABLE = (ValueError, AttributeError, TypeError, KeyError, RecursionError)
 REQUIREMENTS = lazy_pattern(r"requirements[\w.-]*\.(?:txt|in)")
 TABLES = ("dependencies", "dev-dependencies", "build-dependencies")
 OBJECTS = (
-    "dependencies",
-    "devDependencies",
-    "peerDependencies",
-    "optionalDependencies",
-    "require",
-    "require-dev",
-)
+    "dependencies", "devDependencies", "peerDependencies", "optionalDependencies", "require", "require-dev"
+)  # fmt: skip
 NAMES = ("pyproject.toml", "package.json", "composer.json", "Cargo.toml", "go.mod", "Gemfile")
 
 
@@ -43,7 +38,7 @@ def is_manifest(path: str) -> bool:
 
 
 def new_names(path: str, before: bytes, after: bytes) -> list[str]:
-    """The dependencies that a manifest lists now and did not list before; none where it cannot be read."""
+    """The dependencies that a manifest lists now and did not list before; none if it cannot be parsed."""
     try:
         now = {plain(name) for name in _names(path, after.decode())}
         return sorted(now - _known(path, before.decode()) - {"python"})
@@ -52,7 +47,7 @@ def new_names(path: str, before: bytes, after: bytes) -> list[str]:
 
 
 def names(path: str, content: bytes) -> set[str] | None:
-    """What a manifest lists, and the name of its own project; None where it is no manifest, or cannot be read."""
+    """The dependencies and the project's own name; None if it is not a manifest, or cannot be parsed."""
     if not is_manifest(path):
         return None
     try:
@@ -62,12 +57,12 @@ def names(path: str, content: bytes) -> set[str] | None:
 
 
 def plain(name: str) -> str:
-    """A name as all ways to write it, and its major versions in Go, have in common."""
+    """The normalized name: one spelling, and without the major version in Go."""
     return MAJOR.sub("", name) if "/" in name else re.sub(r"[-_.]+", "-", name).lower()
 
 
 def _known(path: str, text: str) -> set[str]:
-    """Also what is needed indirectly."""
+    """All listed names, including indirect dependencies."""
     return {plain(name) for name in _names(path, text, is_before=True)}
 
 
@@ -80,7 +75,7 @@ def _names(path: str, text: str, *, is_before: bool = False) -> Iterator[str]:
             data = json.loads(text)
             for key in OBJECTS:
                 for one, version in (data.get(key) or {}).items():
-                    # In composer.json, what has no vendor is PHP itself or a part of it.
+                    # In composer.json, a name without a vendor is PHP itself or an extension.
                     if not str(version).startswith(LOCAL) and (name == "package.json" or "/" in one):
                         yield one
             if is_before and data.get("name"):
@@ -141,7 +136,7 @@ def _cargo(data: dict[str, Any]) -> Iterator[str]:
 
 
 def _local(table: dict[str, Any]) -> Iterator[str]:
-    """Those that are folders of the same project."""
+    """The dependencies that are folders of the same project."""
     for name, one in table.items():
         if isinstance(one, dict) and ("path" in one or one.get("workspace")):
             yield name

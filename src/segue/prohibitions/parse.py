@@ -24,10 +24,10 @@ class Ban(StrEnum):
     """What is forbidden."""
 
     TOUCH = "touch"
-    """To change a file in any way, or to add one to a folder."""
+    """Change a file in any way, or add one to a folder."""
     EDIT = "edit"
     DELETE = "delete"
-    """To delete, rename or move."""
+    """Delete, rename or move."""
     CREATE = "create"
     DEPENDENCY = "add a dependency"
     COMMIT = "commit"
@@ -41,7 +41,7 @@ class Prohibition(Value, frozen=True):
     sentence: str
     """The user's words."""
     target: str = ""
-    """The file, folder or glob as the user names it, or the branch not to push to; empty where all is meant."""
+    """The file, folder or glob as the user names it, or the branch not to push to. Empty means everything."""
     is_folder: bool = False
     """Whether the user calls it a folder."""
     is_for_now: bool = False
@@ -60,7 +60,7 @@ ADDRESSES = (
     r"|i(?:'d|\s+would)?\s+(?:want|need|like)\s+you\s+to|let's|(?:you|we)\s+(?:should|must|need\s+to|have\s+to)|(?:can|could|would|will)\s+you)\b"
     r"(?:\s+that\b)?(?:\s+you\b)?[\s,:;.!–—-]*+"
 )
-"""What a sentence to the agent may begin with."""
+"""Openings of a sentence that is addressed to the agent."""
 ORDERS = (
     r"(?:fix|use|add|implement|write|refactor|rewrite|change|update|edit|modify|rename|remove|delete|move|create|build|run"
     r"|test|check|look|read|review|find|investigate|debug|analy[sz]e|explain|continue|proceed|start|finish|clean|tidy"
@@ -69,22 +69,22 @@ ORDERS = (
     r"|translate|set|put|work|focus|stick|solve|handle|resolve|correct|round|sort|ship|deploy|release|verify|plan|propose"
     r"|generate|draft|complete|get)\b"
 )
-"""How an order begins. "Make" and "let" are none: what they order is often what a product does, not the agent."""
+"""Verbs that start an order. Not "make" and "let": they often say what a product does, not the agent."""
 OF_OTHERS = (
     r"(?:that|which|who|whose|where|how|so|because|since|should|must|shall|can|cannot|can't|will|won't|would|could|may|might"
     r"|it's|it\s+is|they|he|she|users?|says?|said|told|lets?|allow\w*|enabl\w*|support\w*)\b"
 )
-"""What shows that the rest of an order is about somebody or something else."""
+"""Words that show that the rest of an order is about somebody or something else."""
 BEGIN = rf"[^\w\ue000\"'“‘`]*+(?:\d+[.)]\s*)?(?:{ADDRESSES})*+"
 ADDRESSED = lazy_pattern(
     rf"{BEGIN}(?:{ORDERS}(?:\"[^\"]*\"|(?!\b{OF_OTHERS})[^:\"“”])*?(?:[,;.!(–—]|\s-\s|\b(?:and|but)\b)\s*(?:{ADDRESSES})*+)?"
     rf"|(?:(?!\b(?:says?|said|told)\b)[^:\"“”])*[,;–—]\s*(?:(?:and|but)\s+)?(?:so|please)\s+(?:please\s+)?"
 )
-"""All that may stand before a prohibition: nothing, an address, or an order to the agent."""
+"""The text before a prohibition: nothing, an address, or an order to the agent."""
 ORDERED = lazy_pattern(
     rf"{BEGIN}{ORDERS}(?:\"[^\"]*\"|(?!\b(?:{OF_OTHERS}|to\b|for\b|way\b|possib\w+|\w{{2,}}able\b))[^:\"“”])*"
 )
-"""All that may stand before "without"."""
+"""The text before "without"."""
 NOT = (
     r"\b(?:do\s+not|don't|dont|never|avoid|refrain\s+from|not\s+to|under\s+no\s+circumstances|i\s+(?:do\s+not|don't|dont)\s+want\s+you\s+to"
     r"|you\s+(?:must\s+not|mustn't|should\s+not|shouldn't|may\s+not|can\s?not|can't|are\s+not\s+(?:allowed\s+)?to))\s+"
@@ -126,7 +126,7 @@ STAYS = lazy_pattern(
     r"|(?:must\s+not|should\s+not|may\s+not|cannot|mustn't|shouldn't)\s+be\s+(?:touched|changed|modified|edited)"
     r"|(?:must\s+not|mustn't)\s+change)\b" + END
 )
-"""That something "stays unchanged" may be what went wrong, and forbids nothing."""
+"""Not "stays unchanged": that may describe a bug, and forbids nothing."""
 NO_CHANGES = lazy_pattern(
     rf"\b(?:no\s+(?:changes|edits|modifications)\s+(?:to|in)|hands\s+off"
     rf"|stay\s+(?:away\s+from|out\s+of)){LEAD}\s+{TARGET}{KIND}{END}"
@@ -145,7 +145,7 @@ IT_ALL = (
     r"(?:\s+(?:anything|yet|now|code"
     r"|(?:any\s+|your\s+|the\s+|these\s+|those\s+)?(?:changes|code|work|files)(?:\s+to\s+git)?))?"
 )
-"""What stands behind "commit" where everything is meant. "It" and "this" may be one file."""
+"""Objects of "commit" that mean everything. "It" and "this" may mean one file."""
 LISTED = (
     rf"{NOT}(?:{EDITS}|touch|write|stage|merge|delete|remove|install)\b[^.;:?!]{{0,60}}?"
     r"(?:\bor\s+|,\s*(?=(?:commit|push)\b[^.;:]*\bor\b))(?:git\s+)?"
@@ -163,12 +163,12 @@ NO_PUSH_TO = lazy_pattern(
     rf"{NOT}(?:git\s+)?push\s+(?:anything\s+)?(?:in)?to\s+(?:the\s+)?(?:origin/)?`?(?P<branch>main|master|develop|trunk)`?"
     rf"(?:\s+branch)?{END}"
 )
-"""A branch that is not to be pushed to: only names that cannot be of a remote or a server."""
+"""A branch not to push to: only names that cannot be a remote or a server."""
 UNTIL_AGREED = lazy_pattern(
     r"(?i),?\s+(?:unless|until)\s+i\s+(?:explicitly\s+)?(?:say\s+(?:so|otherwise)|tell\s+you(?:\s+(?:to|so|otherwise))?"
     r"|ask\s+(?:you\s+to|for\s+it)|allow\s+it|approve(?:\s+it)?)(?=\s*[.!]*\s*$)"
 )
-"""A condition that is the user's own word: that ends every prohibition."""
+"""A condition that the user can lift with a word, as with every prohibition."""
 CONDITION = lazy_pattern(
     r"\b(?:unless|until|except|otherwise|if|when|whenever|before|after|while|only|instead|other\s+than|besides|apart\s+from"
     r"|rather|directly|manually|by\s+hand|too\s+much|unnecessar\w+|significant\w*|more\s+than|without\s+(?:asking|my|first|a|an"
@@ -186,7 +186,7 @@ ANOTHER_ACT = lazy_pattern(
     r"\s*[,;–—-]?\s*(?:(?:but|just|then|and|only)\s+)*"
     r"(?:chang|edit|modif|updat|fix|rewrit|refactor|renam|delet|remov|mov|add|format|reformat|replac|creat)\w*\b"
 )
-"""An order right behind a prohibition: "don't rename x.py, delete it"."""
+"""An order right after a prohibition: "don't rename x.py, delete it"."""
 EXCEPTS = lazy_pattern(r"(?i)\s*(?:but\s+)?(?:except|exception|excluding|other\s+than|apart\s+from)\b")
 REPORTS = lazy_pattern(
     r"\W*(?:(?:steps|how)\s+to\s+reproduce|to\s+reproduce|repro(?:duction)?(?:\s+steps)?|(?:expected|actual|observed)\b[\w\s]{0,20})"
@@ -207,7 +207,7 @@ TOUCHES = ("touch", "touching", "mess", "write")
 
 
 def in_sentence(sentence: str, n: int = 0, *, is_for_now: bool = False) -> Iterator[Prohibition]:
-    """What one sentence forbids."""
+    """The prohibitions in one sentence."""
     text = UNTIL_AGREED.sub("", sentence.strip())
     low = constraints.plain(text)
     if len(text) > LONGEST or low.endswith(("?", "？")) or CONDITION.search(low):
@@ -236,7 +236,7 @@ def in_sentence(sentence: str, n: int = 0, *, is_for_now: bool = False) -> Itera
             last = first + found["targets"].count("\ue000")
             for name in names[first:last]:
                 if name in names[last:]:
-                    continue  # the sentence goes on to speak of it
+                    continue  # the sentence mentions it again
                 yield made(ban, name, is_folder=is_folder or name.endswith("/"))
     if any(_addressed(NO_DEPENDENCY, shown)):
         yield made(Ban.DEPENDENCY)
@@ -248,11 +248,11 @@ def in_sentence(sentence: str, n: int = 0, *, is_for_now: bool = False) -> Itera
 
 
 def _addressed(pattern: re.Pattern[str], shown: str) -> Iterator[re.Match[str]]:
-    """Where a sentence forbids something to the agent: not what programs and people do, or what somebody said."""
+    """The matches that are addressed to the agent, and do not describe programs or people, or quote somebody."""
     for found in pattern.finditer(shown):
         before = shown[: found.start()]
         whole = ORDERED if found.group().startswith("with") else ADDRESSED
-        # "Build it and never push" may be what is to be built.
+        # "Build it and never push" may describe what to build.
         if whole.fullmatch(before) and not (OFTEN.match(found.group()) and JOINED.search(before)):
             yield found
 
@@ -265,7 +265,7 @@ def _ban(verb: str) -> Ban:
 
 
 def _marked(text: str) -> tuple[list[str], str]:
-    """The paths in a sentence, and the sentence in lower case with one letter for each of them."""
+    """The paths in a sentence, and the sentence in lower case with one letter in place of each path."""
     names: list[str] = []
 
     def mark(found: re.Match[str]) -> str:
@@ -285,7 +285,7 @@ def _marked(text: str) -> tuple[list[str], str]:
 
 
 def _is_target(name: str, *, is_ticked: bool) -> bool:
-    """Whether a word names files: with a folder, an ending of a file, or a star."""
+    """Whether a word names files: it has a folder, a known file ending, or a star."""
     if not PLAIN.fullmatch(name) or "//" in name or name in ("/", ".", "..", "*", "and/or", "n/a"):
         return False
     last = name.rstrip("/").rpartition("/")[2]
@@ -296,7 +296,7 @@ def _is_target(name: str, *, is_ticked: bool) -> bool:
     return "/" in name and (is_ticked or name.count("/") > 1 or name.startswith(("./", "src/", "tests/")))
 
 
-# What holds in the end
+# Prohibitions in force after all messages
 
 WORK = (
     r"(?:chang|edit|modif|updat|fix|rewrit|refactor|renam|delet|remov|mov|add|touch|format|clean|replac|implement|writ"
@@ -309,12 +309,12 @@ LOOKS = (
 ONLY_LOOKS = lazy_pattern(
     rf"\b(?:only|just|first)\s+{LOOKS}\b|\b{LOOKS}\b[^.;!?]{{0,60}}\b(?:first|only)\b|\b(?:analysis|review|read)[\s-]only\b"
 )
-"""A task of looking: what it forbids holds until the user speaks again."""
+"""A task that only reads: its prohibitions hold until the user's next message."""
 ANYTHING = lazy_pattern(
     r"\byou\s+(?:may|can)\b[^.]{0,40}\b(?:change|touch|edit|modify)\s+(?:anything|everything|all|it|them|that|any\s+file)\b"
     r"|\bforget\s+(?:what|that|it|about)\b|\bnever\s?mind\b|\bfair\s+game\b"
 )
-"""What takes back also what the same message forbids."""
+"""Permissions that lift even the prohibitions of the same message."""
 GRANTS = lazy_pattern(
     r"^\W*(?:yes|yep|yeah|sure|go|right|implement|apply)\b"
     r"|\b(?:allow\w*|permit\w*|permission|lift\w*|unlock\w*|unfreez\w*|freeze|frozen|off[\s-]limits|restrict\w*|ignore|free\s+to|fine"
@@ -330,18 +330,18 @@ GRANTS = lazy_pattern(
 )
 """A permission, a yes, or an order that may be about anything: "fix all of these", "implement your plan"."""
 FEW_WORDS = 3
-"""A sentence that begins with so few words and a pause, or ends there, may say yes, in whatever words."""
+"""A sentence that ends or pauses after at most this many words may be a yes."""
 PAUSE = lazy_pattern(r"[,;!–—]|\.(?!\w)")
 REFUSES = lazy_pattern(
     r"[/#]|\d+[.)]|.*(?:[?:]\s*$|\b(?:no|nope|not|don't|dont|never|stop|wait|cancel|abort|undo|revert)\b)"
 )
-"""The short ones that do not: also numbers of a list, headings, and commands for the agent's program."""
+"""Short sentences that do not say yes. Also list numbers, headings, and commands of the agent's program."""
 NEGATED = lazy_pattern(
     rf"(?<!why )\b(?:not|don't|dont|never|no|without)\s+(?:(?:to|ever|please|even|again|any|git|new|more)\s+)*"
     rf"(?:touch|mess|{EDITS}|delet|remov|renam|mov|creat|add|install|introduc|commit|push|dependenc|package|librar)\w*"
     r"(?:(?!\b(?:and|but|except|other|unless|until|besides|apart|then|instead|only)\b)(?:[^,.;!?]|\.(?=\w)))*+"
 )
-"""What a sentence forbids, perhaps once more: it lifts nothing."""
+"""What a sentence forbids, perhaps again. It lifts nothing."""
 RELEASE = (
     r"\bpush|\bpull[\s-]request|\bprs?\b|\bship\b|\breleas|\bdeploy|\bmerge|\bland\b|\bpublish|\bsubmit"
     r"|\bcheck\s+(?:it|them|this)\s+in\b"
@@ -354,11 +354,11 @@ SPEAKS_OF = {
         r"|\b(?:pull|bring)(?:\s+\S+)?\s+in\b|\bgo\s+(?:with|for)\b|\bfine\b|\bok(?:ay)?\b"
     ),
 }
-"""For what is no file: what speaks of it."""
+"""For prohibitions without a file: words that mention the forbidden act."""
 
 
 def in_messages(messages: Iterable[str]) -> tuple[Prohibition, ...]:
-    """What the user's messages, in their order, forbid in the end."""
+    """The prohibitions in force after the user's messages, in order."""
     holding: list[Prohibition] = []
     for n, message in enumerate(messages):
         if message.strip():
@@ -381,8 +381,8 @@ def in_messages(messages: Iterable[str]) -> tuple[Prohibition, ...]:
 
 
 def _own(message: str) -> str:
-    """A message without the lines that quote somebody, and without what stands below a line that introduces something
-    else than the user's rules: steps to reproduce, or text that is to be written somewhere."""
+    """A message without quoted lines, and without the paragraph below a line that introduces something other than the
+    user's rules: steps to reproduce, or text to be written somewhere."""
     own: list[str] = []
     is_aside = is_opening = False
     for line in message.split("\n"):
@@ -398,8 +398,8 @@ def _own(message: str) -> str:
 
 
 def _is_lifted(one: Prohibition, sentence: str, *, is_later: bool) -> bool:
-    """Whether a sentence of the user speaks of what was forbidden without forbidding it, or, in a later message, may
-    permit it. That may lift more than the user meant: a miss is better than a wrong accusation."""
+    """Whether a sentence mentions what was forbidden without forbidding it or, in a later message, may permit it. This
+    may lift more than the user meant: a miss is better than a wrong accusation."""
     low = NEGATED.sub(" ", constraints.plain(sentence))
     if ANYTHING.search(low) or (is_later and (GRANTS.search(low) or _may_be_yes(sentence))):
         return True

@@ -1,14 +1,14 @@
-"""Prohibitions held against what changed: which were broken, by whom, and what shows it. Pure.
+"""Check which prohibitions were broken, by whom, and with what evidence. Pure.
 
-The agent is named only where its own transcript shows the act. All else is only said to have changed since the handoff.
-Commits and pushes that no transcript shows break no prohibition: they are mostly the user's own.
+The agent is named only if its own transcript shows the act. Otherwise the report only says what changed since the
+handoff. Commits and pushes that no transcript shows break no prohibition: they are mostly the user's own.
 """
 
 from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 
 from segue.assertions import check_runs
 from segue.assertions.evidence import Record, Touched
@@ -19,17 +19,16 @@ from segue.prohibitions import lock_files, manifests
 from segue.prohibitions.parse import Ban, Prohibition
 from segue.shell import commands
 
-FEW = 3
 UNSEEN = "the transcript does not show by whom"
 WRITTEN = "W"
-"""The state of a file that no tree holds: the transcript shows that it was written, not whether it was there before."""
+"""The state of a file that is in no git tree. The transcript shows that it was written, but not whether it existed."""
 DID = {"A": "created", "M": "changed", "D": "deleted or moved", WRITTEN: "wrote"}
 VERSION = lazy_pattern(r"(?<=.)(?:@|[=<>~!^\[;: ]).*", re.DOTALL)
-"""What may follow a name on a command line that installs it."""
+"""The part after a package name in an install command."""
 COUNTS = {Ban.TOUCH: "AMD", Ban.EDIT: "MD", Ban.DELETE: "D", Ban.CREATE: "A"}
-"""Which changes of a file break a prohibition."""
+"""The file states that break a prohibition."""
 WORDS = {Ban.COMMIT: "commit", Ban.PUSH: "push"}
-"""What git is told to do."""
+"""The git subcommands."""
 
 
 class Violation(Value, frozen=True):
@@ -37,11 +36,11 @@ class Violation(Value, frozen=True):
 
     prohibition: Prohibition
     subjects: tuple[str, ...]
-    """The files, the dependencies or the commands."""
+    """The files, dependencies or commands."""
     is_by_agent: bool
-    """Whether the agent's own transcript shows that it did it."""
+    """Whether the agent's own transcript shows the act."""
     evidence: str
-    """In one sentence."""
+    """One sentence."""
 
 
 class Said(Value, frozen=True):
@@ -53,12 +52,12 @@ class Said(Value, frozen=True):
 
 
 class Since(Value, frozen=True):
-    """What happened since an agent got the work. Ignored files are not in it, and without git no file is."""
+    """The changes since an agent got the work. Without ignored files; without git, no files at all."""
 
     event: str = "the handoff"
-    """How it got the work."""
+    """How the agent got the work."""
     names: tuple[str, ...] = ()
-    """The files of the worktree then, relative to its root."""
+    """The files of the worktree at that time, relative to its root."""
     changed: Mapping[str, str] = {}
     """The files that differ now: 'A' added, 'M' changed, 'D' deleted."""
     manifests: Mapping[str, tuple[bytes, bytes]] = {}
@@ -69,7 +68,7 @@ class Since(Value, frozen=True):
     said: tuple[Said, ...] = ()
     """The user's messages; those that are missing are from before."""
     roots: tuple[str, ...] = ("",)
-    """The paths of the worktree's root: as it is addressed, and with links resolved."""
+    """The paths of the worktree's root: as given, and with symbolic links resolved."""
 
     def beginning(self, one: Prohibition) -> Said:
         """When a prohibition began to hold."""
@@ -79,7 +78,6 @@ class Since(Value, frozen=True):
 def find(
     prohibitions: Iterable[Prohibition], since: Since, record: Record, agent: str
 ) -> tuple[Violation, ...]:
-    """The prohibitions that were broken."""
     found: list[Violation] = []
     for one in prohibitions:
         if one.ban in WORDS:
@@ -123,9 +121,9 @@ def _by_file(one: Prohibition, since: Since, record: Record, agent: str) -> Iter
     did = DID[states.pop()] if len(states) == 1 else "changed or deleted"
     verb = "were" if len(shown) > 1 else "was"
     evidence = (
-        f"{agent} {did} {_listed(shown)}: its transcript shows it"
+        f"{agent} {did} {check_runs.join_names(shown)}: its transcript shows it"
         if own
-        else f"{_listed(shown)} {verb} {did} since {since.event}; {UNSEEN}"
+        else f"{check_runs.join_names(shown)} {verb} {did} since {since.event}; {UNSEEN}"
     )
     yield Violation(prohibition=one, subjects=tuple(shown), is_by_agent=bool(own), evidence=evidence)
 
@@ -149,8 +147,8 @@ def _counts(one: Prohibition, path: str, state: str) -> bool:
 
 
 def matching(one: Prohibition, since: Since, changed: Iterable[str], folder: str = "") -> list[str]:
-    """The changed files that a prohibition is about; none where its path can be of several files. A path is looked up
-    in the folder of the conversation, in the root, and then in any one folder."""
+    """The changed files that a prohibition covers; none if its path is ambiguous. A path is looked up in the folder of
+    the conversation, then in the root, then in any other folder."""
     own = _below(folder, since.roots)
     here, top = (posixpath.normpath(posixpath.join(at, one.target)) for at in (own, ""))
     if one.ban is Ban.CREATE:
@@ -166,13 +164,13 @@ def matching(one: Prohibition, since: Since, changed: Iterable[str], folder: str
 
 
 def _below(folder: str, roots: Iterable[str]) -> str:
-    """A folder as seen from the root of the worktree; empty where it is the root, or outside."""
+    """A folder relative to the worktree's root; empty if it is the root, or outside."""
     known = (root.rstrip("/") + "/" for root in roots if root)
     return next((folder.removeprefix(root) for root in known if folder.startswith(root)), "")
 
 
 def _translated(target: str) -> str:
-    """A path or glob as a pattern: only `**` crosses folders."""
+    """A path or glob as a regular expression. Only `**` crosses folders."""
     pattern = re.escape(target).replace(r"\*\*/", "(?:.*/)?").replace(r"\*\*", ".*")
     return re.sub(r"\\\*", "[^/]*", pattern)
 
@@ -182,8 +180,8 @@ def _any(pattern: str, paths: Iterable[str]) -> list[str]:
 
 
 def _touched(since: Since, record: Record) -> dict[str, str]:
-    """The files of the worktree that the transcript shows to be changed, relative to its root, each with its state.
-    A transcript that names no folder is of the root."""
+    """The files of the worktree that the transcript shows as changed, relative to its root, each with its state. A
+    transcript without a folder belongs to the root."""
     return {
         inside: "D" if one.is_deleted else WRITTEN
         for one in record.touched
@@ -192,7 +190,7 @@ def _touched(since: Since, record: Record) -> dict[str, str]:
 
 
 def _inside(one: Touched, since: Since, record: Record) -> list[str]:
-    """The path of a file that was touched, relative to the root; none outside of it."""
+    """The path of a changed file relative to the root; none if it is outside."""
     path = posixpath.normpath(posixpath.join(record.folder or since.roots[0], one.path))
     inside = (path.removeprefix(root + "/") if root else path for root in since.roots)
     return [one for one in inside if not one.startswith(("/", "../"))]
@@ -207,7 +205,7 @@ def _by_manifest(one: Prohibition, since: Since, record: Record, agent: str) -> 
         own = [name for name in names if manifests.plain(name) in _added_in(path, since, record, entry)]
         if entry and not own:
             continue  # it may have been added before that was said
-        more = f"{_listed(own or names)} in {path}"
+        more = f"{check_runs.join_names(own or names)} in {path}"
         verb = "were" if len(own or names) > 1 else "was"
         evidence = (
             f"{agent} added {more}: its transcript shows it"
@@ -220,8 +218,9 @@ def _by_manifest(one: Prohibition, since: Since, record: Record, agent: str) -> 
 
 
 def _new_dependencies(since: Since) -> list[tuple[str, list[str]]]:
-    """By the manifests; a lock file counts only where they list nothing new, and it is not catching up with them."""
-    # A new file may list what was in use before, and so may one that a name was moved to.
+    """The new dependencies by manifest. Lock files count only if no manifest lists anything new, and only packages that
+    no manifest listed before."""
+    # A new manifest, or one that a name was moved to, may list packages that were in use before.
     both = {path: one for path, one in since.manifests.items() if one[0]}
     listed_before = {
         name for path, (before, _) in both.items() for name in manifests.names(path, before) or ()
@@ -256,14 +255,14 @@ def _added_in(path: str, since: Since, record: Record, entry: int) -> set[str]:
 
 
 def _installed(record: Record) -> set[str]:
-    """The names in the commands of the transcript that install something."""
+    """The names in the transcript's install commands."""
     installs = (run for run in record.runs if run.is_done and run.purpose == "install")
     words = (word for run in installs for part, _ in commands.programs(run.command) for word in part[1:])
     return {manifests.plain(VERSION.sub("", word)) for word in words}
 
 
 def _edited_in(path: str, since: Since, record: Record) -> set[str]:
-    """The names that a manifest lists with the edits of the transcript, and did not list before."""
+    """The names that the transcript's edits added to a manifest."""
     before = since.manifests[path][0]
     text = before.decode(errors="replace")
     for one in record.touched:
@@ -306,11 +305,6 @@ def _is_here(folder: str, roots: Iterable[str]) -> bool:
     return not folder or any(path.startswith(root.rstrip("/") + "/") for root in roots)
 
 
-def _listed(names: Sequence[str]) -> str:
-    more = f" and {len(names) - FEW} more" if len(names) > FEW else ""
-    return ", ".join(names[:FEW]) + more
-
-
 def in_words(violation: Violation) -> str:
-    """A violation in a line: the user's words, and what shows that they were not followed."""
+    """A violation in one line: the user's words and the evidence."""
     return f'The user said "{one_line(violation.prohibition.sentence, 200)}": {one_line(violation.evidence, 240)}'

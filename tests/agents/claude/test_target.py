@@ -123,9 +123,9 @@ def test_a_transcript_is_gone_on_with_or_begun_under_an_id() -> None:
 @pytest.mark.parametrize("id", ["--dangerously-skip-permissions", "/tmp/evil.jsonl", "agent-a1", f"{OWN}\n"])
 def test_what_is_no_id_is_never_passed(id: str, tmp_path: Path) -> None:
     for asked in ({"resume": id}, {"id": id}):
-        with pytest.raises(AgentError, match="is no id"):
+        with pytest.raises(AgentError, match="is not a session id"):
             argv(**asked)
-    with pytest.raises(AgentError, match="is no id"):
+    with pytest.raises(AgentError, match="is not a session id"):
         written(tmp_path, id=id)
     assert list(tmp_path.iterdir()) == []
 

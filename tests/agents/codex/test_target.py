@@ -347,7 +347,7 @@ def test_a_folder_that_cannot_be_written_to_is_told(tmp_path: Path) -> None:
 
 
 def test_what_is_no_text_is_refused_and_leaves_nothing(tmp_path: Path) -> None:
-    with pytest.raises(AgentError, match="not all of it is text"):
+    with pytest.raises(AgentError, match="not valid text"):
         written(tmp_path, Conversation(turns=(Turn(speaker=Speaker.PERSON, text="\ud800"),)))
     assert list(tmp_path.rglob("*.jsonl")) == []
 
@@ -361,7 +361,7 @@ def test_a_project_is_written_down_as_codex_sees_it_from_inside(tmp_path: Path) 
 
 def test_an_id_that_is_none_is_refused(tmp_path: Path) -> None:
     for id in ("", "../../x", "*", ID.upper()):
-        with pytest.raises(AgentError, match="no id"):
+        with pytest.raises(AgentError, match="not a session id"):
             written(tmp_path, TALK, id)
 
 
@@ -453,7 +453,7 @@ def test_nothing_outside_its_sessions_is_taken_away(tmp_path: Path) -> None:
     named = path.with_name("rollout.jsonl")
     named.write_bytes(path.read_bytes())
     for wrong in (outside, tmp_path / "a/.codex/sessions/link" / path.name, named):
-        with pytest.raises(AgentError, match="no session of its own"):
+        with pytest.raises(AgentError, match="not a session of Codex"):
             codex.discard(source(wrong), "", {"HOME": str(tmp_path / "a")})
     assert outside.exists() and named.exists()
 

@@ -1,14 +1,14 @@
-"""Claude Code, 1.0 to 2.1: a transcript is a file of JSON lines, one record for each block of a message.
+"""Claude Code, 1.0 to 2.1. A transcript is a file of JSON lines, one record for each block of a message.
 
-Most records name their parent. A sub-agent's records are in a file of its own (from 2.0), or among the main ones.
-Totals load only `locate` and `token_scan`: even `AGENT` is in `reader`, because `segue.model` takes long to load.
+Most records name their parent. The records of a subagent are in a separate file (from 2.0), or among the main ones.
+Usage totals load only `locate` and `token_scan`. Even `AGENT` is in `reader`, because `segue.model` is slow to load.
 """
 
 CLIENTS = ("claude-code",)
-"""What it calls itself to a tool server."""
+"""The client name that it sends to an MCP server."""
 SIGN_IN = "start `claude` and enter `/login`"
 PERMITTING = "--permission-mode=acceptEdits"
-"""The least option of its program by which it may edit files with nobody there."""
+"""The least permissive option that lets it edit files in a headless run."""
 
 CAPABILITIES = {
     "AGENT": "reader", "find": "reader", "read": "reader", "recognise": "reader",

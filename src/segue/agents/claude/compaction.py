@@ -1,4 +1,4 @@
-"""What a compaction of Claude Code leaves standing: newer versions keep the last messages as they were."""
+"""Which entries survive a compaction of Claude Code: newer versions keep the last messages."""
 
 from __future__ import annotations
 

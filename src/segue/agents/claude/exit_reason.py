@@ -1,8 +1,8 @@
-"""How a headless run of Claude Code stopped, by its stream of JSON lines.
+"""Why a headless run of Claude Code stopped, read from its stream of JSON lines.
 
-The exit code and the result's `subtype` say nothing: a run that was refused ends as "success" with `is_error`. What
-the program says in place of the model stands in a message that it marks as an error of its own, and once more in
-the result; which limit it was, in a `rate_limit_event` before that.
+The exit code and the result's `subtype` don't help: a refused run ends as "success" with `is_error`. The program's own
+message is in an assistant record marked as an error, and again in the result. A `rate_limit_event` before it names the
+limit.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from segue.model import Limit
 from segue.model.exit_reason import Output, Stop, Why
 
 CAPS = ("error_max_turns", "error_max_budget_usd")
-"""Results of a run that reached what the person had set."""
+"""Results of a run that reached a cap set by the user."""
 
 _KINDS = {
     "authentication_failed": Why.REFUSED,
@@ -29,7 +29,7 @@ _KINDS = {
     "connection_failed": Why.OVERLOADED,
     "prompt_too_long": Why.CONTEXT,
 }
-"""What the program calls its errors."""
+"""The program's names for its errors."""
 _REGAINED = re.compile(r"regain access on (20\d\d-\d\d-\d\d) at (\d\d:\d\d)", re.IGNORECASE)
 
 Record = dict[str, Any]
@@ -55,7 +55,7 @@ def stop_of(output: Output, now: Moment) -> Stop | None:
                 errors, retry = errors if record.get("parent_tool_use_id") else [], {}
     if errors:
         return _stop(errors, quota, now)
-    if retry and output.exit_code is not None:  # it ended while it still tried again
+    if retry and output.exit_code is not None:  # it ended while retrying
         kind = text_of(retry.get("error"))
         status = exit_reason.status_of(retry.get("error_status"))
         return Stop(why=exit_reason.why_of(kind, status) or Why.OVERLOADED, said=exit_reason.one_line(kind))
@@ -63,7 +63,7 @@ def stop_of(output: Output, now: Moment) -> Stop | None:
 
 
 def _is_error(record: Record) -> bool:
-    """Whether a message is the program's own, in place of one of the model's. A sub-agent's ends no run."""
+    """Whether a message is an error of the program. A subagent's error does not end the run."""
     is_own = dict_of(record.get("message")).get("model") == "<synthetic>"
     return is_own and record.get("is_api_error_message") is True and not record.get("parent_tool_use_id")
 
@@ -87,7 +87,7 @@ def _stop(errors: list[Record], quota: Record, now: Moment) -> Stop:
 
 
 def _of_an_organization(said: str, now: Moment) -> tuple[Limit, ...]:
-    """The limit that an organization set for its key, which comes as a bad request."""
+    """The limit that an organization set for its API key. It is reported as a bad request."""
     if not _REGAINED.search(said):
         return ()
     stop = exit_reason.stop_of_provider(_REGAINED.sub(r"resets \1 \2", said), now)
@@ -95,7 +95,7 @@ def _of_an_organization(said: str, now: Moment) -> tuple[Limit, ...]:
 
 
 def _said(record: Record) -> str:
-    """The program's sentence: in a result, or in the message that stands for one."""
+    """The program's message, in a result or in an error message."""
     if text := text_of(record.get("result")):
         return text
     if errors := [text for one in list_of(record.get("errors")) if (text := text_of(one))]:
@@ -107,7 +107,7 @@ def _said(record: Record) -> str:
 
 
 def reports_of(stdout: str, now: Moment) -> tuple[Limit, ...]:
-    """The last that the stream told of each limit."""
+    """The last report of each limit in the stream."""
     told: dict[tuple[str, str], Limit] = {}
     for record in exit_reason.records(stdout):
         if record.get("type") == "rate_limit_event":
@@ -118,7 +118,7 @@ def reports_of(stdout: str, now: Moment) -> tuple[Limit, ...]:
 
 
 def denied_in(stdout: str) -> tuple[str, ...]:
-    """The tools that a run was refused because nobody was there to be asked, once for each call."""
+    """The tools that were denied because nobody could be asked, once for each call."""
     denied: tuple[str, ...] = ()
     for record in exit_reason.records(stdout):
         if record.get("type") == "result":

@@ -1,8 +1,8 @@
-"""Claude Code's hooks and its status line: how they are put into its settings, what they are given, what they answer.
+"""Hooks and the status line in Claude Code's settings.
 
-Settings are a JSON file without comments. Of several hooks that are asked before a tool, one no is enough, whatever the
-permissions are. What a hook says to the person (`systemMessage`) does not reach the model. A status line is one
-command, so a person's own is kept inside ours: it is run by ours, and by itself where Segue is gone.
+Settings are a JSON file without comments. If one of several hooks denies a tool call, it is denied, whatever the
+permissions are. A hook's message for the user (`systemMessage`) does not reach the model. A status line is one command.
+So ours wraps the user's: it runs the user's command, which also runs if Segue has been removed.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ FILES = {"Edit": "file_path", "MultiEdit": "file_path", "Write": "file_path", "N
 COMMANDS = {"Bash": "command"}
 SECONDS = 10
 QUICK = 5
-"""Those that only leave a line behind get less: an agent that ends does not wait long."""
+"""A shorter timeout for hooks that only record a line: an agent that ends does not wait long."""
 
 HOOKS = (
     Hook(START, "start", SECONDS),
@@ -49,14 +49,14 @@ MANNER = Manner(
 
 LINE = ("statusLine", "command")
 WRAPPED = '[ -x "$0" ] && exec "$0" line "$1"; eval "$1"'
-"""Ours, given the person's own; theirs alone where ours is gone."""
+"""Our script with the user's command as argument; the user's command alone if the script was removed."""
 
 BY_HAND = re.compile(r"\bsegue(?:['\"]?\s+)statusline\b")
-"""Somebody who followed docs/statusline.md has it already."""
+"""A status line that the user set up with docs/statusline.md."""
 
 
 def settings_file(env: Mapping[str, str]) -> Path:
-    """The person's own settings, for all projects."""
+    """The user's settings for all projects."""
     home = env.get("HOME") or "/"
     named = env.get("CLAUDE_CONFIG_DIR", "").split(",")[0].strip()
     folder = Path(home + named[1:] if named.startswith("~/") else named or f"{home}/.claude")
@@ -70,7 +70,7 @@ def hooks() -> Manner:
 def pieces() -> tuple[Piece, ...]:
     hooks = hook_settings.piece("claude", HOOKS, settings_file, trouble=_hooks_trouble)
     line = Piece(
-        purpose="a status line that shows and records how near its limits are, below your own if you have one",
+        purpose="a status line that shows and records the used share of its limits, below your own if you have one",
         file=settings_file,
         has=lambda text, reach: _add_line(text, reach) == text,
         add=_add_line,
@@ -106,7 +106,7 @@ def _drop_line(text: str, reach: Reach) -> str:
 
 
 def _line_trouble(text: str, reach: Reach, env: Mapping[str, str]) -> str:
-    return "its status line is no command that could be kept, so it was left alone" if _is_odd(text) else ""
+    return "its status line is not a command, so it was left unchanged" if _is_odd(text) else ""
 
 
 def _wrapping(own: str, reach: Reach) -> str:
@@ -114,7 +114,7 @@ def _wrapping(own: str, reach: Reach) -> str:
 
 
 def _own(text: str, reach: Reach) -> str:
-    """The person's own status line, ours left out."""
+    """The user's own status line, without ours."""
     command = _command(text)
     if not reach.is_ours(command):
         return command
@@ -133,7 +133,7 @@ def _line(text: str) -> dict[str, Any]:
 
 
 def _is_odd(text: str) -> bool:
-    """Whether something stands there that is no command line."""
+    """Whether there is a status line that is not a command."""
     settings = dict_of(json_edit.parse(text))
     line = _line(text)
     return "statusLine" in settings and (line.get("type") != "command" or not _command(text))

@@ -1,7 +1,7 @@
-"""What Claude Code tells of limits: that one was hit, or how much of each is used.
+"""Limits that Claude Code reports: which one was hit, and how much of each is used.
 
-That one was hit is taken from what the program itself wrote in place of an answer, never from words that
-the model, a tool or a person used.
+A hit is read only from the program's own messages in place of an answer, never from text of the model, a tool or the
+user.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _HIT = lazy_pattern(
     re.IGNORECASE,
 )
 _NOT_HIT = lazy_pattern(r"overloaded|\b529\b|api error: (?:4(?!29)\d\d|5\d\d)\b|^tool ", re.IGNORECASE)
-"""Other refusals, whose words may quote anything."""
+"""Other errors, whose text may quote anything."""
 _MODEL = lazy_pattern(
     r"\b(opus|sonnet|haiku)\b(?: \d[\d.]*)?(?: weekly| 5-hour)? (?:usage )?limit", re.IGNORECASE
 )
@@ -45,7 +45,7 @@ _WORDS = (
 
 
 def limits_of_status(status: dict[str, Any], at: Moment | None) -> tuple[Limit, ...]:
-    """What the status line is told."""
+    """The limits in the status line's input."""
     found = [_limit(name, told, at) for name, told in dict_of(status.get("rate_limits")).items()]
     context = dict_of(status.get("context_window"))
     used = _number(context.get("used_percentage"))
@@ -56,16 +56,16 @@ def limits_of_status(status: dict[str, Any], at: Moment | None) -> tuple[Limit, 
 
 
 def limits_of_event(record: dict[str, Any], at: Moment | None) -> tuple[Limit, ...]:
-    """What a `rate_limit_event` of the program's output tells."""
+    """The limits in a `rate_limit_event` of the program's output."""
     return limits_of_quota(dict_of(record.get("rate_limit_info")), at)
 
 
 def limits_of_quota(quota: dict[str, Any], at: Moment | None) -> tuple[Limit, ...]:
-    """Every window that it names. The one that it is about comes last: its figures are the surer ones."""
+    """Every named window. The one that the quota is about comes last: its numbers are more reliable."""
     windows = dict_of(quota.get("unifiedWindows"))
     found = {name: _limit(name, told, at) for name, told in windows.items()}
     name = text_of(quota.get("rateLimitType")) or text_of(quota.get("type"))
-    # The share may stand with the window alone; that nothing is left may be told by the refusal alone.
+    # Only the window may have the share, and only the rejection may show that nothing is left.
     told = {**dict_of(windows.get(name)), **{key: value for key, value in quota.items() if value is not None}}
     if quota.get("status") == "rejected" and _share(told) is None:
         told["used_percentage"] = 100
@@ -76,7 +76,7 @@ def limits_of_quota(quota: dict[str, Any], at: Moment | None) -> tuple[Limit, ..
 
 
 def limits_of_headers(headers: dict[str, Any], at: Moment | None) -> tuple[Limit, ...]:
-    """What the headers of an answer tell."""
+    """The limits in the headers of a response."""
     start = "anthropic-ratelimit-unified-"
     found = []
     for short, name in (("5h", "five_hour"), ("7d", "seven_day"), ("7d_opus", "seven_day_opus")):
@@ -90,7 +90,8 @@ def limits_of_headers(headers: dict[str, Any], at: Moment | None) -> tuple[Limit
 
 
 def limits_hit(record: dict[str, Any], text: str, at: Moment | None) -> tuple[Limit, ...]:
-    """The limit at which the program stopped, told in a record that it wrote itself; none if it did not."""
+    """The limit at which the program stopped, from its own record. It comes last, after the other limits; none if the
+    program did not stop at one."""
     error, api_error = text_of(record.get("error")), text_of(record.get("apiError"))
     is_named = error in ("rate_limit", "billing_error") or api_error == "usage_limit_reached"
     if not is_named and (not _HIT.search(text) or _NOT_HIT.search(text)):
@@ -121,8 +122,7 @@ def limits_hit(record: dict[str, Any], text: str, at: Moment | None) -> tuple[Li
 
 
 def _window_until(resets_at: Moment | None, at: Moment | None) -> tuple[str, bool]:
-    """Which of an account's two windows it must be, where the message does not say; and whether that is only
-    likely. Empty where nothing tells."""
+    """The window that a message without a name means, and whether that is an estimate; empty if unknown."""
     if resets_at is None or at is None:
         return "", False
     is_short = resets_at <= clock.later(at, _FIVE_HOURS)
@@ -152,7 +152,7 @@ def _limit(name: str, told: Any, at: Moment | None) -> Limit | None:
 
 
 def _share(told: dict[str, Any]) -> float | None:
-    """How much is used, in percent."""
+    """The used percentage."""
     used = _number(told.get("used_percentage"))
     if used is None and (share := _number(told.get("utilization"))) is not None:
         used = round(share * 100 if share <= 1.5 else share, 2)

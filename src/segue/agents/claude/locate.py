@@ -1,4 +1,4 @@
-"""Where Claude Code's transcripts are. Totals are told with this: it loads nothing that takes long."""
+"""Find Claude Code's transcripts. Usage totals use this module, so it loads nothing slow."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from segue.agents.shared.transcripts.file_scan import Found, found, items_in
 
 NAME = "claude"
 _DEPTH = 4
-"""How far below a transcript's folder its sub-agents' are looked for."""
+"""How deep below a transcript's folder subagents are searched for."""
 
 
 def files(env: Mapping[str, str]) -> Iterator[Found]:
@@ -27,7 +27,7 @@ def files(env: Mapping[str, str]) -> Iterator[Found]:
 
 
 def folders(env: Mapping[str, str]) -> list[str]:
-    """The folders that it keeps its things in: those that are named, else both that it ever used."""
+    """The configuration folders: those in CLAUDE_CONFIG_DIR, or both default ones."""
     home = env.get("HOME", "")
     named = [part.strip() for part in env.get("CLAUDE_CONFIG_DIR", "").split(",") if part.strip()]
     usual = [f"{home}/.config/claude", f"{home}/.claude"] if home else []
@@ -39,7 +39,7 @@ def folders(env: Mapping[str, str]) -> list[str]:
 
 
 def _tidy(path: str) -> str:
-    """A path in its usual spelling, whatever it leads over: a transcript is known by it."""
+    """Normalize a path without resolving links: transcripts are identified by path."""
     parts = "/".join(part for part in path.split("/") if part not in ("", "."))
     return f"/{parts}" if path.startswith("/") else parts
 

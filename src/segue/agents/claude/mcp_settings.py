@@ -1,5 +1,5 @@
-"""Segue's tool server in Claude Code: in `.claude.json`, which holds what is the person's own for all projects. Claude
-Code writes that file anew all the time, so the entry is found by what it says, not by where it stands."""
+"""Segue's MCP server in Claude Code's `.claude.json`, the user's file for all projects. Claude Code rewrites that file
+all the time, so the entry is found by its content, not by its position."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from segue.agents.shared.settings.settings_patch import Piece, Settings
 from segue.agents.shared.transcripts.coerce import text_of
 
 WRITTEN_WITHIN_S, LOOK_SECONDS = 0.5, 0.05
-"""How long its transcript is looked into for a call."""
+"""How long, and how often, the transcript is searched for a call."""
 LATELY_NS = 60 * 10**9
 END = 1 << 20
-"""How much of a transcript's end is looked at."""
+"""How much of a transcript's end is searched."""
 
 
 def file(env: Settings) -> Path:
@@ -37,8 +37,8 @@ def tool_server() -> Piece:
 
 
 def caller_transcript(env: Mapping[str, str], meta: Mapping[str, Any]) -> str:
-    """The conversation that the server was started in (since 2.1.154), unless the call is in another one: after
-    `/clear` and `/resume` the server stays. A call is written down a moment after it is made."""
+    """The conversation that started the server (since 2.1.154), unless another one has the call: the server keeps
+    running after `/clear` and `/resume`. A call is recorded a moment after it is made."""
     known = env.get("CLAUDE_CODE_SESSION_ID", "")
     call = text_of(meta.get("claudecode/toolUseId")).encode(errors="replace")
     deadline = monotonic() + WRITTEN_WITHIN_S
@@ -54,7 +54,7 @@ def caller_transcript(env: Mapping[str, str], meta: Mapping[str, Any]) -> str:
 
 
 def _written_lately(env: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    """Transcripts that may hold a call made now, each with its conversation: a sub-agent's is the one that it is in."""
+    """Transcripts that were changed lately, each with the id of its main conversation."""
     since = time_ns() - LATELY_NS
     for _, path, _, _, changed in locate.files(env):
         if changed >= since:

@@ -1,4 +1,4 @@
-"""The messages in a transcript of Claude Code: what the person, the model and the tools said."""
+"""Convert the messages in Claude Code's transcripts: from the user, the model and the tools."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from segue.model import EntryKind, Origin
 NEXT_MESSAGE = lazy_pattern(r"</teammate-message>\s*<teammate-message\b[^<>]*>")
 
 
-def user(way: Pass, record: Record) -> list[Piece]:
+def user(context: Pass, record: Record) -> list[Piece]:
     content = dict_of(record.get("message")).get("content")
     blocks = [content] if isinstance(content, str) else list_of(content)
     if record.get("isCompactSummary") is True:
@@ -45,50 +45,50 @@ def user(way: Pass, record: Record) -> list[Piece]:
     said: list[Piece] = []
     for block in blocks:
         if _is_text(block):
-            said += _user_block(way, record, block)
+            said += _user_block(context, record, block)
             continue
-        found += joined(said) + _user_block(way, record, block)
+        found += joined(said) + _user_block(context, record, block)
         said = []
     found += joined(said)
-    return found if way.is_side else queued_prompts.delivered(found, way.state, "dequeue")
+    return found if context.is_side else queued_prompts.delivered(found, context.state, "dequeue")
 
 
 def _is_text(block: Any) -> bool:
     return isinstance(block, str) or dict_of(block).get("type") == "text"
 
 
-def _user_block(way: Pass, record: Record, block: Any) -> list[Piece]:
+def _user_block(context: Pass, record: Record, block: Any) -> list[Piece]:
     if isinstance(block, str):
-        return _said(way, record, pieces_of(block))
+        return _said(context, record, pieces_of(block))
     block = dict_of(block)
     kind = text_of(block.get("type"))
     if kind == "text":
-        return _said(way, record, pieces_of(text_of(block.get("text"))))
+        return _said(context, record, pieces_of(text_of(block.get("text"))))
     if is_image(block):
-        return _said(way, record, [image_of(block, Origin.HUMAN)])
+        return _said(context, record, [image_of(block, Origin.HUMAN)])
     if kind.endswith("tool_result"):
-        tool = way.tool_of(text_of(block.get("tool_use_id")))
+        tool = context.tool_of(text_of(block.get("tool_use_id")))
         outcome = record.get("toolUseResult", record.get("tool_use_result"))
         found = result_of(block, outcome, tool)
         return found + words_in_result(tool, found[0].text, record, found[0].is_error)
-    way.reading.unknown[f"user/{kind[:80]}"] += 1
+    context.reading.unknown[f"user/{kind[:80]}"] += 1
     return [note(kind[:80] or "user", gist(block))]
 
 
-def _said(way: Pass, record: Record, found: list[Piece]) -> list[Piece]:
-    """The same, with what is known of the record as a whole: whether a person wrote it at all."""
+def _said(context: Pass, record: Record, found: list[Piece]) -> list[Piece]:
+    """Correct the origin of pieces by what the whole record says, such as whether a person wrote it."""
     if is_injected(record):
         return [_injected(piece) for piece in found]
-    if way.is_side:
+    if context.is_side:
         found = for_agent(found)
         first = next((piece for piece in found if piece.kind is EntryKind.PROMPT), None)
-        if first and way.subagent is None and not way.state.get("titled"):
-            learn_title(way, first.text, is_chosen=True)
+        if first and context.subagent is None and not context.state.get("titled"):
+            learn_title(context, first.text, is_chosen=True)
         return found
     if text_of(record.get("agentName")):
         found = _from_the_team(found)
     if plan := text_of(record.get("planContent")):
-        learn_title(way, plan.lstrip("# "))
+        learn_title(context, plan.lstrip("# "))
         return [
             one
             for piece in found
@@ -98,7 +98,7 @@ def _said(way: Pass, record: Record, found: list[Piece]) -> list[Piece]:
 
 
 def is_injected(record: Record) -> bool:
-    """Whether the program put it there, although it stands for the person's words."""
+    """Whether the program inserted a user record that nobody typed."""
     origin = text_of(dict_of(record.get("origin")).get("kind"))
     return (
         record.get("isMeta") is True
@@ -118,8 +118,8 @@ def _injected(piece: Piece) -> Piece:
 
 
 def _from_the_team(found: list[Piece]) -> list[Piece]:
-    """To a member of a team of agents, what the others tell it is what it works to. Notices between their programs
-    are not, but for a task that it is given."""
+    """For a member of a team of agents, messages from the others are prompts. Notices between their programs are not,
+    except for an assigned task."""
     heard: list[Piece] = []
     for piece in found:
         if piece.tool == "teammate-message":
@@ -131,7 +131,7 @@ def _from_the_team(found: list[Piece]) -> list[Piece]:
 
 
 def _orders(text: str) -> list[Piece]:
-    """What a message of the team orders: of a task, its record too, as that names it."""
+    """The prompt in a message of the team. For an assigned task also its record, which has the task's id."""
     try:
         told = dict_of(msgspec.json.decode(text))
     except (msgspec.MsgspecError, UnicodeError, RecursionError):
@@ -145,7 +145,7 @@ def _orders(text: str) -> list[Piece]:
 
 
 def for_agent(found: list[Piece]) -> list[Piece]:
-    """A sub-agent's prompts come from the agent that started it, or from others of its team."""
+    """A subagent's prompts come from the agent that started it, or from its team."""
     return [_as_order(piece) for piece in _from_the_team(found)]
 
 
@@ -157,21 +157,21 @@ def _as_order(piece: Piece) -> Piece:
     return piece
 
 
-def assistant(way: Pass, record: Record) -> list[Piece]:
+def assistant(context: Pass, record: Record) -> list[Piece]:
     message = dict_of(record.get("message"))
     content = message.get("content")
     blocks = [{"type": "text", "text": content}] if isinstance(content, str) else list_of(content)
     model = text_of(message.get("model"))
-    way.spend = next(iter(spends_in(record)), None)
+    context.spend = next(iter(spends_in(record)), None)
     if record.get("isApiErrorMessage") is True or model == SYNTHETIC or text_of(record.get("error")):
         return _by_the_program(
-            way, record, "\n".join(text_of(dict_of(block).get("text")) for block in blocks)
+            context, record, "\n".join(text_of(dict_of(block).get("text")) for block in blocks)
         )
-    way.model = model or None
-    return [_assistant_block(way, dict_of(block)) for block in blocks]
+    context.model = model or None
+    return [_assistant_block(context, dict_of(block)) for block in blocks]
 
 
-def _assistant_block(way: Pass, block: Record) -> Piece:
+def _assistant_block(context: Pass, block: Record) -> Piece:
     kind, said = text_of(block.get("type")), Origin.ASSISTANT
     text = text_of(block.get("text"))
     if kind == "text" and text.strip():
@@ -182,29 +182,29 @@ def _assistant_block(way: Pass, block: Record) -> Piece:
         name, call = text_of(block.get("name")) or kind, text_of(block.get("id")) or None
         return Piece(kind=EntryKind.CALL, origin=said, text=arguments_of(block), tool=name, call=call)
     if kind.endswith("tool_result"):
-        return result_of(block, None, way.tool_of(text_of(block.get("tool_use_id"))))[0]
+        return result_of(block, None, context.tool_of(text_of(block.get("tool_use_id"))))[0]
     if is_image(block):
         return image_of(block, said)
     if kind != "text":
-        way.reading.unknown[f"assistant/{kind[:80]}"] += 1
+        context.reading.unknown[f"assistant/{kind[:80]}"] += 1
     return note(kind or "assistant", gist(block), said)
 
 
-def _by_the_program(way: Pass, record: Record, text: str) -> list[Piece]:
-    """What stands in place of an answer: a limit, or some other reason why there is none."""
-    if limits := limits_hit(record, text, way.at):
+def _by_the_program(context: Pass, record: Record, text: str) -> list[Piece]:
+    """The program's message in place of an answer: a limit, or another error."""
+    if limits := limits_hit(record, text, context.at):
         return [Piece(kind=EntryKind.LIMIT, origin=Origin.SYSTEM, text=text, limits=limits)]
     return [note("api_error" if record.get("isApiErrorMessage") is True else "synthetic", text)]
 
 
-def progress(way: Pass, record: Record) -> list[Piece]:
-    """A sub-agent's message, told in passing; or that something is going on."""
+def progress(context: Pass, record: Record) -> list[Piece]:
+    """A subagent's message, reported in the main transcript, or a notice of progress."""
     data = dict_of(record.get("data"))
     kind = text_of(data.get("type")) or "progress"
     inner = dict_of(data.get("message"))
     handler = {"user": user, "assistant": assistant}.get(text_of(inner.get("type")))
     if handler is None:
         return [note(kind[:80], text_of(data.get("command")))]
-    way.subagent = text_of(data.get("agentId")) or text_of(record.get("parentToolUseID")) or kind
-    way.at = moment_of(inner.get("timestamp")) or way.at
-    return handler(way, inner)
+    context.subagent = text_of(data.get("agentId")) or text_of(record.get("parentToolUseID")) or kind
+    context.at = moment_of(inner.get("timestamp")) or context.at
+    return handler(context, inner)

@@ -1,7 +1,7 @@
-"""What Claude Code has in a folder: CLAUDE.md in all its places, MCP servers, skills, commands, permissions.
+"""Claude Code's configuration in a folder: CLAUDE.md files, MCP servers, skills, commands, permissions.
 
-It loads the files of every folder above the one it works in. AGENTS.md counts only where none of those folders has a
-CLAUDE.md, a .claude/CLAUDE.md or a CLAUDE.local.md; the person's own does not matter for that (seen with 2.1.325).
+It loads the files of the working folder and every folder above. AGENTS.md counts only if none of those folders has a
+CLAUDE.md, .claude/CLAUDE.md or CLAUDE.local.md; the user's own CLAUDE.md does not matter (seen with 2.1.325).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from segue.agents.shared.settings.project_config import Belongings, table
 MODES = {
     "acceptEdits": project_config.EDITS,
     "bypassPermissions": "nothing is asked for",
-    "dontAsk": "what is not allowed is refused",
+    "dontAsk": "calls that are not allowed are refused",
     "auto": "calls are judged by a model",
     "plan": project_config.PLANS,
 }
@@ -62,7 +62,7 @@ def _instructions(own: Path, project: Path, home: str) -> Iterator[Path]:
     found: list[Path] = []
     has_own = False
     for folder in everywhere:
-        # The person's own folder may be one of those above.
+        # The user's configuration folder may be one of those above.
         place = folder / ".claude" if folder / ".claude" != own else None
         before = [folder / "CLAUDE.md", *([place / "CLAUDE.md"] if place else [])]
         marked = project_config.instructions([*before, folder / "CLAUDE.local.md"], root)
@@ -73,12 +73,12 @@ def _instructions(own: Path, project: Path, home: str) -> Iterator[Path]:
     if not has_own:
         found += project_config.instructions((folder / "AGENTS.md" for folder in everywhere), root)
     yield from project_config.with_imports(mine, None, home)
-    # What is outside of the folder it works in, it asks for first.
+    # It asks before it imports files from outside the working folder.
     yield from project_config.with_imports(found, project)
 
 
 def _rules(folder: Path) -> Iterator[Path]:
-    """Rules that always count: not those that name paths they are for."""
+    """Rules that always count: not those for certain paths."""
     for path in project_config.files_in(folder, ".md"):
         first, *lines = project_config.content(path)[:5000].splitlines() or [""]
         front = (

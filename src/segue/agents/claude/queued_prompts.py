@@ -1,9 +1,9 @@
-"""What a person typed while Claude Code was busy.
+"""Prompts that the user typed while Claude Code was busy.
 
-It is queued, and written down up to three times: when it was typed (`enqueue`), when the model was given it
-between two calls (`remove`, from 2.1.9x on with an attachment), or when its turn came (`dequeue`, then a
-user record). It may also come back to be edited (`popAll`) or to be queued anew, or never be delivered at all. It is
-a prompt once: when it was typed if the agent was at work then, else when it is delivered, which follows at once.
+Such a prompt is queued and recorded up to three times: when it was typed (`enqueue`), when the model got it between two
+calls (`remove`, from 2.1.9x on with an attachment), and when its turn came (`dequeue`, then a user record). It may also
+be taken back for editing (`popAll`), be queued again, or never be delivered. It becomes one prompt: when it was typed,
+if the agent was working then; otherwise when it is delivered, which follows at once.
 """
 
 from __future__ import annotations
@@ -15,16 +15,15 @@ from segue.agents.shared.transcripts.reader import dict_of, list_of, text_of
 from segue.model import Origin
 
 QUEUED = "queued"
-"""What a note is called that repeats what was typed before."""
+"""The tool name of a note that repeats a prompt."""
 
 _BACK = ("popAll", "dequeue")
-"""How what was not delivered left: it was taken back to be edited, or its turn came too early."""
+"""Operations that remove a prompt without delivering it: taken back for editing, or dequeued too early."""
 _MOST = 32
 _LONGEST = 4000
 
 
 def of_operation(record: dict[str, Any], state: dict[str, Any]) -> list[Piece]:
-    """A `queue-operation`."""
     operation = text_of(record.get("operation")) or "queue-operation"
     waiting: list[dict[str, Any]] = state.setdefault("queue", [])
     if operation == "enqueue":
@@ -54,17 +53,17 @@ def _enqueued(found: list[Piece], waiting: list[dict[str, Any]], is_busy: bool) 
     return (found if is_new else [_as_note(piece) for piece in found]) or [note("enqueue")]
 
 
-def delivered(found: list[Piece], state: dict[str, Any], way: str) -> list[Piece]:
-    """What a record hands to the model, with what was already told as a prompt told as a note. `way` is how
-    it was taken off the queue: "remove" for an attachment, "dequeue" for a turn of its own."""
+def delivered(found: list[Piece], state: dict[str, Any], operation: str) -> list[Piece]:
+    """The pieces that a record delivers to the model. A prompt reported before becomes a note. `operation` is the
+    one that took it off the queue: "remove" for an attachment, "dequeue" for a separate turn."""
     typed = [piece for piece in found if is_typed(piece)]
     waiting: list[dict[str, Any]] = state.get("queue") or []
     if not waiting or not typed:
         return found
-    ways = (None, "remove") if way == "remove" else (None, "dequeue", "popAll")
+    ways = (None, "remove") if operation == "remove" else (None, "dequeue", "popAll")
     items = _matching(_key(typed), [item for item in waiting if item.get("left") in ways])
     if not items:
-        # What left and is not this was edited, or has been dealt with.
+        # Other prompts that left the queue were edited or delivered.
         state["queue"] = [item for item in waiting if not item.get("left")]
         return found
     for item in items:
@@ -74,7 +73,7 @@ def delivered(found: list[Piece], state: dict[str, Any], way: str) -> list[Piece
 
 
 def _matching(text: str, waiting: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The item that says this, or those that say it together."""
+    """The queued prompt with this text, or all of them if their joined text matches."""
     for item in waiting:
         if item["text"] == text:
             return [item]
@@ -83,7 +82,7 @@ def _matching(text: str, waiting: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def content_pieces(content: Any) -> list[Piece]:
-    """What was queued: a text, or the blocks of a message."""
+    """The pieces of a queued prompt: a text, or the blocks of a message."""
     if isinstance(content, str):
         return pieces_of(content)
     blocks = (text_of(dict_of(block).get("text")) for block in list_of(content))

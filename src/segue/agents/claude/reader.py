@@ -1,8 +1,7 @@
-"""Claude Code as a reader sees it: whether a file is a transcript, what its records say, and what is handed to it.
+"""Find, recognise and read Claude Code's transcripts.
 
-A transcript is a file of JSON lines, one record for each block of a message. Most records name their parent;
-a sub-agent's are in a file of its own (from 2.0), or among the main ones. The words of a user record are taken
-apart in `text`, limits in `limits`, what was typed meanwhile in `queue`.
+`records` and `messages` turn records into entries, `user_text` splits the text of user records, `limits` reads limits,
+and `queued_prompts` reads what the user typed while the agent was busy.
 """
 
 from __future__ import annotations
@@ -38,13 +37,13 @@ def find(env: Mapping[str, str], projects: Iterable[Path]) -> Iterator[Source]:
 
 
 def roots(env: Mapping[str, str]) -> list[Path]:
-    """The folders that it keeps its things in: those that are named, else both that it ever used."""
-    from pathlib import Path  # lazy: few ask for it
+    """The configuration folders: those in CLAUDE_CONFIG_DIR, or both default ones."""
+    from pathlib import Path  # lazy: rarely needed
 
     return [Path(root) for root in folders(env)]
 
 
-# Whether a file is one
+# Recognising a transcript
 
 _LOOKED_AT = 20
 _OWN_TYPES = frozenset(
@@ -59,13 +58,13 @@ def recognise(start: bytes) -> bool:
         record = decode(line.strip()) if line.strip() else None
         if record is not None and (verdict := _is_own(record)) is not None:
             return verdict
-        if record is None and line.lstrip().startswith(b"{"):  # cut off, or damaged
+        if record is None and line.lstrip().startswith(b"{"):  # truncated or damaged
             return _looks_own(line)
     return False
 
 
 def _is_own(record: dict[str, Any]) -> bool | None:
-    """Whether a record is one of this agent's; None where it could be anyone's."""
+    """Whether a record is one of Claude Code's; None if any agent could have written it."""
     kind = text_of(record.get("type"))
     if "parentUuid" in record and "uuid" in record:
         return "isSidechain" in record and "parts" not in dict_of(record.get("message"))
@@ -81,12 +80,12 @@ def _is_own(record: dict[str, Any]) -> bool | None:
 
 
 def _is_streamed(record: dict[str, Any]) -> bool | None:
-    """A line of the program's output; other programs write almost the same."""
+    """Whether it is a line of Claude Code's output. Other programs write similar lines."""
     return "permissionMode" in record or "claude_code_version" in record or "rate_limit_info" in record
 
 
 _CUT_CHAIN = (b'"parentUuid"', b'"isSidechain"')
-# Not compiled before they are needed: totals are told without them.
+# Compiled on use: totals don't need them.
 _CUT_OWN = rb'\s*\{\s*"type"\s*:\s*"(?:queue-operation|file-history-snapshot|last-prompt)"'
 _CUT_INIT = rb'(?s)\s*\{\s*"type"\s*:\s*"system"\s*,\s*"subtype"\s*:\s*"init".*"session_id"'
 
@@ -97,7 +96,7 @@ def _looks_own(line: bytes) -> bool:
     return bool(re.match(_CUT_OWN, line) or (re.match(_CUT_INIT, line) and b"qwen" not in line))
 
 
-# What is in it
+# Reading
 
 
 def read(source: Source, mark: Mark | None = None) -> Reading:
@@ -105,28 +104,28 @@ def read(source: Source, mark: Mark | None = None) -> Reading:
 
 
 def _entries(reading: Reading) -> Iterator[Entry]:
-    from segue.agents.claude.records import entries_of  # lazy: totals are told without it
+    from segue.agents.claude.records import entries_of  # lazy: totals don't need it
 
     for record in json_records(reading):
         yield from entries_of(record, reading, reading.mark.state)
 
 
 def window_of_status(status: dict[str, Any]) -> tuple[str, int]:
-    """Which conversation the status line was told of, and how much fits into its context; 0 if that is not told."""
+    """The conversation in the status line's input, and the size of its context window; 0 if unknown."""
     size = count_of(dict_of(status.get("context_window")).get("context_window_size"))
     return text_of(status.get("session_id")), size
 
 
-# What was too long for it
+# Results in separate files
 
 _SAVED = r"saved to:? +(\S[^\n]*)"
 _SIDE_FOLDER = "tool-results"
 
 
 def side_file(entry: Entry, source: Source) -> Path | None:
-    """Where the whole of a result is that the transcript holds only the start of. Only in the transcript's
-    own folder, whatever path the result names."""
-    from pathlib import Path  # lazy: as above
+    """The file with the complete result, if the transcript has only its start. Only a file in the transcript's own
+    folder counts, whatever path the result names."""
+    from pathlib import Path  # lazy: rarely needed
 
     if entry.kind is not EntryKind.RESULT:
         return None
@@ -143,7 +142,7 @@ def side_file(entry: Entry, source: Source) -> Path | None:
 
 
 def _own_folder(source: Source) -> Path:
-    from pathlib import Path  # lazy: as above
+    from pathlib import Path  # lazy: rarely needed
 
     path = Path(source.path)
     parts = path.parts

@@ -1,7 +1,7 @@
-"""What a transcript of Claude Code told so far, and what one record adds to it.
+"""The state between records of a transcript, and what one record adds to it.
 
-A file may be read in steps, so all that must be known of earlier records is in the mark's state: small, and
-bounded however long the file is.
+A file may be read in steps, so everything known about earlier records is in the mark's state. Its size is bounded,
+however long the file is.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from segue.base.clock import Moment
 from segue.model import Relation, Spend
 
 _LINES = 128
-"""How many of the last records of sub-agents are remembered at least."""
+"""The minimum number of recent subagent records that are remembered."""
 
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$")
 
@@ -25,7 +25,7 @@ State = dict[str, Any]
 
 
 class Pass:
-    """One record on its way to entries, with what the transcript told before it."""
+    """A record that is being converted, with the state from the records before it."""
 
     def __init__(self, record: Record, reading: Reading, state: State) -> None:
         self.record = record
@@ -38,15 +38,15 @@ class Pass:
 
     @property
     def is_side(self) -> bool:
-        """Whether a sub-agent's line of work is told: there the prompts are the main agent's."""
+        """Whether the record belongs to a subagent: its prompts come from the main agent."""
         return self.subagent is not None or bool(self.state.get("agent"))
 
     def tool_of(self, call: str) -> str | None:
         return call_of(call, self.state)[1]
 
 
-def learn(way: Pass) -> None:
-    record, state, reading = way.record, way.state, way.reading
+def learn(context: Pass) -> None:
+    record, state, reading = context.record, context.state, context.reading
     version = text_of(record.get("version")) or text_of(record.get("claude_code_version"))
     if version and version != state.get("version"):
         state["version"] = version[:80]
@@ -57,12 +57,12 @@ def learn(way: Pass) -> None:
         reading.learn(parent=origin, relation=Relation.FORK)
     session = text_of(record.get("sessionId")) or text_of(record.get("session_id"))
     if session and session not in (state.get("session"), state.get("name")):
-        _learn_session(way, session)
+        _learn_session(context, session)
 
 
-def _learn_session(way: Pass, session: str) -> None:
-    """Whose transcript it is: its name says so, where it has one that this agent gave it."""
-    record, state, reading = way.record, way.state, way.reading
+def _learn_session(context: Pass, session: str) -> None:
+    """Learn whose transcript it is: from the file name, if Claude Code chose it."""
+    record, state, reading = context.record, context.state, context.reading
     is_first = "session" not in state
     state["session"] = session
     stem = reading.source.path.rpartition("/")[2].removesuffix(".jsonl")
@@ -79,15 +79,15 @@ def _learn_session(way: Pass, session: str) -> None:
         reading.learn(parent=session, relation=Relation.CONTINUATION)
 
 
-def learn_title(way: Pass, title: str, is_chosen: bool = False) -> None:
+def learn_title(context: Pass, title: str, is_chosen: bool = False) -> None:
     title = title_of(title)
-    if title and (is_chosen or not way.state.get("titled")):
-        way.state["titled"] = is_chosen or bool(way.state.get("titled"))
-        way.reading.learn(title=title)
+    if title and (is_chosen or not context.state.get("titled")):
+        context.state["titled"] = is_chosen or bool(context.state.get("titled"))
+        context.reading.learn(title=title)
 
 
 def subagent_of(record: Record, state: State) -> str | None:
-    """Which sub-agent a record among the main ones belongs to: by its name, or by where its line began."""
+    """The subagent of a record in the main file: its name, or else the first record of its chain."""
     above = text_of(record.get("parent_tool_use_id"))
     if state.get("agent") or not (record.get("isSidechain") is True or above):
         return None
@@ -101,6 +101,6 @@ def subagent_of(record: Record, state: State) -> str | None:
 
 
 def call_of(call: str | None, state: State) -> tuple[str | None, str | None]:
-    """The entry of a call that waits for its result, and its tool."""
+    """The entry and the tool of a call without a result so far."""
     known = dict_of(state.get("calls")).get(call or "")
     return (known[0], known[1]) if known else (None, None)

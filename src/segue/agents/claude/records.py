@@ -1,7 +1,7 @@
-"""From one record of Claude Code to its entries.
+"""Convert a record of Claude Code into entries.
 
-Every record becomes at least one entry: what is no message becomes a note. The last entry of a record bears
-the record's own id, so that whatever names it as its parent comes after all of them.
+Every record becomes at least one entry; a record that is not a message becomes a note. The last entry gets the
+record's id, so a record that names it as parent follows all of its entries.
 """
 
 from __future__ import annotations
@@ -26,32 +26,32 @@ _BOOKKEEPING = frozenset(
 )  # fmt: skip
 
 _IDS = 512
-"""How many of the last records' ids are remembered at least: only among so many is an id sure to be one entry's
-alone. A copy follows its original closely, unless a whole file was written twice over."""
+"""The minimum number of recent record ids that are remembered: ids are unique only among these. A copy follows its
+original closely, unless a whole file was written twice."""
 _CALLS = 128
-"""How many calls that wait for their results are remembered at least."""
+"""The minimum number of calls without a result that are remembered."""
 
 _COPIES = ("api-request", "prompt_snapshot")
-"""Copies of what was sent to the model: kept as they are, and nobody's words."""
+"""Copies of requests to the model. Their text is not shown again."""
 
 
 def entries_of(record: Record, reading: Reading, state: State) -> list[Entry]:
     state["n"] = state.get("n", 0) + 1
-    way = Pass(record, reading, state)
-    learn(way)
-    way.subagent = subagent_of(record, state)
+    context = Pass(record, reading, state)
+    learn(context)
+    context.subagent = subagent_of(record, state)
     kind = text_of(record.get("type"))[:80]
     handler = _HANDLERS.get(kind)
     if handler:
-        found = handler(way, record)
+        found = handler(context, record)
     else:
         found = []
         if kind not in _BOOKKEEPING:
             reading.unknown[kind or "untyped"] += 1
     found = found or [note(kind or "untyped", "" if kind.startswith(_COPIES) else gist(record))]
-    if way.subagent is None:
+    if context.subagent is None:
         _note_busy(found, state)
-    return _finished(found, way)
+    return _finished(found, context)
 
 
 _AT_WORK = (EntryKind.PROMPT, EntryKind.THOUGHT, EntryKind.CALL, EntryKind.RESULT)
@@ -65,10 +65,10 @@ def _note_busy(found: list[Piece], state: State) -> None:
             state["busy"] = False
 
 
-# Everything else
+# Records that are not messages
 
 
-def _system(way: Pass, record: Record) -> list[Piece]:
+def _system(context: Pass, record: Record) -> list[Piece]:
     subtype = text_of(record.get("subtype"))[:80]
     if subtype == "local_command":
         parts = pieces_of(text_of(record.get("content")))
@@ -77,68 +77,68 @@ def _system(way: Pass, record: Record) -> list[Piece]:
             for piece in parts
         ]
     if subtype == "api_error":
-        return [_api_error(way, record)]
+        return [_api_error(context, record)]
     return [note(subtype or "system", gist(record))]
 
 
-def _api_error(way: Pass, record: Record) -> Piece:
-    """A request that failed. The program tries again, unless it says that this was the last time."""
+def _api_error(context: Pass, record: Record) -> Piece:
+    """A failed request. The program retries, unless the record says that this was the last attempt."""
     error = dict_of(record.get("error"))
     text = gist(dict_of(dict_of(error.get("error")).get("error"))) or gist(error)
     headers = dict_of(error.get("headers"))
     if error.get("status") != 429:
         return note("api_error", text)
-    limits = limits_of_headers(headers, way.at)
+    limits = limits_of_headers(headers, context.at)
     is_last = headers.get("x-should-retry") == "false" or "retryInMs" not in record
     if is_last:
-        limits = limits_hit({"error": "rate_limit"}, text, way.at)
+        limits = limits_hit({"error": "rate_limit"}, text, context.at)
     kind = EntryKind.LIMIT if is_last else EntryKind.NOTE
     return Piece(kind=kind, origin=Origin.SYSTEM, text=text, tool="api_error", limits=limits)
 
 
-def _attachment(way: Pass, record: Record) -> list[Piece]:
+def _attachment(context: Pass, record: Record) -> list[Piece]:
     attachment = dict_of(record.get("attachment"))
     kind = text_of(attachment.get("type"))[:80] or "attachment"
     if kind == "queued_command":
         found = queued_prompts.content_pieces(attachment.get("prompt"))
         if is_injected(attachment) or attachment.get("commandMode") == "task-notification":
             return [note("task-notification", piece.text) for piece in found]
-        if way.is_side:
+        if context.is_side:
             return for_agent(found)
-        return queued_prompts.delivered(found, way.state, "remove")
+        return queued_prompts.delivered(found, context.state, "remove")
     return [note(kind, "" if kind.startswith(_COPIES) else gist(attachment))]
 
 
-def _queue_operation(way: Pass, record: Record) -> list[Piece]:
-    return queued_prompts.of_operation(record, way.state)
+def _queue_operation(context: Pass, record: Record) -> list[Piece]:
+    return queued_prompts.of_operation(record, context.state)
 
 
-def _summary(way: Pass, record: Record) -> list[Piece]:
-    """A title that the model gave to a conversation: this one, or another that was listed beside it."""
-    if is_known(way.state, text_of(record.get("leafUuid"))):
-        learn_title(way, text_of(record.get("summary")))
+def _summary(context: Pass, record: Record) -> list[Piece]:
+    """The title that the model gave to a conversation: this one, or another one in the list."""
+    if is_known(context.state, text_of(record.get("leafUuid"))):
+        learn_title(context, text_of(record.get("summary")))
     return []
 
 
-def _title(way: Pass, record: Record) -> list[Piece]:
+def _title(context: Pass, record: Record) -> list[Piece]:
     is_chosen = "customTitle" in record
-    learn_title(way, text_of(record.get("customTitle")) or text_of(record.get("aiTitle")), is_chosen)
+    learn_title(context, text_of(record.get("customTitle")) or text_of(record.get("aiTitle")), is_chosen)
     return []
 
 
-def _rate_limit(way: Pass, record: Record) -> list[Piece]:
-    limits = limits_of_event(record, way.at)
+def _rate_limit(context: Pass, record: Record) -> list[Piece]:
+    limits = limits_of_event(record, context.at)
     return [Piece(kind=EntryKind.NOTE, origin=Origin.SYSTEM, text="", tool="rate_limit_event", limits=limits)]
 
 
-def _result(way: Pass, record: Record) -> list[Piece]:
-    """How a run ended, in the program's output; or what a step of a workflow gave."""
+def _result(context: Pass, record: Record) -> list[Piece]:
+    """The end of a run in the program's output, or the result of a workflow's step."""
     for used in dict_of(record.get("modelUsage")).values():
         if window := count_of(dict_of(used).get("contextWindow")):
-            way.reading.learn(context_window=window)
+            context.reading.learn(context_window=window)
     text = text_of(record.get("result"))
     is_refused = record.get("is_error") is True and record.get("api_error_status") in (429, 400, None)
-    limits = limits_hit({}, text, way.at) if is_refused else ()
+    limits = limits_hit({}, text, context.at) if is_refused else ()
     if not limits:
         return []
     return [Piece(kind=EntryKind.LIMIT, origin=Origin.SYSTEM, text=text, tool="result", limits=limits)]
@@ -162,10 +162,10 @@ _HANDLERS: dict[str, Callable[[Pass, Record], list[Piece]]] = {
 # Ids and parents
 
 
-def _finished(found: list[Piece], way: Pass) -> list[Entry]:
-    record, state = way.record, way.state
+def _finished(found: list[Piece], context: Pass) -> list[Entry]:
+    record, state = context.record, context.state
     own = unused(state, _id(record.get("uuid")) or f"record-{state['n']}", _IDS)
-    parent = _parent(found, way, own)
+    parent = _parent(found, context, own)
     cwd, branch = text_of(record.get("cwd")) or None, text_of(record.get("gitBranch")) or None
     entries = []
     for number, piece in enumerate(found, 1):
@@ -181,16 +181,16 @@ def _finished(found: list[Piece], way: Pass) -> list[Entry]:
                 origin=piece.origin,
                 text=piece.text,
                 parent=parent,
-                at=way.at,
-                model=way.model,
+                at=context.at,
+                model=context.model,
                 tool=piece.tool,
                 call=piece.call,
                 status=piece.status,
                 is_error=piece.is_error,
                 cwd=cwd,
                 branch=branch,
-                subagent=way.subagent,
-                spend=way.spend if is_last else None,
+                subagent=context.subagent,
+                spend=context.spend if is_last else None,
                 limits=piece.limits,
                 native=record,
             )
@@ -202,13 +202,13 @@ def _finished(found: list[Piece], way: Pass) -> list[Entry]:
     return entries
 
 
-def _parent(found: list[Piece], way: Pass, own: str) -> str | None:
-    """What a record follows: the call that it answers, or what it names."""
-    record, state = way.record, way.state
+def _parent(found: list[Piece], context: Pass, own: str) -> str | None:
+    """The parent of a record: the call that it answers, or the record that it names."""
+    record, state = context.record, context.state
     named = _id(record.get("parentUuid")) or _id(record.get("logicalParentUuid"))
-    if way.subagent is None and record.get("uuid") and record.get("type") != "progress":
+    if context.subagent is None and record.get("uuid") and record.get("type") != "progress":
         state["tip"] = own
-    elif any(map(is_typed, found)):  # typed meanwhile: it hangs where the work was then
+    elif any(map(is_typed, found)):  # typed while the agent was busy: attach it to the latest record
         named = named or text_of(state.get("tip"))
     if found[0].kind is EntryKind.RESULT and found[0].call:
         named = call_of(found[0].call, state)[0] or named

@@ -1,7 +1,7 @@
-"""Claude Code as the receiver of work: how it is started, and where a conversation is put for its resume to open.
+"""Start Claude Code, and write a conversation as a transcript that it can resume.
 
-What is in such a transcript is told in `writing`. Whatever is written or started under an id of `new_id` can be told
-from the program's own by that id alone, and nothing else is ever taken away.
+`transcript_writer` makes the records. Segue recognises its own transcripts by their ids, made by `new_id`, and never
+removes any other.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ import msgspec
 from segue.agents.claude.reader import AGENT, roots
 from segue.agents.claude.transcript_writer import records
 from segue.agents.shared.launch import Launch, Start, Written
+from segue.agents.shared.transcripts.native_file import refuse_other, translate_errors
 from segue.base import files
 from segue.errors import AgentError
 from segue.model import Source
@@ -61,14 +62,14 @@ _SLASH = re.compile(r"\A([\s\ufeff]*)/")
 
 
 def spoken(prompt: str) -> str:
-    r"""The same as words and nothing else. What begins with / would be run as a command. A word that begins with
-    @ would have the program read that file and send it along, whoever wrote the word: it is made to begin with \@."""
+    r"""Escape a prompt. The program would run a prompt that begins with / as a command, and read and send the file
+    named by a word that begins with @, whoever wrote the word. So both get a backslash."""
     said = prompt.encode(errors="replace").decode().replace("\0", "\ufffd")
     return _SLASH.sub(r"\1\\/", _MENTION.sub(r"\\@", said))
 
 
 def _no_command(prompt: str) -> str:
-    """A single word could be the name of something that the program does: `update`, `exit`."""
+    """Add a full stop to a single word: it could be a subcommand, such as `update`."""
     return prompt if len(prompt.split()) > 1 else f"{prompt.rstrip()}."
 
 
@@ -85,7 +86,7 @@ def _completed(half: bytes) -> str:
 
 
 def _is_ours(id: str) -> bool:
-    """Whether an id was made by `new_id`: its second half follows from its first."""
+    """Whether an id was made by `new_id`: its second half is a hash of its first."""
     return bool(_ID.fullmatch(id)) and _completed(uuid.UUID(id).bytes[:8]) == id
 
 
@@ -96,56 +97,44 @@ def write(
     path = _projects(project, env) / folder_name(folder) / f"{_checked(id)}.jsonl"
     found = records(conversation, id, folder)
     if not found:
-        raise _error("there is nothing to write")
-    try:
+        raise _error("the conversation is empty, so there is nothing to write")
+    with translate_errors(AGENT.title, f"{path} cannot be written"):
         content = b"".join(msgspec.json.encode(record) + b"\n" for record in found)
-        if not os.path.lexists(path):
+        if os.path.lexists(path):
+            refuse_other(AGENT.title, path, content)
+        else:
             files.write_file(path, content)
-        elif not _begins_with(path, content):
-            raise _error(f"{path} holds another conversation under this id; it was left as it is")
-    except UnicodeEncodeError as error:
-        raise _error(f"{path} cannot be written: not all of it is text") from error
-    except OSError as error:
-        raise _error(f"{path} cannot be written: {error.strerror or error}") from error
     return Written(id=id, path=path)
 
 
-def _begins_with(path: Path, content: bytes) -> bool:
-    """Whether a file is what was written: what the agent has added since is its own."""
-    with files.open_file(path) as file:
-        return file.read(len(content)) == content
-
-
 def discard(source: Source, program: str, env: Mapping[str, str]) -> Launch | None:
-    """Only under an id that Segue gave, and only where the program keeps its transcripts."""
+    """Remove a transcript with an id of Segue's, from the program's own folder. Refuse all others."""
     path = Path(source.path)
     projects = Path(os.path.realpath(path.parent)).parent
     known = [os.path.realpath(root / "projects") for root in roots(env)]
     if path.suffix != ".jsonl" or not _is_ours(path.stem) or str(projects) not in known:
         raise _error(f"{path} was not made by Segue; it was left as it is")
     beside = path.with_suffix("")
-    try:
+    with translate_errors(AGENT.title, f"{path} cannot be removed"):
         path.unlink(missing_ok=True)
         if beside.is_dir() and not beside.is_symlink():
             shutil.rmtree(beside)
-    except OSError as error:
-        raise _error(f"{path} cannot be removed: {error.strerror or error}") from error
     return None
 
 
-# Where it is
+# Folders
 
 
 def _projects(project: Path, env: Mapping[str, str]) -> Path:
     found = roots(env)
     if not found:
-        raise _error(f"neither HOME nor {CONFIG} says where it keeps its transcripts")
-    # Of those that are named the first; of those that are usual, the one that it still uses.
+        raise _error(f"neither HOME nor {CONFIG} says where its transcripts are")
+    # The first folder in the variable, or the default one that is still in use.
     return project / (found[0] if _named(env) else found[-1]) / "projects"
 
 
 def _folder_named(project: Path, env: Mapping[str, str]) -> dict[str, str]:
-    """The program takes all that is named for one folder, a list as well, and knows no ~: it is told the first."""
+    """The variable with its first folder alone: the program takes a list for one path, and does not expand ~."""
     root = str(_projects(project, env).parent) if _named(env) else ""
     return {CONFIG: root} if root != _named(env) else {}
 
@@ -159,7 +148,7 @@ _LONGEST_NAME = 200
 
 
 def folder_name(folder: str) -> str:
-    """What the program calls the folder with the transcripts of a project; before 2.1 it shortened none."""
+    """The name of a project's transcript folder. Before 2.1, the program did not shorten long names."""
     pairs = folder.encode("utf-16-be", "surrogatepass")
     units = [high << 8 | low for high, low in zip(pairs[::2], pairs[1::2], strict=True)]
     name = "".join(chr(unit) if unit < 128 and chr(unit).isalnum() else "-" for unit in units)
@@ -181,7 +170,7 @@ def _base36(number: int) -> str:
 
 def _checked(id: str) -> str:
     if not _ID.fullmatch(id):
-        raise _error(f"{id[:80]!r} is no id of a transcript that it could go on with")
+        raise _error(f"{id[:80]!r} is not a session id")
     return id
 
 

@@ -1,4 +1,4 @@
-"""Lines of Claude Code's transcripts taken apart quickly, for where there are many of them."""
+"""The fast decoder for lines of Claude Code's transcripts."""
 
 from typing import Annotated
 
@@ -30,7 +30,7 @@ class _Message(Struct, gc=False):
 
 
 class _Reported(Struct, gc=False):
-    """What a record of a sub-agent's doing holds of the sub-agent's own record."""
+    """The subagent's own record in a progress record."""
 
     type: str | None = None
     message: _Message | None = None
@@ -56,7 +56,7 @@ _DECODER = msgspec.json.Decoder(_Record)
 
 
 def told_quickly(line: bytearray) -> Told | None:
-    """The figures of a line: what `told_in` finds, without making of the line more than is asked for."""
+    """The usage in a line: what `find_usage` finds, but only the needed fields are decoded."""
     try:
         record = _DECODER.decode(line)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):

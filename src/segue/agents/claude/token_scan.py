@@ -1,9 +1,8 @@
-"""What Claude Code's transcripts say of tokens, and nothing else: the quick pass for totals.
+"""Count the tokens in Claude Code's transcripts: the fast path for usage totals.
 
-Most of a transcript is output of tools. This looks for the lines that hold figures without taking the others
-apart, and of an answer that was written in several lines decodes only the last. What it finds is what
-`claude.read` finds; the conformance suite compares them. Nothing that takes long to load is loaded for a few
-lines; for many there is `answers`, which takes them apart more quickly.
+Most of a transcript is output of tools. This searches for lines with token counts without decoding the others, and
+decodes only the last of the lines that belong to one answer. It finds what `claude.read` finds; the conformance suite
+compares them. For a few lines, nothing slow is loaded; for many, `token_decoder` decodes them faster.
 """
 
 from __future__ import annotations
@@ -17,46 +16,46 @@ from segue.agents.shared.transcripts.coerce import count_of, dict_of, second_of,
 from segue.usage.ledger import class_of, hashes
 
 TYPE_CHECKING = False
-if TYPE_CHECKING:  # not asked of typing: that takes long to load
+if TYPE_CHECKING:  # `typing` is slow to load
     from typing import Any
 
     from segue.agents.shared.transcripts.file_scan import Found
     from segue.usage.ledger import Row
 
 CHUNK = 1 << 18
-"""Little enough to stay close to the processor while it is searched."""
+"""Small enough to stay in the processor's cache."""
 MUCH = 2 << 20
-"""From this many bytes on it pays to load what takes lines apart quickly."""
+"""From this many bytes on, loading the faster decoder pays off."""
 FIGURES = b'"input_tokens":'
-"""In every line with figures, whatever else is in it."""
+"""The text in every line with token counts."""
 ID = b'"id":"msg_'
 ID_LENGTH = 38
-"""How much of what follows tells answers apart."""
+"""How many of the following bytes distinguish answers."""
 KIND = b'"type":"'
 ANSWER = (b"assis", b"messa")
-"""How the kind of a record with an answer begins, or the kind of its message where that comes first."""
+"""Prefixes of the type of a record with an answer, or of its message's type if that comes first."""
 WITHOUT = (b'user"', b'progress","data":{"message":{"type":"user"')
-"""The kind of a record with what was typed, or with results of tools, and of one that reports such a record of a
-sub-agent: most of a transcript, and without figures."""
+"""The types of records without token counts: prompts, tool results, and reports of such records of a subagent. They
+make up most of a transcript."""
 HEAD = 700
-"""How much of a line is looked at for its kind."""
+"""How much of a line is searched for its type."""
 PARENT = len('{"parentUuid":"01234567-89ab-cdef-0123-456789abcdef"')
-"""How long it is what a record mostly begins with: this differs from line to line."""
+"""The length of the usual start of a record, which differs from line to line."""
 ENOUGH = 24
-"""How much from its kind on tells a line apart from those without figures."""
+"""How many bytes from its type on distinguish a line from those without token counts."""
 NO_FIGURES = -1
-"""In place of where a line names its answer: nowhere, and there is nothing in it."""
+"""In place of the position of an answer's id, for a line without token counts."""
 SYNTHETIC = "<synthetic>"
-"""The model that Claude Code names where it speaks itself."""
+"""The model in the program's own messages."""
 
 Told = tuple[str, "Any", str, int, int, int, int, int]
-"""What a line tells of an answer: key, time as it is written, model, five counts."""
+"""The usage of an answer in a line: key, time as written, model, five counts."""
 Tell = Callable[[bytearray], Told | None]
 
 
 def rows(found: Found, offset: int = 0, before: str = "") -> tuple[list[Row], int, str, bool]:
-    """What was spent since a mark, each answer once, as the index takes it; the mark to go on from; and whether all
-    was read anew."""
+    """The usage since a mark, each answer once, as rows for the index; the new mark; and whether the file was read from
+    the start."""
     told, offset, before, is_anew = told_since(found, offset, before)
     rows = [
         (key, second_of(at), model, class_of(input + read + written), input, output, read, written, long, 0.0)
@@ -70,7 +69,7 @@ def rows(found: Found, offset: int = 0, before: str = "") -> tuple[list[Row], in
 def told_since(
     found: Found, offset: int, before: str, tell: Tell | None = None
 ) -> tuple[Collection[Told], int, str, bool]:
-    """The same as it is told. `tell` takes a line apart."""
+    """The same, as tuples. `tell` decodes a line."""
     agent, path, _part, size, _stamp = found
     with file_scan.open_file(agent, path, buffering=0) as file:
         if offset and file_scan.witness(file, offset) != before:
@@ -86,7 +85,7 @@ def told_since(
 
 
 _so_far = 0
-"""How many bytes this process was asked to look at."""
+"""How many bytes this process has scanned."""
 
 
 def _teller(size: int) -> Tell:
@@ -94,32 +93,32 @@ def _teller(size: int) -> Tell:
     _so_far += size
     if _so_far < MUCH and "msgspec" not in sys.modules:
         return told_plainly
-    from segue.agents.claude.token_decoder import told_quickly  # lazy: see above
+    from segue.agents.claude.token_decoder import told_quickly  # lazy: slow to load
 
     return told_quickly
 
 
 class _Lines:
-    """The lines of a transcript as they come, and what they tell.
+    """The usage in a transcript's lines.
 
-    What a record begins with hardly changes as long as a session goes on, but for the record before it, which it
-    names. So most lines are known for what they are by how others began that were looked at."""
+    Within a session, the start of a record hardly changes, except for the name of its parent. So most lines are
+    recognised by the start of earlier lines."""
 
     def __init__(self, tell: Tell) -> None:
         self.told: dict[str, Told] = {}
         self._tell = tell
         self._answer: tuple[bytes, ...] = ()
-        """How an answer began, up to its id."""
+        """The start of an answer, up to its id."""
         self._begun: dict[bytes, bytes] = {}
         self._without: tuple[bytes, ...] = ()
-        """How lines began that have no figures, up to what tells that: of each kind one."""
+        """The starts of lines without token counts, up to their type: one for each type."""
         self._other: tuple[bytes, ...] = ()
-        """How a line began that had to be searched."""
+        """The start of a line that had to be searched."""
         self._tail = 0
-        """How far from the end of a line it named its request."""
+        """The distance of the request's id from the end of a line."""
 
     def add(self, block: bytearray, size: int) -> None:
-        """Look at a block of lines. Those in a row that name the same answer are looked at together."""
+        """Scan a block of lines. Consecutive lines of the same answer are decoded together."""
         find, startswith = block.find, block.startswith
         start, before = file_scan.LEAD, None
         run: list[tuple[int, int, bool]] = []
@@ -150,7 +149,7 @@ class _Lines:
             self._add_run(block, run)
 
     def _look_at(self, block: bytearray, start: int, end: int) -> tuple[int, bool]:
-        """Where a line names its answer, and whether it is the answer itself. How it begins is kept."""
+        """The position of the answer's id in a line, and whether the line is the answer itself. Remember its start."""
         same = start + PARENT
         kind = block.find(KIND, start, start + HEAD) + len(KIND)
         if kind < end and block.startswith(ANSWER, kind):
@@ -169,9 +168,9 @@ class _Lines:
         return _named(block, start, end), False
 
     def _add_run(self, block: bytearray, run: list[tuple[int, int, bool]]) -> None:
-        """What lines tell that name the same answer: mostly the last tells all. One before it is looked at where the
-        last tells nothing, or is of another request; and so is a sub-agent's report, which may hold an answer's
-        figures again beside its own."""
+        """Add the usage of lines with the same answer. Mostly the last line has it all. An earlier line is decoded if
+        the last has none, or belongs to another request. So is a subagent's report, which may repeat an answer's counts
+        next to its own."""
         told: dict[str, Told] = {}
         request = b""
         while run:
@@ -186,7 +185,7 @@ class _Lines:
         self.told.update(told)
 
     def _names(self, request: bytes, block: bytearray, start: int, end: int) -> bool:
-        """Whether a line names a request: mostly as far from its end as others do."""
+        """Whether a line names a request, mostly at the usual distance from its end."""
         usual = end - self._tail
         if usual > start and block.startswith(request, usual, end):
             return True
@@ -197,7 +196,7 @@ class _Lines:
 
 
 def _named(block: bytearray, start: int, end: int) -> int:
-    """Where a line with figures names an answer; 0 where it names none."""
+    """The position of the answer's id in a line with token counts; 0 if it has no id."""
     if block.find(FIGURES, start, end) < 0:
         return NO_FIGURES
     at = block.find(ID, start, end)
@@ -205,12 +204,12 @@ def _named(block: bytearray, start: int, end: int) -> int:
 
 
 def told_plainly(line: bytearray) -> Told | None:
-    """The figures of a line, taken apart by Python's own decoder."""
+    """The usage in a line, decoded by Python's own decoder."""
     try:
         record = _decode(str(line, "utf-8"))
         told = told_in(record) if isinstance(record, dict) else None
         if told:
-            f"{told[0]}{told[2]}".encode()  # half of a surrogate pair is no text
+            f"{told[0]}{told[2]}".encode()  # raises for half of a surrogate pair
         return told
     except (ValueError, RecursionError):
         return told_by_damaged(bytes(line))
@@ -218,7 +217,7 @@ def told_plainly(line: bytearray) -> Told | None:
 
 @functools.cache
 def _decoder() -> Callable[[str], Any]:
-    import json  # lazy: mostly there is nothing new
+    import json  # lazy: mostly no line is new
 
     def refuse(constant: str) -> None:
         raise ValueError(constant)
@@ -231,24 +230,24 @@ def _decode(text: str) -> Any:
 
 
 def told_by_damaged(line: bytes) -> Told | None:
-    """The same, of a line that a stricter decoder refused."""
-    from segue.agents.shared.transcripts import reader  # lazy: hardly a line is damaged
+    """The usage in a line that a stricter decoder refused."""
+    from segue.agents.shared.transcripts import reader  # lazy: damaged lines are rare
 
     record = reader.decode(line) if len(line) <= file_scan.LONGEST_LINE else None
     return told_in(record) if record else None
 
 
 def _is_whole(line: bytes) -> bool:
-    """Whether a last line without an end is a whole record: what is still being written is left for the next time."""
+    """Whether a last line without a newline is a complete record. An incomplete one is left for the next scan."""
     if not line.rstrip(b"\0 \t\r").endswith(b"}"):
         return False
-    from segue.agents.shared.transcripts import reader  # lazy: mostly lines have an end
+    from segue.agents.shared.transcripts import reader  # lazy: most last lines end in a newline
 
     return reader.decode(line) is not None
 
 
 def told_in(record: dict[str, Any]) -> Told | None:
-    """The figures of a record: an answer's own, or those of a sub-agent's that it reports."""
+    """The usage in a record: its own, or that of a reported subagent record."""
     if record.get("type") == "progress":
         record = dict_of(dict_of(record.get("data")).get("message"))
     if record.get("type") == "user":

@@ -1,4 +1,4 @@
-"""What Claude Code's transcripts say of tokens, as values."""
+"""The usage in Claude Code's transcripts, as values."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from segue.model import Mark, Source, Spend, Tokens
 
 
 def spends_in(record: dict[str, Any]) -> list[Spend]:
-    """The figures of a record, if it has any."""
+    """The usage in a record: one spend, or none."""
     told = told_in(record)
     return [_spend(told)] if told else []
 
 
 def spends(source: Source, mark: Mark | None = None) -> Spends:
-    """What was spent since the mark, each answer once."""
+    """The usage since the mark, each answer once."""
     offset, before = (mark.offset, mark.before) if mark else (0, "")
     told, offset, before, is_anew = told_since(found_from(source), offset, before, told_quickly)
     mark = Mark(offset=offset, before=before)

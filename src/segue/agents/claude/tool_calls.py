@@ -1,5 +1,5 @@
-"""What the results of Claude Code add to its calls: the ids of new tasks and how far each is, whether a file was there
-before, what it holds now, and what the person said."""
+"""Complete Claude Code's tool calls from their results: the ids and states of tasks, whether a file existed before, its
+new content, and the user's answers."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ _LAUNCHED = re.compile(
 )
 _DELEGATES = ("Agent", "Task")
 _TRAILER = re.compile(r"\n?agentId: \w{1,80}\b[^\n]{0,400}(?:\n<usage>.{0,2000})?\Z", re.DOTALL)
-"""What the program adds to the report of an agent, and how long that is at most."""
+"""The text that the program adds to a subagent's report."""
 _LONGEST_TRAILER = 3000
 _STOPPERS = ("KillShell", "KillBash", "TaskStop")
 _FOLLOWERS = ("BashOutput", "TaskOutput", "AgentOutputTool", *_STOPPERS)
 _NOTICES = ("task-notification", "background-task-notification")
 _HEAD = 2000
-"""Within how much of a text its tags are told, before what the command printed."""
+"""The part of a text that may contain state tags: the rest is output of the command."""
 _PRINTED = re.compile(r"<(?:output|stdout|stderr|result|event)>")
 _TASK = re.compile(r"<task-id>\s*(\w{1,80})\s*</task-id>")
 _STATE = re.compile(r"<status>\s*(\w{1,40})\s*</status>")
@@ -87,7 +87,7 @@ def _numbered(act: Act, outcome: dict[str, Any], text: str) -> Act:
 
 
 def _listed(outcome: dict[str, Any], result: Entry) -> Act:
-    """The whole list of tasks; to a member of a team, those that it has taken."""
+    """The complete list of tasks; for a member of a team, only its own."""
     text, name = result.text, text_of(dict_of(result.native).get("agentName"))
     told = [dict_of(task) for task in list_of(outcome.get("tasks"))]
     tasks = [_task(task) for task in told if not name or task.get("owner") == name]
@@ -99,7 +99,6 @@ def _listed(outcome: dict[str, Any], result: Entry) -> Act:
 
 
 def _shown(outcome: dict[str, Any], text: str) -> tuple[Act, ...] | None:
-    """One task."""
     found = _SHOWN.match(text)
     task = _task(dict_of(outcome.get("task")))
     if not task.id and found:
@@ -109,7 +108,7 @@ def _shown(outcome: dict[str, Any], text: str) -> tuple[Act, ...] | None:
 
 
 def _assigned(task: dict[str, Any]) -> tuple[Act, ...] | None:
-    """A task that was given to the agent; how far it is, is not said."""
+    """A task that was assigned to the agent. Its state is unknown."""
     todo = Todo(text=text_of(task.get("subject")), state=None, id=id_of(task.get("taskId")))
     return (Act(deed=Deed.PLAN, todos=(todo,)),) if todo.id and todo.text else None
 
@@ -123,7 +122,7 @@ def _todo(id: str, state: str, text: str) -> Todo:
 
 
 def _whole(outcome: dict[str, Any]) -> str | None:
-    """The content of a file that was read from its first line to its last."""
+    """The content of a file, if all of it was read."""
     file = dict_of(outcome.get("file"))
     content, lines = file.get("content"), file.get("numLines")
     is_whole = file.get("startLine") == 1 and lines is not None and lines == file.get("totalLines")
@@ -131,7 +130,7 @@ def _whole(outcome: dict[str, Any]) -> str | None:
 
 
 def _completed(act: Act, outcome: dict[str, Any]) -> Act:
-    """A change to a file as it came to be: the person may have altered it before they let it through."""
+    """The actual change of a file: the user may have edited it before allowing it."""
     if act.deed is Deed.WRITE:
         content = outcome.get("content")
         content = content if isinstance(content, str) else act.content
@@ -147,7 +146,7 @@ def _completed(act: Act, outcome: dict[str, Any]) -> Act:
     return replace(act, content=edited(before, act.changes)) if isinstance(before, str) else act
 
 
-# What the person said
+# The user's answers
 
 
 def answer(call: Entry, result: Entry) -> Answer | None:
@@ -163,7 +162,7 @@ def answer(call: Entry, result: Entry) -> Answer | None:
 
 
 def _answers(call: Entry, result: Entry) -> str:
-    """What was answered, a line for each question, whether it was chosen or typed."""
+    """The answers, chosen or typed, one line for each question."""
     given = dict_of(_outcome(result).get("answers"))
     told = [_answer(given.get(act.subject)) for act in acts_of_call(call.tool or "", call.text)]
     if told and all(told):
@@ -181,7 +180,7 @@ def _refusal(call: Entry, result: Entry) -> Answer | None:
         return None
     if call.tool == "AskUserQuestion" and words:
         return Answer(verdict=Verdict.ANSWERED, text=words)
-    if (call.tool or "").startswith(_MCP):  # a server's own error may read the same: nobody's words
+    if (call.tool or "").startswith(_MCP):  # an error of an MCP server may read the same
         words = ""
     return Answer(verdict=Verdict.REJECTED if call.tool == "ExitPlanMode" else Verdict.REFUSED, text=words)
 
@@ -191,7 +190,7 @@ def _words(call: Entry, result: Entry) -> str:
     return "\n".join(piece.text for piece in found if is_typed(piece))
 
 
-# Commands that go on
+# Background jobs
 
 
 def going(call: Entry, result: Entry) -> Going | None:
@@ -207,7 +206,7 @@ def going(call: Entry, result: Entry) -> Going | None:
 
 
 def _delegated(result: Entry) -> Going | None:
-    """The work of another agent: at once, or in the background."""
+    """The work of a subagent, in the foreground or in the background."""
     launched = _LAUNCHED.match(result.text)
     told = text_of(_outcome(result).get("agentId")) or (launched[1] if launched else "")
     handle = told or result.call or result.id
@@ -219,19 +218,19 @@ def _delegated(result: Entry) -> Going | None:
 
 
 def _followed(call: Entry, result: Entry) -> Going | None:
-    """What a call found of a command that it looked at or stopped."""
+    """The state of a job that a call checked or stopped."""
     given = dict_of(decoded(call.text))
     keys = ("bash_id", "task_id", "shell_id")
     handle = next((found for key in keys if (found := text_of(given.get(key)))), "")
     if not handle or answer(call, result):
-        return None  # what the person did not allow tells nothing
+        return None  # the user refused the call
     if call.tool in _STOPPERS or result.is_error:
         return Going(handle=handle, is_over=True, end=End.STOPPED)
     return _told(handle, result.text) or Going(handle=handle, is_over=True)
 
 
 def _noticed(note: Entry) -> Going | None:
-    """What the program says by itself when a command has ended."""
+    """The program's notice that a job has ended."""
     found = _TASK.search(note.text, 0, _HEAD)
     going = _told(found[1], note.text) if found else None
     report = note.text.partition("<result>")[2].rpartition("</result>")[0]
@@ -241,7 +240,7 @@ def _noticed(note: Entry) -> Going | None:
 
 
 def _told(handle: str, text: str) -> Going | None:
-    """The state of a command, by the tags before what it printed."""
+    """The state of a job, from the tags before its output."""
     printed = _PRINTED.search(text, 0, _HEAD)
     head = text[: printed.start() if printed else _HEAD]
     state, code = _STATE.search(head), _EXIT.search(head)

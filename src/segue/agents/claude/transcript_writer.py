@@ -1,8 +1,8 @@
-"""A conversation as the records of a transcript of Claude Code. Pure.
+"""Write a conversation as the records of a Claude Code transcript. Pure.
 
-It takes the record with the latest time for the newest, and goes back from there by the names of the parents: so
-every record names the one before it, and no two have the same time. Neither a model nor figures are written down:
-Claude Code would take up the model again, and another agent's is not its own; and nothing was spent here.
+Claude Code takes the record with the latest time as the newest, and follows the parents from there. So every record
+names the one before it, and no two have the same time. The records contain no model, because Claude Code would use it
+again, and it may be another agent's; and no token counts, because nothing was spent.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ from segue.base.clock import Moment
 from segue.model.conversation import Conversation, Speaker, ToolUse, Turn
 
 UNTIMED = datetime(2000, 1, 1, tzinfo=UTC)
-"""For a conversation in which nothing tells the time; what is told to be earlier was told wrong."""
+"""The time of a conversation without any times, and the earliest valid time."""
 STEP = timedelta(milliseconds=1)
-"""The program's times are no finer."""
+"""The resolution of the program's times."""
 NO_OUTPUT = "(no output)"
-"""For an error without words: the vendor takes none."""
+"""For an error without text, which the vendor rejects."""
 
 Record = dict[str, Any]
 
 
 def records(conversation: Conversation, id: str, folder: str) -> list[Record]:
-    """One for each block of a message, in order. The same conversation gives the same records."""
+    """One record for each block of a message, in order. The same conversation gives the same records."""
     told = [one for number, turn in enumerate(conversation.turns) for one in _told(turn, f"{id}/{number}")]
     times = _times([at for at, _ in told])
     found: list[Record] = []
@@ -54,8 +54,8 @@ def records(conversation: Conversation, id: str, folder: str) -> list[Record]:
 
 
 def _told(turn: Turn, seed: str) -> Iterator[tuple[Moment | None, Record]]:
-    """A turn as messages of one block each. Those of one answer bear one id; text of nothing but blanks is refused
-    by the vendor."""
+    """A turn as messages of one block each. All messages of an answer have the same id. Blank text is left out: the
+    vendor rejects it."""
     if turn.speaker is Speaker.PERSON:
         if turn.text.strip():
             yield turn.at, {"role": "user", "content": turn.text}
@@ -84,8 +84,8 @@ def _result(use: ToolUse) -> Record:
 
 
 def _times(known: Sequence[Moment | None]) -> list[str]:
-    """A time for each record: later than the one before it, and none later than what is known, so that whatever the
-    agent adds comes after all of them."""
+    """A time for each record: later than the one before it, but not later than the known times, so that new records of
+    the agent come after all of them."""
     told = [max(UNTIMED, clock.parse(at)) if at else None for at in known]
     later = max([at for at in told if at] or [UNTIMED])
     times = []

@@ -1,14 +1,12 @@
-"""Codex keeps a session as a file of lines, a rollout; a rollout tells most things twice.
+"""Codex stores a session as a rollout, a file of JSON lines that contains most things twice.
 
-What the model sees is there as response items, what the person saw as events, and what one answer used as
-running totals. Once a file has shown that it holds events, only they count as prompts and replies, and what
-repeats them becomes a note. In code mode the model writes JavaScript; the commands and changes that came of
-it are read from the items that say that they were done.
+The model's view is in response items, the user's view in events, and the usage in running totals. Once a file has shown
+that it has events, only they count as prompts and replies, and items that repeat them become notes. In code mode the
+model writes JavaScript; its commands and changes are read from the items that report them as completed.
 
-A fork of an old version, and a sub-agent of any, begins with the history of the session that it came from,
-under new times: such records are notes, and what they tell of tokens bears the same key as in the first
-session. A limit that was hit is told outright since 0.166; before, a turn without an answer beside a full
-window, or a full window with nothing used, is all that tells of it.
+A fork of an old version, and a subagent of any version, starts with the history of its parent session under new times.
+Such records become notes, and their usage has the same key as in the first session. Since 0.166 a hit limit is reported
+directly. Before, it shows only as a turn without an answer beside a full window, or a full window with no usage.
 """
 
 from __future__ import annotations
@@ -26,7 +24,7 @@ AGENT = Agent(
 )
 SIGN_IN = "run `codex login`"
 CLIENTS = ("codex-mcp-client",)
-"""What it calls itself to a tool server."""
+"""The client name that it sends to an MCP server."""
 
 CAPABILITIES = {
     "find": "reader", "recognise": "reader", "read": "reader",

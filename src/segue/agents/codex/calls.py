@@ -1,4 +1,4 @@
-"""What Codex's model asked of tools and what came of it, in the several ways that a rollout tells it."""
+"""Tool calls and results, in the several formats of a rollout."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _BAD = ("failed", "declined")
 
 
 def item_call(kind: str, payload: dict[str, Any], model: str | None) -> list[Part]:
-    """A call in the history that the model sees; an image that was made comes with it, and that a search is over."""
+    """A call in the response items. A generated image and the end of a web search are in the same item."""
     call = text_of(payload.get("call_id")) or text_of(payload.get("id")) or None
     found = _call(_name(kind, payload), call, _arguments(kind, payload), model)
     if kind == "web_search_call" and payload.get("status") == "completed":
@@ -59,7 +59,7 @@ def _arguments(kind: str, payload: dict[str, Any]) -> str:
 
 
 def item_result(kind: str, payload: dict[str, Any], tool: str | None) -> tuple[tuple[str, ...], Part]:
-    """A result in the history that the model sees, and references to the images in it."""
+    """A result in the response items, and references to its images."""
     call = text_of(payload.get("call_id")) or None
     if kind == "tool_search_output":
         names = [text_of(dict_of(found).get("name")) for found in list_of(payload.get("tools"))]
@@ -73,7 +73,7 @@ def item_result(kind: str, payload: dict[str, Any], tool: str | None) -> tuple[t
 
 
 def done_parts(kind: str, item: dict[str, Any], model: str | None) -> list[Part]:
-    """Something that was done in code mode: the call and its result in one."""
+    """A completed action of code mode: the call and its result."""
     call = text_of(item.get("id")) or None
     name = _DONE_NAMES.get(kind) or _tool_of(item)
     status = status_of(item.get("exit_code"))
@@ -83,8 +83,8 @@ def done_parts(kind: str, item: dict[str, Any], model: str | None) -> list[Part]
 
 
 def ended(kind: str, payload: dict[str, Any]) -> tuple[str, dict[str, Any]]:
-    """An event of the older kind of history that says that something was done, as an item of the newer kind;
-    its kind is empty if it is another event."""
+    """Convert an event that reports a completed action to an item of the paginated history. The kind is empty for all
+    other events."""
     made = _ENDS.get(kind, "")
     asked, result = dict_of(payload.get("invocation")), dict_of(payload.get("result"))
     item = {**payload, **asked, "id": payload.get("call_id")}

@@ -1,8 +1,7 @@
-"""The JavaScript of code mode: which commands a script runs, and how they ended.
+"""Find the commands in the scripts of code mode, with their results.
 
-A paginated history records each command and change that a script makes; an older one records no command. There a
-command is read only if it is written out in the script and the script returned its result as it was. No JavaScript is
-run.
+A paginated history records every command and change of a script. An older history records no commands: there, a command
+is read only if it is a literal in the script and the script returned its result unchanged. No JavaScript is run.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ _CMD = re.compile(
     r"""("(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'|`(?:[^`\\$]|\\.)*`)\s*[,}]""",
     re.DOTALL,
 )
-"""The first argument of a tool, up to a command that is one string: not put together, with nothing filled in."""
+"""The first argument of a tool, up to a command that is a single string literal without substitutions."""
 _ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2})|(.))", re.DOTALL)
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", "v": "\v", "0": "\0", "\n": ""}
 
@@ -34,12 +33,12 @@ def is_script(kind: str, payload: dict[str, Any]) -> bool:
 
 
 def is_running(output: Any) -> bool:
-    """Whether a script goes on after its output: what it does is recorded later."""
+    """Whether a script is still running after its output. Its actions are recorded later."""
     return "".join(texts_of(output)[:1]).startswith(_RUNNING)
 
 
 def commands(script: str, output: Any) -> list[dict[str, Any]]:
-    """The commands of a script with their results, as items of a paginated history; none unless each is certain."""
+    """The commands of a script with their results, as items of a paginated history; none unless all are certain."""
     asked = [_CMD.match(part) for part in script[:_LONGEST].split(_COMMAND)[1:]]
     written = [_text(found[1][1:-1]) for found in asked if found]
     results = list(_results(output))
@@ -52,7 +51,7 @@ def commands(script: str, output: Any) -> list[dict[str, Any]]:
 
 
 def _text(literal: str) -> str:
-    """What a string of JavaScript stands for."""
+    """The value of a JavaScript string literal."""
     text = _ESCAPE.sub(lambda found: _character(*found.groups()), literal)
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 

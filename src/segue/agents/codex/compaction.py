@@ -1,4 +1,4 @@
-"""What Codex leaves of a conversation: a compaction keeps what the person said, a rollback takes turns back."""
+"""Which entries survive in Codex: a compaction keeps the user's messages, a rollback removes turns."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""How a headless run of Codex stopped, by its stream of JSON lines.
+"""Why a headless run of Codex stopped, read from its stream of JSON lines.
 
-A turn that failed says so (`turn.failed`), in the words that a person would read; before that, each try again is told
-as an error too. While there is no network at all it tries for ever. Of limits that are not hit the stream says nothing.
+A failed turn is reported (`turn.failed`) with the message that a user would see. Before it, each retry is reported as
+an error too. Without any network Codex retries forever. The stream does not report limits that are not hit.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from segue.model.exit_reason import Output, Stop
 
 RETRY = "Reconnecting..."
 MOST_RETRIES = 10
-"""After so many in a row it will not come to an end by itself: counted tries are fewer."""
+"""After more retries in a row it will not stop by itself: where Codex counts them, it makes fewer."""
 _GOOD = ("turn.started", "turn.completed", "item.started", "item.updated", "item.completed")
 
 
@@ -27,10 +27,8 @@ def stop_of(output: Output, now: Moment) -> Stop | None:
         if kind in ("error", "turn.failed"):
             said = _said(record) or said
             tries = tries + 1 if said.startswith(RETRY) else 0
-        elif (
-            kind in _GOOD and dict_of(record.get("item")).get("type") != "error"
-        ):  # such an item is a warning
-            said, tries = "", 0
+        elif kind in _GOOD and dict_of(record.get("item")).get("type") != "error":
+            said, tries = "", 0  # an item of type "error" is a warning
         is_begun = is_begun or kind == "thread.started" or kind in _GOOD
     is_under_way = output.exit_code is None and 0 < tries < MOST_RETRIES
     if said and not is_under_way:

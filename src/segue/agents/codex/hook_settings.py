@@ -1,9 +1,8 @@
-"""Codex's hooks: in a file of their own, `hooks.json`, in the shape that others have too. A command that is run is told
-as `Bash`, a patch as `apply_patch`, whatever the model's own tools are called (seen with 0.166).
+"""Codex's hooks, in its file `hooks.json`. The format is the common one. Hooks see a command as `Bash` and a patch as
+`apply_patch`, whatever the model's tools are called (seen with 0.166).
 
-Codex runs no hook that the person has not looked at and trusted, and says nothing of those that it leaves out. Which it
-trusts it writes down in its settings, each by its place in the file and a hash. That is only read here: whoever
-wrote it there would take the person's say away.
+Codex runs only hooks that the user has reviewed and trusted, and does not report the others. It records trusted hooks
+in its settings, by position in the file and a hash. Segue only reads this: writing it would bypass the user's review.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ EDIT, START = "PreToolUse", "SessionStart"
 COMMANDS, PATCHES = {"Bash": "command"}, {"apply_patch": "command"}
 SECONDS = 10
 LEAVING = 3
-"""More is not given to a hook when it ends."""
+"""The longest timeout for a hook when Codex exits."""
 LARGEST = 4 << 20
 
 HOOKS = (
@@ -72,17 +71,17 @@ def pieces() -> tuple[Piece, ...]:
 
 
 def _trouble(text: str, reach: Reach, env: Mapping[str, str]) -> str:
-    """Why they do not run: switched off, or not trusted. That one was changed since it was trusted cannot be seen."""
+    """Why hooks do not run: switched off, or not trusted. A change after the review cannot be detected."""
     settings = _settings(folder(env) / "config.toml")
     if dict_of(settings.get("features")).get("hooks") is False:
-        return "hooks are switched off in config.toml, so none runs"
+        return "hooks are switched off in config.toml, so none of them runs"
     known = dict_of(dict_of(settings.get("hooks")).get("state"))
     trusted = [_is_trusted(dict_of(known.get(key))) for key in _keys(text, reach, hooks_file(env))]
     return "" if all(trusted) else NOT_TRUSTED
 
 
 def _keys(text: str, reach: Reach, path: Path) -> list[str]:
-    """What Codex calls each of our hooks."""
+    """Codex's key for each of our hooks."""
     found = []
     for _, event, group, *within in hook_settings.ours(json_edit.parse(text), reach):
         number = within[1] if within else 0

@@ -1,7 +1,8 @@
-"""Segue's tool server in Codex's settings: a table of `config.toml`, put at its end and taken out again by its heading.
+"""Segue's MCP server in Codex's settings: a table that is added at the end of `config.toml` and removed by its heading.
 
-Codex starts servers with few of the person's variables, so those that say where things are kept are named. The server
-is not `required`: Codex would not start where Segue cannot. Its first request may then go out before the server is up.
+Codex passes few environment variables to servers, so the ones with Segue's and the agents' folders are listed. The
+server is not `required`: otherwise Codex would not start without Segue. So its first request may be sent before the
+server is ready.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ def add(text: str, reach: Reach) -> str:
     newline = "\r\n" if "\r\n" in text else "\n"
     gap = "" if not text else newline if text.endswith("\n") else newline * 2
     lines = [f"[mcp_servers.{mcp_settings.NAME}]"]
-    # What JSON writes of texts, numbers and lists of them, TOML reads.
+    # TOML reads JSON's strings, numbers and lists.
     lines += [f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in entry(reach).items()]
     added = text + gap + newline.join(lines) + newline
     if _present(added) != entry(reach):
@@ -66,7 +67,7 @@ def entry(reach: Reach) -> dict[str, Any]:
 
 
 def drop(text: str, reach: Reach) -> str:
-    """Without our tables, those that Codex made under it included; the blank line before goes too."""
+    """Remove our tables, those that Codex added below them, and the blank line before."""
     wanted = _tables(text)
     servers = dict_of(wanted.get("mcp_servers"))
     if not mcp_settings.is_ours(mcp_settings.words_of(servers.get(mcp_settings.NAME))):
@@ -78,7 +79,7 @@ def drop(text: str, reach: Reach) -> str:
         without = _without(text, skipped)
         if _says(without, wanted):
             return without
-    raise ValueError(f"the server '{mcp_settings.NAME}' is not a table of its own there: take it out by hand")
+    raise ValueError(f"the server '{mcp_settings.NAME}' is not in a separate table: remove it by hand")
 
 
 def _says(text: str, wanted: dict[str, Any]) -> bool:
@@ -90,7 +91,8 @@ def _says(text: str, wanted: dict[str, Any]) -> bool:
 
 
 def _without(text: str, skipped: int) -> str:
-    """The text without the tables under our headings; the first few may stand inside a text, and be none."""
+    """The text without the tables under our headings. The first `skipped` headings are kept: they may be text inside a
+    string."""
     kept: list[str] = []
     aside: list[str] = []
     is_ours = False
@@ -100,7 +102,7 @@ def _without(text: str, skipped: int) -> str:
             if is_ours and skipped:
                 is_ours, skipped = False, skipped - 1
             if was_ours and not is_ours:
-                kept += aside  # what stands before another's table is another's
+                kept += aside  # comments before another table belong to that table
             elif is_ours and not was_ours and kept and not kept[-1].strip():
                 kept.pop()
             aside = []
@@ -121,7 +123,7 @@ def _present(text: str) -> Any:
 
 
 def _tables(text: str) -> dict[str, Any]:
-    import tomllib  # lazy: takes long to load, and only setting up needs it
+    import tomllib  # lazy: slow to load, and only setup needs it
 
     try:
         return tomllib.loads(text)
@@ -134,5 +136,5 @@ def tool_server() -> Piece:
 
 
 def caller_transcript(env: Mapping[str, str], meta: Mapping[str, Any]) -> str:
-    """The conversation that calls: one server may serve several."""
+    """The conversation that calls. One server may serve several."""
     return text_of(meta.get("threadId"))

@@ -1,7 +1,4 @@
-"""What Codex wraps its words in: outputs with a header, prompts with context around them, images as data.
-
-All of it is pure: a piece of a record in, plain values out.
-"""
+"""Unwrap the content of Codex's records: outputs with a header, prompts with added context, images as data. Pure."""
 
 from __future__ import annotations
 
@@ -34,7 +31,7 @@ _INJECTED = (
     "Warning: Your account was flagged",
 )
 _WRAPPED = re.compile(r"<([a-z][a-z0-9]*(?:[_-][a-z0-9]+)+)(?:\s[^<>]{0,500})?>.*</\1>\s*\Z", re.DOTALL)
-"""A whole text in one tag of two words: what programs write, not people."""
+"""A text within a single tag of two words: programs write those, not people."""
 
 _IMAGE_TAG = re.compile(r"\s*</?image(?:\s[^<>]*)?>\s*\Z")
 _EDITOR = "# Context from my IDE setup:"
@@ -63,7 +60,7 @@ _FAILURES = (
 
 
 class Output(NamedTuple):
-    """What a tool gave back."""
+    """The result of a tool."""
 
     text: str
     status: int | None = None
@@ -72,13 +69,13 @@ class Output(NamedTuple):
 
 
 def is_injected(text: str) -> bool:
-    """Whether a text in a user's message was put there by the program."""
+    """Whether the program inserted a text into a user's message."""
     start = text.lstrip()
     return start.startswith(_INJECTED) or bool(_WRAPPED.match(start))
 
 
 def is_by_program(payload: dict[str, Any]) -> bool:
-    """Whether a message says of itself that it does not come from the person."""
+    """Whether a message is marked as not coming from the user."""
     passed = dict_of(payload.get("internal_chat_message_metadata_passthrough"))
     told = [dict_of(item).get("provenance") for item in list_of(passed.get("content_item_metadata"))]
     kinds = {text_of(dict_of(provenance).get("type")) for provenance in told} - {""}
@@ -86,7 +83,8 @@ def is_by_program(payload: dict[str, Any]) -> bool:
 
 
 def typed(text: str) -> str:
-    """What the person typed, without what an editor put before it. A selection may hold the mark: the last counts."""
+    """The typed text, without the context that an editor put before it. A selection may contain the mark too, so the
+    last one counts."""
     if text.startswith(_EDITOR) and _REQUEST in text:
         return text.rpartition(_REQUEST)[2].strip()
     return text
@@ -100,7 +98,7 @@ def texts_of(content: Any) -> list[str]:
 
 
 def human_texts(payload: dict[str, Any]) -> list[str]:
-    """What a person typed of a user's message in the history that the model sees."""
+    """The typed texts of a user's message in the response items."""
     if is_by_program(payload):
         return []
     texts = texts_of(payload.get("content"))
@@ -122,7 +120,7 @@ def image_source(part: dict[str, Any]) -> str:
 
 
 def image_reference(source: str) -> str:
-    """What names an image without holding it."""
+    """A reference to an image, without its data."""
     if not source.startswith("data:"):
         return source[:LONGEST_ADDRESS]
     head, _, data = source.partition(",")
@@ -131,7 +129,7 @@ def image_reference(source: str) -> str:
 
 
 def output_of(value: Any) -> Output:
-    """What a tool gave back, out of whatever Codex of some version wrapped it in."""
+    """The result of a tool, unwrapped from the format of any version."""
     if isinstance(value, list):
         found = _unwrapped("".join(texts_of(value)))
         return found._replace(images=images_of(value))
@@ -169,7 +167,7 @@ def _judged(text: str, status: int | None) -> Output:
 
 
 def answers_in(output: str) -> list[list[str]]:
-    """What the person said when the model asked them something, for each question."""
+    """The user's answers to each of the model's questions."""
     try:
         value = json.loads(output)
     except (ValueError, RecursionError):

@@ -1,7 +1,7 @@
-"""What Codex has in a folder: AGENTS.md from the root of the repository down, MCP servers, skills, its sandbox.
+"""Codex's configuration in a folder: AGENTS.md from the repository's root down, MCP servers, skills, sandbox.
 
-Of each folder one file counts: AGENTS.override.md, else AGENTS.md, else what its settings name in their place. A
-project's own settings count only where the person trusts the project (seen with 0.166).
+One file of each folder counts: AGENTS.override.md, or AGENTS.md, or a fallback named in the settings. A project's own
+settings count only if the user trusts the project (seen with 0.166).
 """
 
 from __future__ import annotations
@@ -51,11 +51,11 @@ def _instructions(own: Path, inside: list[Path], config: dict[str, Any]) -> Iter
 
 
 def _settings(path: Path) -> dict[str, Any]:
-    import tomllib  # lazy: takes long to load, and what is read of this agent is told without it
+    import tomllib  # lazy: slow to load, and reading transcripts doesn't need it
 
     try:
         return tomllib.loads(files.read_file(path, project_config.LARGEST).decode(errors="replace"))
-    except (OSError, ValueError, RecursionError):  # broken settings are ValueErrors
+    except (OSError, ValueError, RecursionError):  # invalid settings raise ValueError
         return {}
 
 

@@ -1,4 +1,4 @@
-"""Codex's rollouts: found by folder and name, recognised by their first record."""
+"""Find Codex's rollouts by folder and name, and recognise them by their first record."""
 
 from __future__ import annotations
 
@@ -49,10 +49,10 @@ def read(source: Source, mark: Mark | None = None) -> Reading:
 
 
 def _entries(reading: Reading) -> Iterator[Entry]:
-    from segue.agents.codex.rollout import Rollout  # lazy: finding and recognising need none of it
+    from segue.agents.codex.rollout import Rollout  # lazy: finding and recognising don't need it
 
     rollout: Rollout | None = None
     for record in json_records(reading):
-        # Only now is it known whether the mark holds: a file that was replaced starts with an empty state.
+        # Created only now, when it is known whether the mark is valid: a replaced file starts with an empty state.
         rollout = rollout or Rollout(reading)
         yield from rollout.entries(record)

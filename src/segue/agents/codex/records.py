@@ -1,4 +1,4 @@
-"""The kinds of records in a rollout, and the parts that they become: the fields of an entry each."""
+"""The types of records in a rollout, and the parts that they become. A part has the fields of one entry."""
 
 from __future__ import annotations
 
@@ -11,60 +11,25 @@ from segue.model import EntryKind, Origin
 Part = dict[str, Any]
 
 NOTES = frozenset(
-    (
-        *(
-            "world_state",
-            "inter_agent_communication_metadata",
-            "security_risk_score",
-            "state",
-            "ghost_snapshot",
-        ),
-        *("additional_tools", "compaction", "context_compaction", "compaction_summary", "compaction_trigger"),
-        *("context_compacted", "thread_rolled_back", "thread_goal_updated", "session_configured", "warning"),
-        *("agent_reasoning", "agent_reasoning_raw_content", "agent_reasoning_section_break", "item_started"),
-        *("entered_review_mode", "exited_review_mode", "plan_update", "turn_diff", "stream_error"),
-        *("background_event", "deprecation_notice", "sub_agent_activity", "model_reroute", "hook_started"),
-        *("hook_completed", "exec_command_begin", "exec_command_end", "patch_apply_begin", "patch_apply_end"),
-        *(
-            "mcp_tool_call_begin",
-            "mcp_tool_call_end",
-            "web_search_begin",
-            "web_search_end",
-            "view_image_tool_call",
-        ),
-        *(
-            "image_generation_begin",
-            "image_generation_end",
-            "dynamic_tool_call_request",
-            "guardian_assessment",
-        ),
-        *("dynamic_tool_call_response", "collab_agent_spawn_end", "collab_agent_interaction_end"),
-        *(
-            "collab_waiting_end",
-            "collab_close_end",
-            "collab_resume_end",
-            "undo_completed",
-            "shutdown_complete",
-        ),
-        *(
-            "Reasoning",
-            "Plan",
-            "WebSearch",
-            "ImageView",
-            "ImageGeneration",
-            "HookPrompt",
-            "ContextCompaction",
-        ),
-        *("SubAgentActivity", "CollabAgentToolCall", "EnteredReviewMode", "ExitedReviewMode", "Extension"),
-    )
-)
+    ("world_state", "inter_agent_communication_metadata", "security_risk_score", "state", "ghost_snapshot",
+     "additional_tools", "compaction", "context_compaction", "compaction_summary", "compaction_trigger",
+     "context_compacted", "thread_rolled_back", "thread_goal_updated", "session_configured", "warning",
+     "agent_reasoning", "agent_reasoning_raw_content", "agent_reasoning_section_break", "item_started",
+     "entered_review_mode", "exited_review_mode", "plan_update", "turn_diff", "stream_error",
+     "background_event", "deprecation_notice", "sub_agent_activity", "model_reroute", "hook_started",
+     "hook_completed", "exec_command_begin", "exec_command_end", "patch_apply_begin", "patch_apply_end",
+     "mcp_tool_call_begin", "mcp_tool_call_end", "web_search_begin", "web_search_end", "view_image_tool_call",
+     "image_generation_begin", "image_generation_end", "dynamic_tool_call_request", "guardian_assessment",
+     "dynamic_tool_call_response", "collab_agent_spawn_end", "collab_agent_interaction_end",
+     "collab_waiting_end", "collab_close_end", "collab_resume_end", "undo_completed", "shutdown_complete",
+     "Reasoning", "Plan", "WebSearch", "ImageView", "ImageGeneration", "HookPrompt", "ContextCompaction",
+     "SubAgentActivity", "CollabAgentToolCall", "EnteredReviewMode", "ExitedReviewMode", "Extension")
+)  # fmt: skip
 DONE = frozenset(("CommandExecution", "FileChange", "McpToolCall", "DynamicToolCall"))
 CALLS = frozenset(
-    (
-        *("function_call", "custom_tool_call", "local_shell_call", "tool_search_call", "web_search_call"),
-        "image_generation_call",
-    )
-)
+    ("function_call", "custom_tool_call", "local_shell_call", "tool_search_call", "web_search_call",
+     "image_generation_call")
+)  # fmt: skip
 RESULTS = frozenset(("function_call_output", "custom_tool_call_output", "tool_search_output"))
 BARE = frozenset(("message", "reasoning")) | CALLS | RESULTS
 
@@ -82,14 +47,14 @@ def image_parts(images: tuple[str, ...], origin: Origin) -> list[Part]:
 
 
 def replayed(parts: list[Part], kind: str) -> Part:
-    """A record of the history that a fork began with: a note, whatever it was."""
+    """A record of the history at the start of a fork, as a note."""
     text = next((part["text"] for part in reversed(parts) if part["text"]), "")
     spend = next((part["spend"] for part in parts if part.get("spend")), None)
     return note(kind, text, spend=spend)
 
 
 def envelope(record: dict[str, Any]) -> tuple[str, dict[str, Any]]:
-    """What kind of record it is, and what is in it. The first versions wrote items as they were."""
+    """The type and the payload of a record. The first versions wrote items without an envelope."""
     payload, kind = record.get("payload"), text_of(record.get("type"))
     if isinstance(payload, dict):
         return kind, payload
@@ -102,7 +67,7 @@ def envelope(record: dict[str, Any]) -> tuple[str, dict[str, Any]]:
 
 
 def is_later(turn: str, session: str) -> bool:
-    """Whether a turn began after a session did: their ids tell, if they are of the kind that holds the time."""
+    """Whether a turn started after a session, by their ids, if both are UUIDs with a time (version 7)."""
     is_timed = all(len(id) == 36 and id[14] == "7" for id in (turn, session))
     return is_timed and turn[:13] >= session[:13]
 

@@ -1,7 +1,7 @@
-"""One pass over a rollout: what each record of Codex becomes, given what came before it.
+"""Convert a rollout's records into entries.
 
-A record becomes parts, the fields of an entry each; at the end they get their ids and parents. What must be
-known across a break is in the mark's state.
+A record becomes parts, each with the fields of one entry, which then get their ids and parents. Everything known about
+earlier records is in the mark's state.
 """
 
 from __future__ import annotations
@@ -46,16 +46,16 @@ from segue.model import Entry, EntryKind, Origin, Relation
 _ASKING = "request_user_input"
 _KNOWN_QUESTIONS = 8
 _KNOWN_CALLS = 128
-"""How many of the last calls are kept in mind at least."""
+"""The minimum number of recent calls that are remembered."""
 _KNOWN_SCRIPTS = 8
 _NEAR = 8
-"""How many records apart the two tellings of the same words are at most."""
+"""The largest distance, in records, between an item and the event that repeats it."""
 _BATCH_S = 1.0
-"""How long it takes at most to write the history that a fork begins with."""
+"""The longest time to write the history at the start of a fork."""
 
 
 class Rollout:
-    """What one pass knows, all of it in the state of the reading's mark."""
+    """A rollout that is being read. Its state is in the reading's mark."""
 
     def __init__(self, reading: Reading) -> None:
         self.reading = reading
@@ -98,12 +98,12 @@ class Rollout:
         return [self._other(kind)]
 
     def _other(self, kind: str, text: str = "", **more: Any) -> Part:
-        """A record that tells nothing of its own; if nobody knows it, it is counted."""
+        """A note for a record without content. An unknown type is counted."""
         if kind not in NOTES:
             self.reading.unknown[kind or "(no type)"] += 1
         return note(kind, text, **more)
 
-    # Where it comes from, and whose turn it is
+    # Session and turn
 
     def _meta(self, payload: dict[str, Any]) -> list[Part]:
         state, id = self.state, text_of(payload.get("id"))
@@ -136,7 +136,7 @@ class Rollout:
             learn(relation=Relation.FORK, parent=forked)
 
     def _is_replay(self, kind: str, payload: dict[str, Any], ordinal: Any) -> bool:
-        """Whether a record is of the history that a fork or a sub-agent began with."""
+        """Whether a record belongs to the history at the start of a fork or a subagent."""
         state = self.state
         if not state.get("replay"):
             return False
@@ -152,7 +152,7 @@ class Rollout:
         return not is_own
 
     def _settle(self, payload: dict[str, Any]) -> None:
-        """What holds from here on."""
+        """Set the turn, model and folder for the following records."""
         if turn := text_of(payload.get("turn_id")):
             self.state["turn"] = turn
         if model := text_of(payload.get("model")):
@@ -163,7 +163,7 @@ class Rollout:
         if text_of(cwd) and not self.state.get("replay"):
             self.state["cwd"] = cwd
 
-    # What was said
+    # Messages
 
     def _message(self, payload: dict[str, Any]) -> list[Part]:
         texts = codex_parts.texts_of(payload.get("content"))
@@ -205,14 +205,14 @@ class Rollout:
         return part(EntryKind.REPLY, Origin.ASSISTANT, text, model=self.state.get("model"))
 
     def _is_told(self, what: str) -> bool:
-        """Whether events have told of prompts, or of replies: from then on they tell of all of them."""
+        """Whether events have reported prompts, or replies. From then on, events report all of them."""
         return what in self.state.get("told", ())
 
     def _show(self, what: str, text: str) -> None:
         self.state.setdefault("shown", {})[what] = [hash_of(text), self.number]
 
     def _is_double(self, what: str, text: str) -> bool:
-        """Whether an event repeats what an item just said, before it was known that there are events."""
+        """Whether the first event repeats an item that was already reported."""
         if self._is_told(what) or self.state.get("replay"):
             return False
         self.state["told"] = [*self.state.get("told", ()), what]
@@ -265,7 +265,7 @@ class Rollout:
         return parts
 
     def _script(self, payload: dict[str, Any]) -> Part:
-        """JavaScript of code mode. What it does is a call each; only if it does nothing is it one itself."""
+        """A script of code mode. Each of its actions is a call. A script without actions is itself a call."""
         text = text_of(payload.get("input"))
         script = {"text": text, "is_told": False}
         remember(
@@ -289,7 +289,8 @@ class Rollout:
         return [*item_call("custom_tool_call", asked, model), *shown, result]
 
     def _answers(self, call: str, output: str) -> list[Part]:
-        """What the person said to a question. What was only chosen says nothing without it."""
+        """The user's answers to a question. Typed answers are prompts; a chosen option means nothing without its
+        question, and is a note."""
         said = [words for answer in codex_parts.answers_in(output) for words in answer]
         offered = self.state.get("offered", {}).pop(call, ())
         chosen = "\n".join(words for words in said if words in offered)
@@ -298,7 +299,7 @@ class Rollout:
         return notes + ([part(EntryKind.PROMPT, Origin.HUMAN, typed)] if typed else [])
 
     def _between_agents(self, payload: dict[str, Any]) -> Part:
-        """A message from one agent to another: to a sub-agent, it is the task."""
+        """A message from one agent to another. For a subagent it is the task."""
         text = "\n".join(codex_parts.texts_of(payload.get("content")))
         if self.state.get("is_subagent"):
             return part(EntryKind.PROMPT, Origin.ASSISTANT, text)
@@ -354,7 +355,7 @@ class Rollout:
         return note(kind)
 
     def _completed(self, item: dict[str, Any]) -> list[Part]:
-        """An item of the newer kind of history."""
+        """A completed item of the paginated history."""
         kind, content = text_of(item.get("type")), item.get("content")
         if kind == "UserMessage":
             return self._user_event(
@@ -367,7 +368,7 @@ class Rollout:
         return [self._other(kind, text_of(item.get("text")))]
 
     def _done(self, native: str, kind: str, item: dict[str, Any]) -> list[Part]:
-        """Something was done: told of the result of a call already, or news from within code mode."""
+        """A completed action: one whose call was already reported, or one of a script in code mode."""
         call = text_of(item.get("id"))
         if call in self.state.get("calls", {}):
             return [note(native, call=call, status=status_of(item.get("exit_code")))]

@@ -1,9 +1,8 @@
-"""Codex as the receiver of work: how it is started, and a conversation as a rollout that its own resume opens.
+"""Start Codex, and write a conversation as a rollout that it can resume.
 
-A rollout tells most things twice: response items are what the model is given, events are what the person sees when
-the session is opened. Neither a model nor a sandbox is written down: Codex would take them up again, and another
-agent's are not its own. The history is paginated, as every newer Codex writes it: only then does it record the
-commands that it runs in code mode.
+A rollout contains most things twice: the model gets the response items, and the user sees the events when the session
+is opened. Segue writes neither a model nor a sandbox, because Codex would use them again, and they may be another
+agent's. The history is paginated, as in every newer version: only then does Codex record the commands of code mode.
 """
 
 from __future__ import annotations
@@ -24,6 +23,7 @@ from segue.agents.codex.parts import output_of
 from segue.agents.codex.reader import FOLDERS
 from segue.agents.shared.launch import Launch, Start, Written
 from segue.agents.shared.transcripts import file_scan
+from segue.agents.shared.transcripts.native_file import translate_errors
 from segue.agents.shared.transcripts.reader import decode, dict_of, text_of
 from segue.base import clock, paths
 from segue.base import files as base_files
@@ -34,17 +34,17 @@ from segue.model.conversation import Conversation, Speaker, ToolUse, Turn
 from segue.model.delivery import Mode
 
 MAKER = "segue"
-"""What a rollout names as the program that it comes from: only such a one is ever taken away again."""
+"""The program that a rollout names as its maker. Only rollouts with this name are ever removed."""
 FAILED = "tool call error: "
-"""How Codex begins the output of a tool that failed: it has no other place to say so."""
+"""The prefix of a failed tool's output: Codex has no field for it."""
 UNTIMED = "1970-01-01T00:00:00.000000Z"
-"""For a conversation in which nothing tells the time."""
+"""The time of a conversation without any times."""
 
 _ID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _NAME = re.compile(rf"rollout-[\dT-]+-({_ID.pattern})\.jsonl(?:{re.escape(file_scan.COMPRESSED)})?")
 _SERVER = re.compile(r"[A-Za-z0-9_-]+")
 _TOOLS = ("shell_tool", "multi_agent", "plugins", "apps")
-"""What brings tools and can be switched off. A version that does not know one of them passes over it."""
+"""Features with tools that can be switched off. A version that does not know one of them ignores it."""
 _LARGEST_CONFIG = 1 << 20
 _LONGEST_FIRST_LINE = 1 << 20
 
@@ -61,15 +61,15 @@ def command(start: Start, env: Mapping[str, str]) -> Launch:
     if start.mode is Mode.OPEN:
         prompt = ("--", _plain(start.prompt)) if start.prompt else ()
         return Launch(argv=(start.program, *resume, *options, *prompt))
-    # With nobody there to be asked, Codex refuses a folder that is in no repository. The person chose this one.
+    # A headless Codex refuses a folder outside any repository. The user chose this folder.
     unversioned = () if _is_versioned(start.project) else ("--skip-git-repo-check",)
-    # Older versions take options before `resume` only.
+    # Older versions accept options only before `resume`.
     argv = (start.program, "exec", "--json", *unversioned, *options, *resume, "-")
     return Launch(argv=argv, stdin=start.prompt)
 
 
 def _only_answer(env: Mapping[str, str]) -> Iterator[str]:
-    """Options that leave it nothing to change anything with."""
+    """Options that remove everything it could change something with."""
     yield from ("-s", "read-only", "-c", 'approval_policy="never"')
     for tool in _TOOLS:
         yield from ("-c", f"features.{tool}=false")
@@ -78,16 +78,16 @@ def _only_answer(env: Mapping[str, str]) -> Iterator[str]:
 
 
 def _servers(env: Mapping[str, str]) -> list[str]:
-    """The names of the MCP servers that the person has set up. Each is switched off by name: an empty list overrides
-    nothing, and a name that is not set up is an error."""
+    """The names of the configured MCP servers. Each is switched off by name: an empty list overrides nothing, and an
+    unknown name is an error."""
     servers = dict_of(_config(env).get("mcp_servers"))
     is_set_up = {name for name, server in servers.items() if {"command", "url"} & set(dict_of(server))}
     return sorted(filter(_SERVER.fullmatch, is_set_up))
 
 
 def _config(env: Mapping[str, str]) -> dict[str, Any]:
-    """What the person has set; nothing where it cannot be read."""
-    import tomllib  # lazy: takes long to load
+    """The user's settings; empty if they cannot be read."""
+    import tomllib  # lazy: slow to load
 
     with contextlib.suppress(AgentError, OSError, ValueError, RecursionError):
         return tomllib.loads(
@@ -97,14 +97,14 @@ def _config(env: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _provider(env: Mapping[str, str]) -> str:
-    """Who serves the person's models. The terminal program goes on with no conversation that names none."""
+    """The provider of the user's models. The terminal program resumes no conversation without one."""
     config = _config(env)
     profile = dict_of(dict_of(config.get("profiles")).get(text_of(config.get("profile"))))
     return text_of(profile.get("model_provider")) or text_of(config.get("model_provider")) or "openai"
 
 
 def _plain(prompt: str) -> str:
-    """A prompt that is only a prompt: on a terminal, what begins with ! is run as a command."""
+    """Escape a prompt: on a terminal, a prompt that starts with ! is run as a command."""
     said = prompt.replace("\0", "\ufffd")
     return f"\n{said}" if said.startswith("!") else said
 
@@ -124,22 +124,17 @@ def write(
     conversation: Conversation, id: str, project: Path, program: str, env: Mapping[str, str]
 ) -> Written:
     if not _ID.fullmatch(id):
-        raise AgentError(agent=AGENT.name, what=f"{id!r} is no id of a session")
+        raise AgentError(agent=AGENT.name, what=f"{id!r} is not a session id")
     sessions = _sessions(env)
     began = next(_moments(conversation.turns), UNTIMED)
     day, time = began[:10], began[11:19].replace(":", "-")
     known = _kept(sessions, id)
     path = known or sessions.joinpath(*day.split("-"), f"rollout-{day}T{time}-{id}.jsonl")
-    try:
+    with translate_errors(AGENT.name, f"{path} cannot be written"):
         records = _records(conversation, id, project.resolve(), began, _provider(env))
         content = b"".join(msgspec.json.encode(record) + b"\n" for record in records)
         if known is None:
             base_files.write_file(path, content)
-    except UnicodeEncodeError as error:
-        raise AgentError(agent=AGENT.name, what=f"{path} cannot be written: not all of it is text") from error
-    except OSError as error:
-        what = f"{path} cannot be written: {error.strerror or error}"
-        raise AgentError(agent=AGENT.name, what=what) from error
     if known and not _begins_with(known, content):
         what = f"{known} holds another conversation under this id; it was left as it is"
         raise AgentError(agent=AGENT.name, what=what)
@@ -147,7 +142,7 @@ def write(
 
 
 def _kept(sessions: Path, id: str) -> Path | None:
-    """The file of an id, wherever it is: for Codex an id stays where it was first seen."""
+    """The existing file of an id, in any folder: Codex expects an id where it first saw it."""
     for folder, _, names in os.walk(sessions):
         for name in sorted(names):
             if (named := _NAME.fullmatch(name)) and named[1] == id:
@@ -159,14 +154,12 @@ def _sessions(env: Mapping[str, str]) -> Path:
     home = env.get("HOME", "")
     root = env.get("CODEX_HOME") or (home and f"{home}/.codex")
     if not root or "\0" in root:
-        raise AgentError(
-            agent=AGENT.name, what="neither HOME nor CODEX_HOME says where it keeps its sessions"
-        )
+        raise AgentError(agent=AGENT.name, what="neither HOME nor CODEX_HOME says where its sessions are")
     return Path(root, FOLDERS[0])
 
 
 def _begins_with(path: Path, content: bytes) -> bool:
-    """Whether a file is what was written: what the agent has added since is its own."""
+    """Whether a file, compressed or not, starts with what was written. The agent may have appended to it."""
     with contextlib.suppress(OSError, AgentError), file_scan.open_file(AGENT.name, str(path)) as file:
         return file.read(len(content)) == content
     return False
@@ -180,11 +173,11 @@ def _records(
         "timestamp": began,
         "cwd": paths.as_text(project),
         "originator": MAKER,
-        # The version whose form this is.
+        # The version whose format this is.
         "cli_version": AGENT.tested,
         "source": "cli",
         "model_provider": provider,
-        # In any other history, code mode records no command that it runs.
+        # In any other history, code mode records no commands.
         "history_mode": "paginated",
         **({"git": {"branch": conversation.branch}} if conversation.branch else {}),
     }
@@ -194,8 +187,7 @@ def _records(
 
 
 def _history(turns: Iterable[Turn], id: str, at: Moment) -> Iterator[tuple[str, Record, Moment]]:
-    """The records of a conversation. Codex shows its items by the task that they are part of: a message of the person
-    starts one."""
+    """The records of a conversation. Codex groups items by task: a user's message starts one."""
     task = ""
     for number, turn in enumerate(turns, 1):
         if not task or turn.speaker is Speaker.PERSON:
@@ -227,7 +219,7 @@ def _moments(turns: Iterable[Turn]) -> Iterator[Moment]:
 
 
 def _item(turn: Turn) -> Record:
-    """What the person sees of a turn."""
+    """The item of a turn for the user."""
     if turn.speaker is Speaker.PERSON:
         return {
             "type": "UserMessage",
@@ -237,7 +229,7 @@ def _item(turn: Turn) -> Record:
 
 
 def _payloads(turn: Turn) -> Iterator[Record]:
-    """What the model is given of a turn."""
+    """The response items of a turn for the model."""
     if turn.text:
         is_person = turn.speaker is Speaker.PERSON
         part = {"type": "input_text" if is_person else "output_text", "text": turn.text}
@@ -253,30 +245,25 @@ def _output(use: ToolUse) -> str:
     return use.result if is_told else FAILED + use.result
 
 
-# Taking away
+# Removing
 
 
 def discard(source: Source, program: str, env: Mapping[str, str]) -> Launch | None:
-    """Remove one rollout that Segue made. What Codex's own index says of it does no harm: it goes by the files."""
+    """Remove a rollout that Segue made. Its row in Codex's index does no harm: Codex checks the files."""
     path, sessions = Path(file_scan.as_it_is(source.path)), _sessions(env)
     named = _NAME.fullmatch(path.name)
-    try:
+    with translate_errors(AGENT.name, f"{path} cannot be removed"), contextlib.suppress(FileNotFoundError):
         if not named or not path.parent.resolve().is_relative_to(sessions.resolve()):
-            raise AgentError(agent=AGENT.name, what=f"{path} is no session of its own; it was left as it is")
-        path.lstat()  # where it is gone already, there is nothing to read
+            raise AgentError(agent=AGENT.name, what=f"{path} is not a session of Codex; it was left as it is")
+        path.lstat()  # raises FileNotFoundError before anything is read
         if _maker_of(path) != (named[1], MAKER):
             raise AgentError(agent=AGENT.name, what=f"{path} was not made by Segue; it was left as it is")
         path.unlink()
-    except FileNotFoundError:
-        return None
-    except OSError as error:
-        what = f"{path} cannot be removed: {error.strerror or error}"
-        raise AgentError(agent=AGENT.name, what=what) from error
     return None
 
 
 def _maker_of(path: Path) -> tuple[str, str]:
-    """The id and the program that a rollout names in its first line."""
+    """The id and the maker in a rollout's first line."""
     with file_scan.open_file(AGENT.name, str(path)) as file:
         line = file.readline(_LONGEST_FIRST_LINE)
     about = dict_of((decode(line) or {}).get("payload"))

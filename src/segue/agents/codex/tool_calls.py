@@ -1,4 +1,4 @@
-"""What Codex tells in a way of its own: changes by file, plans within a reply, answers, and commands that go on."""
+"""Codex's own formats of actions: changes by file, plans within a reply, answers, and background commands."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _REFUSALS = ("exec command rejected by user", "patch rejected by user", "rejecte
 _RUNS = re.compile(r"^Process running with session ID (\d{1,18})\s*$", re.MULTILINE)
 _GONE = "write_stdin failed: Unknown process"
 _HEADER = 66_000
-"""Within how much of an output its header ends: it may repeat the command."""
+"""The largest size of an output's header, which may repeat the command."""
 
 
 def acts(entry: Entry, result: Entry | None) -> tuple[Act, ...] | None:
@@ -31,7 +31,7 @@ def acts(entry: Entry, result: Entry | None) -> tuple[Act, ...] | None:
 
 
 def _proposals(text: str) -> tuple[Act, ...]:
-    """A plan that the model puts to the person within its words."""
+    """A plan that the model proposes within a reply."""
     if _PLAN_START not in text:
         return ()
     plan = text.rpartition(_PLAN_START)[2].partition(_PLAN_END)[0].strip()
@@ -39,7 +39,7 @@ def _proposals(text: str) -> tuple[Act, ...]:
 
 
 def _changed(path: str, change: dict[str, Any]) -> tuple[Act, ...]:
-    """What was done to a file, as it is told after the event."""
+    """The completed change of a file."""
     content, diff = change.get("content"), text_of(change.get("unified_diff"))
     match change.get("type"):
         case "add":
@@ -60,7 +60,7 @@ def answer(call: Entry, result: Entry) -> Answer | None:
     if call.tool == "request_user_input":
         words = "\n".join(", ".join(said) for said in answers_in(result.text))
         return Answer(verdict=Verdict.ANSWERED, text=words) if words else None
-    # A command that prints these words has an exit status.
+    # A command that prints this text has an exit status.
     is_refused = result.status is None and result.text[:80].strip() in _REFUSALS
     return Answer(verdict=Verdict.REFUSED) if is_refused else None
 
@@ -80,7 +80,7 @@ def going(call: Entry, result: Entry) -> Going | None:
 
 
 def _followed(handle: str, result: Entry, *, is_running: bool) -> Going:
-    """What a look at a command tells of it: one that failed itself tells at most that the command is gone."""
+    """The state of a job that a call checked. A failed call shows at most that the job no longer exists."""
     if result.is_error and result.status is None:
         is_gone = result.text.startswith(_GONE)
         return Going(handle=handle, is_over=is_gone, end=End.STOPPED if is_gone else None)

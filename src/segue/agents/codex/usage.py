@@ -1,9 +1,9 @@
-"""What Codex tells of tokens and limits.
+"""Tokens and limits in Codex's records.
 
-Codex writes running totals, and writes them again whenever something else changes, so what one answer used is
-the difference to the total before it. A total that falls was begun anew (a resumed session of an old
-version); the first total of a file may hold what another one used (a fork), so there the last answer's own
-figures count. New versions also write a record for each answer: where a turn has those, they alone count.
+Codex writes running totals, and repeats them whenever something else changes. So the usage of an answer is the
+difference to the total before it. A lower total means that the count was restarted (a resumed session of an old
+version). The first total of a file may include another session's usage (a fork), so there the last answer's own counts
+are used. New versions also write a record for each answer: in a turn with such records, only they count.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ FULL = 100.0
 _WINDOWS = ((300, "5h"), (1440, "day"), (10080, "week"), (43200, "month"), (43800, "month"), (44640, "month"))
 _FIVE_HOURS_S = 5 * 3600 + 60.0
 _SHARED = ("", "codex")
-"""The names of the limit that holds for an account, whatever the model."""
+"""The ids of the limit that covers the whole account, regardless of the model."""
 
 _FIGURES = ("input_tokens", "cached_input_tokens", "cache_write_input_tokens", "output_tokens")
 _QUOTA_WORDS = ("quota exceeded", "exceeded your current quota", "insufficient_quota", "out of credits")
@@ -35,17 +35,17 @@ _RATE_WORDS = (
 
 
 def figures(usage: Any) -> list[int]:
-    """What a block of usage counts, as Codex counts it: each figure within the one that it is part of."""
+    """The token counts of a usage block, as Codex counts them: cached tokens are part of the input."""
     return [count_of(dict_of(usage).get(name)) for name in _FIGURES]
 
 
 def tokens(counted: list[int]) -> Tokens:
-    """The same, each token in one field only. Output includes what was thought."""
+    """The same, with each token in one field only. Output includes reasoning."""
     return tokens_within(*counted)
 
 
 def answer(state: dict[str, Any], info: dict[str, Any]) -> list[int] | None:
-    """What was used since the total before this one; None if nothing was."""
+    """The usage since the previous total; None if nothing was used."""
     total, before = figures(info.get("total_token_usage")), state.get("total")
     last = info.get("last_token_usage")
     state["total"] = total
@@ -60,13 +60,13 @@ def answer(state: dict[str, Any], info: dict[str, Any]) -> list[int] | None:
 
 
 def forget_total(state: dict[str, Any]) -> None:
-    """A new run of an old version tells no total at first, and counts from zero."""
+    """Start a new count: a resumed run of an old version reports no total at first, and counts from zero."""
     if state.pop("total", None) is not None:
         state["epoch"] = state.get("epoch", 0) + 1
 
 
 def key_of(state: dict[str, Any]) -> str:
-    """A name for an answer that is the same where a fork repeats it: a fork gives new times, and nothing else."""
+    """A key for an answer that stays the same in a fork, which changes only the times."""
     base = state.get("turn") or f"{state.get('origin', '')}/{state.get('epoch', 0)}"
     return f"{base}:{'.'.join(map(str, state['total']))}"
 
@@ -75,7 +75,7 @@ def key_of(state: dict[str, Any]) -> str:
 
 
 def limits_of(rates: dict[str, Any], at: Moment | None) -> tuple[Limit, ...]:
-    """Every limit that a report tells of."""
+    """Every limit in a report."""
     return (*_windows(rates, at), *_spending(rates, at))
 
 
@@ -105,7 +105,7 @@ def _spending(rates: dict[str, Any], at: Moment | None) -> Iterator[Limit]:
 
 
 def window_word(minutes: int) -> str:
-    """Codex has also told 299 minutes for five hours."""
+    """The name of a window by its length. Codex has also reported 299 minutes for five hours."""
     return next((word for length, word in _WINDOWS if abs(minutes - length) <= 1), f"{minutes}m")
 
 
@@ -123,13 +123,13 @@ def _reset(window: dict[str, Any], at: Moment | None) -> Moment | None:
 
 
 def pay_goes_on(rates: dict[str, Any]) -> bool:
-    """Whether credits pay for what goes beyond a window."""
+    """Whether credits pay for usage beyond the window."""
     credits = dict_of(rates.get("credits"))
     return credits.get("has_credits") is True or credits.get("unlimited") is True
 
 
 def remember(state: dict[str, Any], limits: tuple[Limit, ...], rates: dict[str, Any]) -> None:
-    """Keep which windows are full: a message that says that a limit was hit does not say which."""
+    """Remember which windows are full: a message about a hit limit does not name it."""
     full = [limit for limit in limits if (limit.used_percent or 0) >= FULL]
     state["full"] = [] if pay_goes_on(rates) else [_kept(limit) for limit in full]
 
@@ -146,7 +146,7 @@ def full_limits(state: dict[str, Any], at: Moment | None) -> tuple[Limit, ...]:
 
 
 def hit(state: dict[str, Any], error: dict[str, Any], at: Moment | None) -> tuple[Limit, ...]:
-    """The limits that an error tells of; none if it is another kind of error."""
+    """The limits that an error reports as hit; none for any other error."""
     message, info = text_of(error.get("message")), error.get("codex_error_info")
     kind = text_of(info) or next(iter(dict_of(info)), "")
     words = message.lower()
@@ -165,7 +165,7 @@ def hit(state: dict[str, Any], error: dict[str, Any], at: Moment | None) -> tupl
 
 
 def _untold(reset: Moment | None, at: Moment | None, *, is_usage: bool) -> Limit:
-    """A limit whose window nothing tells: a plan has two, and requests are counted by the minute."""
+    """A limit with an estimated window: a plan has two windows, and requests are counted by the minute."""
     is_long = bool(reset and at and reset > (limit_text.after(at, _FIVE_HOURS_S) or reset))
     window = ("week" if is_long else "5h") if is_usage else "1m"
     return Limit(

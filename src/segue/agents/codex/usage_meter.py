@@ -1,4 +1,4 @@
-"""The parts that tell of tokens and limits, given what was told before."""
+"""Convert records about tokens and limits into parts, given the records before them."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from segue.model import EntryKind, Limit, Origin, Spend
 
 
 class Meter:
-    """What a pass knows of tokens and limits, all of it in the state of the reading's mark."""
+    """The tokens and limits of a rollout that is being read. Its state is in the reading's mark."""
 
     def __init__(self, reading: Reading) -> None:
         self.reading = reading
         self.state = reading.mark.state
 
     def used(self, payload: dict[str, Any], at: Moment | None) -> Part:
-        """What one answer used, told for itself."""
+        """The usage of one answer, from a record of its own."""
         state, used = self.state, codex_usage.figures(payload.get("usage"))
         turn, response = text_of(payload.get("turn_id")), text_of(payload.get("response_id"))
         state["total"] = codex_usage.figures(payload.get("thread_token_usage"))
@@ -29,7 +29,7 @@ class Meter:
         return note("token_usage_record", spend=self._spend(key, used, at), model=state.get("model"))
 
     def count(self, payload: dict[str, Any], at: Moment | None) -> list[Part]:
-        """Running totals, and how much of every limit is used."""
+        """Running totals, and the used share of every limit."""
         state, rates = self.state, dict_of(payload.get("rate_limits"))
         limits = codex_usage.limits_of(rates, at)
         if rates:
@@ -41,7 +41,7 @@ class Meter:
             return [note("token_count", spend=spend, limits=limits, model=state.get("model"))]
         report = note("token_count", limits=limits)
         full = codex_usage.full_limits(state, at)
-        # Versions that tell when a turn begins and ends also tell, or show, that a limit ended it.
+        # Versions that report the start and end of a turn also report, or show, that a limit ended it.
         return (
             [report]
             if state.get("has_tasks") or not full
@@ -58,7 +58,7 @@ class Meter:
         return codex_usage.answer(self.state, info)
 
     def _fill(self, usage: Any) -> None:
-        """How full the context is: what the last answer read and wrote, or what a compaction left."""
+        """Learn the size of the context: the tokens of the last answer, or those that a compaction left."""
         if filled := count_of(dict_of(usage).get("total_tokens")):
             self.reading.learn(context_tokens=filled)
 
@@ -83,7 +83,7 @@ class Meter:
         return self._stopped(kind, "", full) if full and not last else note(kind)
 
     def _stopped(self, kind: str, text: str, limits: tuple[Limit, ...]) -> Part:
-        """A limit ended the turn. It may be told more than once."""
+        """A limit ended the turn. It is reported once, even if several records show it."""
         turn = self.state.get("turn") or "-"
         if self.state.get("hit") == turn:
             return note(kind, text, limits=limits)
