@@ -93,7 +93,7 @@ def test_the_screen_of_a_document_that_does_not(cli: CommandLine, folder: Path) 
     assert done.out == snapshot("""\
 ✗ wide.yaml does not fit METADATA  improve-coordinator -[METADATA]-> improvement-synthesizer
   payload.files[0].content: contents, by its name; SELECTIVE or FULL would allow it
-  next: segue protocol reduce wide.yaml --to METADATA leaves out what does not fit
+  next: segue protocol reduce wide.yaml --to METADATA removes the fields that do not fit
 """)
     told = json.loads(cli("protocol", "check", "wide.yaml", "--json").out)
     assert told["fits"] is False

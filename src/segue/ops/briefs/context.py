@@ -27,8 +27,8 @@ class Packaged(Struct, frozen=True):
 
 
 def context_of(desk: Desk, known: Warm, *, tier: Tier, target: str = "", reason: str = "") -> HandoffContext:
-    """The context of a transcript and its session, without the history, which is added while packing because it is long.
-    Fields for later features are empty."""
+    """The context of a transcript and its session, without the history, which is long and added while
+    packing. Fields for later features are empty."""
     facts = known.facts()
     work = make.work_of(desk, known)
     task = goals.task_from(facts)

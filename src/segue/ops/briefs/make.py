@@ -246,8 +246,8 @@ def of_facts(
     rewriter: Rewriter | None = None,
     tell: Tell = _to_nobody,
 ) -> Made:
-    """Make a brief of facts. `known` are secrets that were recognised by their context, with their kinds: elsewhere they
-    may occur without it. `rewriter` shortens agents' prose; by default the model of `wish.rewrite` does."""
+    """Make a brief of facts. `known` are secrets that were recognised by their context, with their kinds: they may
+    occur elsewhere without it. `rewriter` shortens agents' prose; by default the model of `wish.rewrite` does."""
     agent = _agent(wish.target) if wish.target else None
     facts, about, replaced = _cleaned(_without_bulk(facts, wish.tier), about, secrets, known)
     budget = wish.budget or _budget(wish.tier, agent.context_window if agent else None)

@@ -1,8 +1,8 @@
 """Saved handoffs: the state of a folder's work as a JSON file that any program and any person can read.
 
 They are separate from the handoffs that Segue executes: a file to archive, to show to a model, or to continue from by
-hand. It contains the task, files and next steps that the user gives, the last messages of this folder's session, and its
-usage; secrets are replaced everywhere. A saved file is never changed.
+hand. It contains the task, files and next steps that the user gives, the last messages of this folder's session, and
+its usage; secrets are replaced everywhere. A saved file is never changed.
 """
 
 from __future__ import annotations

@@ -83,7 +83,7 @@ def look(folder: Path, facts: Sequence[Fact], env: Mapping[str, str] | None = No
 
 
 def git_at(root: Path, env: Mapping[str, str]) -> Git | None:
-    """Git for a worktree. None if it is not a repository, git is missing, or git would run the repository's programs."""
+    """Git for a worktree. None if it is not a repository, git is missing, or it would run the repository's programs."""
     git = _open(root, env) if _is_repository(root) else None
     filters = git.filters() if git else None
     return _without(filters, git) if git and filters is not None else None

@@ -50,7 +50,7 @@ def judged(agent: Agent, version: str) -> str:
             f"{agent.title} {version} is too old for the transcripts that Segue writes (needs {agent.oldest})"
         )
     if told[:1] > tested[:1]:
-        return f"{agent.title} {version} may use a newer transcript format than Segue writes (tested with {agent.tested})"
+        return f"{agent.title} {version} may need newer transcripts than Segue writes (tested with {agent.tested})"
     return ""
 
 

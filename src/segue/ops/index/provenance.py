@@ -1,8 +1,8 @@
 """Provenance of transcripts: the user's own, or a file that anyone who commits to a repository could have written.
 
 A transcript in an agent's default folder belongs to the user. One inside a project folder may have come with the
-project. It is used only after the user has confirmed this agent's transcripts in this folder, and never while git tracks
-it. Totals need this module, so it imports nothing slow.
+project. It is used only after the user has confirmed this agent's transcripts in this folder, and never while git
+tracks it. Totals need this module, so it imports nothing slow.
 """
 
 from __future__ import annotations

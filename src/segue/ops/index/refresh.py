@@ -1,7 +1,7 @@
 """Refresh of the index: reads what changed since the last time.
 
-`count_tokens` counts usage first; the rest is read here. Adding a result twice does no harm, so two commands may refresh
-at once.
+`count_tokens` counts usage first; the rest is read here. Adding a result twice does no harm, so two commands may
+refresh at once.
 """
 
 from __future__ import annotations

@@ -124,8 +124,8 @@ def samples_of(limits: Iterable[Limit]) -> list[Sample]:
 
 
 def context_of(desk: Desk, transcript: Transcript, window_of_model: int | None) -> Limit | None:
-    """The used share of a transcript's context window. If the agent does not report the window's size, the agent's usual
-    size or the model's maximum is an estimate."""
+    """The used share of a transcript's context window. If the agent does not report the window's size, its usual size
+    or the model's maximum is an estimate."""
     used = transcript.context_tokens
     fits, is_estimate = window_of(desk, transcript, window_of_model)
     if used is None or not fits:
