@@ -694,6 +694,6 @@ def test_the_doctor_tells_who_holds_what_and_what_a_hook_could_not_tell(
     guard.put(data, note, now)
     guard.note_failure(data, ValueError("odd"), now)
     out = cli("doctor", SEGUE_HANDOFF="h-1").out
-    assert "Other Agent holds /p since 2026-11-16T09:30Z (h-1), and the store knows nothing of it" in out
+    assert "Other Agent has held /p since 2026-11-16T09:30Z (h-1), but the store has no such lease" in out
     assert "let the agent go on: ValueError: odd" in out
     assert "SEGUE_HANDOFF is set" not in out

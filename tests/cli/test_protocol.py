@@ -152,7 +152,7 @@ def test_a_document_can_be_piped_in(cli: CommandLine, folder: Path, monkeypatch:
     )
     assert "segue protocol reduce - --to FILTERED" in cli("protocol", "check", "-").out
     refused = cli("protocol", "check", "-", "--received", "-")
-    assert refused.code == 2 and "Only one document" in refused.err
+    assert refused.code == 2 and "Only one file" in refused.err
 
 
 def test_what_was_received_can_be_named(cli: CommandLine, folder: Path) -> None:
@@ -161,7 +161,7 @@ def test_what_was_received_can_be_named(cli: CommandLine, folder: Path) -> None:
     assert cli("protocol", "check", "next.yaml").code == 0
     done = cli("protocol", "check", "next.yaml", "--received", "minimal.yaml")
     assert done.code == 1 and "payload.mode: received at MINIMAL from command: an object" in done.out
-    assert "next: leave these fields out, or say in origins" in done.out
+    assert "next: remove these fields, or list the sender's own in origins" in done.out
 
 
 @pytest.mark.parametrize(
