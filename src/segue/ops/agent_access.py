@@ -10,9 +10,9 @@ from __future__ import annotations
 import contextlib
 import re
 import shlex
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from time import sleep
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 from msgspec import Struct
@@ -37,6 +37,7 @@ from segue.ops.work import discovery, sessions
 from segue.ops.work.discovery import Work
 from segue.ops.work.sessions import Info
 
+T = TypeVar("T")
 WITHHELD = "(withheld: it has not gone to this vendor yet)"
 LONGEST_REASON = 500
 QUOTED = 200
@@ -209,15 +210,17 @@ def session(desk: Desk, caller: Caller, id: str) -> Info:
 def _named(desk: Desk, caller: Caller, id: str) -> Work:
     if not id:
         return _current(desk, caller)
-    matches = [work for work in _works(desk) if work.session.id.startswith(id)]
-    exact = [work for work in matches if work.session.id == id] or matches
+    known = [(work.session.id, work) for work in _works(desk)]
+    return _find_only(known, id, noun="session of this folder", next="segue session list")
+
+
+def _find_only(known: Iterable[tuple[str, T]], id: str, *, noun: str, next: str) -> T:
+    """The one with this id or unique prefix."""
+    matches = [pair for pair in known if pair[0].startswith(id)]
+    exact = [pair for pair in matches if pair[0] == id] or matches
     if len(exact) == 1:
-        return exact[0]
-    raise NotFound(
-        noun="session of this folder",
-        name=id[:QUOTED],
-        next="segue session list",
-    )
+        return exact[0][1]
+    raise NotFound(noun=noun, name=id[:QUOTED], next=next)
 
 
 def _current(desk: Desk, caller: Caller) -> Work:
@@ -254,15 +257,8 @@ def brief(desk: Desk, caller: Caller, of: str, tier: Tier, budget: int) -> Made:
 
 def _transcript(desk: Desk, id: str) -> tuple[Work, Transcript]:
     """A transcript of this folder's sessions, by its id or the start of it; never by a file."""
-    matches = [(work, one) for work in _works(desk) for one in work.transcripts if one.id.startswith(id)]
-    exact = [pair for pair in matches if pair[1].id == id] or matches
-    if len(exact) == 1:
-        return exact[0]
-    raise NotFound(
-        noun="transcript of this folder",
-        name=id[:QUOTED],
-        next="segue session info",
-    )
+    known = [(one.id, (work, one)) for work in _works(desk) for one in work.transcripts]
+    return _find_only(known, id, noun="transcript of this folder", next="segue session info")
 
 
 def _last_of(work: Work) -> tuple[Work, Transcript]:
@@ -294,15 +290,12 @@ def _is_told(desk: Desk, caller: Caller, work: Work | None) -> bool:
 
 def _handoff(desk: Desk, id: str) -> Handoff:
     known = handoffs.listed(desk, MOST)
-    matches = [one for one in known if one.id.startswith(id)] if id else known[:1]
-    exact = [one for one in matches if one.id == id] or matches
-    if len(exact) == 1:
-        return exact[0]
-    raise NotFound(
-        noun="handoff of this folder",
-        name=id[:QUOTED] or paths.as_text(desk.project),
-        next="segue handoff list",
-    )
+    noun, next = "handoff of this folder", "segue handoff list"
+    if id:
+        return _find_only([(one.id, one) for one in known], id, noun=noun, next=next)
+    if known:
+        return known[0]
+    raise NotFound(noun=noun, name=paths.as_text(desk.project), next=next)
 
 
 def _work_of(desk: Desk, handoff: Handoff) -> Work | None:

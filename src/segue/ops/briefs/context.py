@@ -11,7 +11,7 @@ from segue import agents
 from segue.base import files
 from segue.briefs import goals
 from segue.errors import BadInput
-from segue.model import Fact, Tier, context
+from segue.model import Tier, context
 from segue.model.context import CompressedContext, HandoffContext
 from segue.ops.briefs import make
 from segue.ops.common.desk import Desk
@@ -41,16 +41,12 @@ def context_of(desk: Desk, known: Warm, *, tier: Tier, target: str = "", reason:
         handoff_reason=reason,
         preservation_level=tier.preserve,
         current_task=said.over(task) if said else task,
-        pending_subagents=tuple(_pending(fact) for fact in facts if _is_pending(fact)),
+        pending_subagents=tuple(
+            {"id": fact.entry, "task": fact.subject, "status": "pending"}
+            for fact in facts
+            if fact.kind == "delegation" and fact.value == "pending"
+        ),
     )
-
-
-def _is_pending(fact: Fact) -> bool:
-    return fact.kind == "delegation" and fact.value == "pending"
-
-
-def _pending(fact: Fact) -> dict[str, str]:
-    return {"id": fact.entry, "task": fact.subject, "status": "pending"}
 
 
 def of_transcript(

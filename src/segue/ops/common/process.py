@@ -135,7 +135,9 @@ def run(
             raise
     if mode is Mode.HEADLESS and child.returncode < 0:
         _sweep(child.pid)
-    output = output_of(logs, child.returncode) if mode is Mode.HEADLESS else _silent(child.returncode)
+    output = Output(exit_code=child.returncode, stdout="", stderr="")
+    if mode is Mode.HEADLESS:
+        output = output_of(logs, child.returncode)
     _cut(logs)
     return Ended(output=output, by=by)
 
@@ -144,10 +146,6 @@ def _sweep(pid: int) -> None:
     """Kill what is left of a dead program's process group."""
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(pid, signal.SIGKILL)
-
-
-def _silent(exit_code: int) -> Output:
-    return Output(exit_code=exit_code, stdout="", stderr="")
 
 
 def _cut(logs: Path) -> None:

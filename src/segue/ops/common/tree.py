@@ -1,4 +1,4 @@
-"""Snapshots of a worktree: the hash of every file as it is, as one git tree.
+"""Snapshots of a worktree: the hashes of all files, as one git tree.
 
 A private repository in Segue's data folder takes the snapshots; the user's repository is only read. The private one has
 its own settings, and attributes that switch off every conversion, so no filter and no hook runs. It keeps its index, so

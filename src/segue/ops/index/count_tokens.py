@@ -118,8 +118,8 @@ def bytes_of(job: Job) -> int:
 
 
 def count(desk: Desk, jobs: list[Job], told: Callable[[int], None]) -> list[str]:
-    """Count these sources and return the errors. `told` is called with the bytes of each. The index is opened after the
-    first result: creating one takes time, in which other processes read already."""
+    """Count these sources and return the errors. `told` is called with the bytes of each source. The index is opened
+    after the first result: creating one takes time, in which other processes read already."""
     problems: list[str] = []
     weights = [*map(bytes_of, jobs)]
     results = run(work, jobs, weights, told)

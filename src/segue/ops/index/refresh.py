@@ -78,6 +78,9 @@ class Done(Struct, frozen=True):
     problem: str = ""
 
 
+DONE = msgspec.msgpack.Decoder(Done)
+
+
 class Unused(Struct, frozen=True):
     """A transcript that is not used, because nothing shows that it is the user's."""
 
@@ -144,7 +147,7 @@ def _refresh(desk: Desk, wanted: set[Pass], progress: Progress) -> Refreshed:
     told = count_tokens.teller(progress, whole)
     problems += count_tokens.count(desk, sums, told)
     weights = [job.bytes for job in jobs]
-    results = count_tokens.run(work, jobs, weights, told, msgspec.msgpack.encode, _unpacked)
+    results = count_tokens.run(work, jobs, weights, told, msgspec.msgpack.encode, DONE.decode)
     for batch in count_tokens.batched(results, BATCH):
         with index.changing():
             _keep(index, batch)
@@ -203,10 +206,6 @@ def _mark(index: Index, row: SourceRow | None, of: str) -> Mark | None:
     """Where a pass ended. None for offset 0: such a file is rewritten, not appended to."""
     mark = index.mark(row[ID], of) if row else None
     return mark if mark and mark.offset else None
-
-
-def _unpacked(packed: bytes) -> Done:
-    return msgspec.msgpack.decode(packed, type=Done)
 
 
 def work(job: Job) -> Done:

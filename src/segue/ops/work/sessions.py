@@ -37,7 +37,7 @@ def create(
     desk: Desk, title: str = "", *, project: Path | None = None, key: str | None = None
 ) -> Change[Session]:
     folder = paths.as_text(project or desk.project)
-    title = title.strip() or _title_of(folder)
+    title = title.strip() or printable(Path(folder).name or folder)[:TITLE_LIMIT]
     if len(title) > TITLE_LIMIT or not title.isprintable():
         raise BadInput(
             what=f"A session's title must be one line of at most {TITLE_LIMIT} characters.",
@@ -59,11 +59,6 @@ def create(
         )
 
     return desk.shared.record(SESSION, "session.created", id, decide, key=key, request=[title, folder])
-
-
-def _title_of(folder: str) -> str:
-    name = Path(folder).name or folder
-    return printable(name)[:TITLE_LIMIT]
 
 
 def listed(
