@@ -217,7 +217,7 @@ def refuse_impossible(wish: Wish) -> None:
         )
     if wish.budget is not None and wish.budget > LARGEST:
         raise BadInput(
-            what=f"A budget of {wish.budget:,} tokens is too large: the maximum is {LARGEST:,}.",
+            what=f"The budget is too large: the maximum is {LARGEST:,} tokens.",
             next=f"segue pack --budget {BUDGET}",
         )
 
