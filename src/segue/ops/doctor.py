@@ -53,7 +53,7 @@ class Finding(Struct, frozen=True):
 def examine(
     env: Mapping[str, str], cwd: Path, flags: Iterable[str] = (), *, mend: bool = False
 ) -> list[Finding]:
-    """Check everything, each part even if another is broken. `mend` also applies the safe fixes."""
+    """Check everything, each part even if another is broken. `apply_fixes` also applies the safe fixes."""
     found = paths.find(env)
     findings = [Finding("python", Level.OK, f"Python {sys.version.split()[0]} at {sys.executable}")]
     if mend:

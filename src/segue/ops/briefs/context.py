@@ -69,7 +69,7 @@ def package(desk: Desk, name: str | None, file: Path, *, tier: Tier, target: str
 
 
 def unpacked(file: Path) -> HandoffContext:
-    """Read the context back from a file that `package` wrote."""
+    """Read the context back from a file that `write_package` wrote."""
     try:
         packed = msgspec.msgpack.decode(files.read_file(file, context.LARGEST), type=CompressedContext)
     except OSError as error:

@@ -162,7 +162,7 @@ def work(job: Job) -> Done:
     source, (offset, before) = job
     try:
         read = agents.load(source[0]).rows
-        rows, offset, before, is_anew = read(source, offset, before)  # type: ignore[misc]  # see `counts`
+        rows, offset, before, is_anew = read(source, offset, before)  # type: ignore[misc]  # see `can_count`
     except AgentError as error:
         return EMPTY, 0, "", True, str(error)
     except Exception as error:  # noqa: BLE001 - one source that cannot be read must not stop the others

@@ -72,14 +72,18 @@ def _check(run: Run, id: str) -> None:
             clock.parse(moment)
 
 
+def _ids(desk: Desk) -> list[str]:
+    return sorted(path.parent.name for path in (desk.places.data / FOLDER).glob(f"*/{FILE}"))
+
+
 def unreadable(desk: Desk) -> list[str]:
     """The ids of runs whose records cannot be read."""
     found = []
-    for path in sorted((desk.places.data / FOLDER).glob(f"*/{FILE}")):
+    for id in _ids(desk):
         try:
-            load(desk, path.parent.name)
+            load(desk, id)
         except Refused:
-            found.append(path.parent.name)
+            found.append(id)
         except NotFound:
             continue
     return found
@@ -88,9 +92,9 @@ def unreadable(desk: Desk) -> list[str]:
 def listed(desk: Desk, *, everywhere: bool = False) -> list[Run]:
     """This folder's runs, or all, the newest first. Runs with unreadable records are skipped."""
     runs = []
-    for path in sorted((desk.places.data / FOLDER).glob(f"*/{FILE}")):
+    for id in _ids(desk):
         with contextlib.suppress(Refused, NotFound):
-            runs.append(load(desk, path.parent.name))
+            runs.append(load(desk, id))
     here = discovery.work_folder(paths.as_text(desk.project))
     own = [run for run in runs if everywhere or discovery.work_folder(run.project) == here]
     return sorted(own, key=lambda run: run.created_at, reverse=True)
@@ -146,7 +150,7 @@ def attended(desk: Desk, run: Run) -> Iterator[None]:
 
 
 def _is_taken(fd: int) -> bool:
-    """Acquire a lock, or wait a moment: `is_attended` holds it briefly while it checks."""
+    """Acquire a lock, or wait a moment: `is_supervised` holds it briefly while it checks."""
     try:
         fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
