@@ -381,7 +381,7 @@ def test_undo_takes_back_the_return_then_the_handoff_and_nothing_in_between(
     assert "Took back handoff h-000000000002 (demo to claude)" in away("undo").out
     assert "Took back handoff h-000000000001 (claude to demo)" in away("undo").out
     nothing = away("undo")
-    assert nothing.code == 5 and "There is nothing of yours to undo" in nothing.err, nothing
+    assert nothing.code == 5 and "You have nothing to undo" in nothing.err, nothing
 
 
 @pytest.mark.parametrize("come_back", [returned, failed])

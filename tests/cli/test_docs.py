@@ -156,7 +156,7 @@ def test_every_bench_is_in_contributing() -> None:
 def test_the_tree_in_the_design_names_every_file_at_its_top() -> None:
     design = (ROOT / "docs" / "design.md").read_text()
     found = {path.name for path in (ROOT / "src" / "segue").glob("*.py")}
-    assert {name for name in found if name not in design} == {"__init__.py"}
+    assert {name for name in found if name not in design} == set()
 
 
 def test_samples_are_claimed_only_of_agents_that_are_read() -> None:

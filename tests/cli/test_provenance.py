@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from segue.agents import demo
+from segue.agents.demo import target
 from segue.agents.shared.launch import Launch, Start
 from segue.model import Source, Transcript
 from segue.ops.index import refresh
@@ -271,7 +271,7 @@ def test_a_conversation_that_was_there_before_a_handoff_is_not_confirmed_by_it(
     def command(start: Start, _env: object) -> Launch:
         return Launch(argv=(start.program, "-c", CONTINUING, str(talk)), stdin=start.prompt)
 
-    monkeypatch.setattr(demo, "command", command)
+    monkeypatch.setattr(target, "command", command)
     clone.env["SEGUE_DEMO"] = "1"
     clone(*TO_DEMO)
     assert (talk.name in clone("transcripts").out) is was_there

@@ -276,7 +276,7 @@ def test_what_was_prepared_in_one_agent_is_known_to_the_next_when_it_begins(
                 project,
                 [Reply("Hi.")],
                 sandbox=home.sandbox,
-                environment=home.environment,
+                environment={**home.environment, **allowed},
                 arguments=TRUSTED["codex"],
             )
             return said_to_model(run)

@@ -8,10 +8,12 @@ from collections.abc import Sequence
 
 from segue.assertions.assertion import Assertion, Verdict, World
 from segue.assertions.evidence import Record, Run
+from segue.base.lazy_regex import lazy_pattern
 from segue.base.text import begun
 from segue.facts.open_errors import SELECTION
 from segue.facts.output import command_output
 from segue.shell import commands
+from segue.shell.lexer import Simple, simple_commands
 
 Found = tuple[Verdict, str]
 YES, NO, OPEN = Verdict.SUPPORTED, Verdict.UNSUPPORTED, Verdict.UNKNOWN
@@ -19,6 +21,7 @@ FEW = 3
 MOST_COUNTS = 12
 UNSEEN = "a sub-agent may have run it"
 MAYBE = {"lint": ("lint",), "types": ("lint", "build"), "build": ("build",)}
+ELSEWHERE = lazy_pattern(r"\bGIT_(?:DIR|WORK_TREE)\b|\bchdir\b|\benv\s+-C\b")
 CALLED = {"lint": "linter", "types": "type checker", "build": "build"}
 
 
@@ -156,12 +159,16 @@ def is_same(said: str, command: str) -> bool:
 
 
 def runs_git(command: str, word: str, branch: str = "") -> bool:
-    """Whether a command certainly commits to, or pushes, this repository; with a branch, whether it names that too."""
-    programs = [words for words, _ in commands.programs(command)]
-    if "||" in command or any(
-        words[0] in ("cd", "pushd") or words[:2] == ["git", "init"] for words in programs
-    ):
-        return False  # it may not have run, or have been about another repository
+    """Whether a command that succeeded certainly committed to, or pushed, this repository; with a branch, whether it
+    names that too."""
+    found = list(commands.programs(command))
+    programs = [words for words, _ in found]
+    if "||" in command or ELSEWHERE.search(command) or any(_goes(words) for words in programs):
+        return False  # it may have been about another repository
+    if any(_is_compound(one) for one in (*simple_commands(command), *(one for _, one in found))):
+        return False  # it may not have run
+    # How the others before the last ";" or "|" ended is not known.
+    last = max((n for n, (_, simple) in enumerate(found) if simple.joint != "&&"), default=0)
     return any(
         _subcommand(words) == word
         and not _is_trial(words, word)
@@ -170,7 +177,19 @@ def runs_git(command: str, word: str, branch: str = "") -> bool:
             or branch
             in (one.rpartition(":")[2].removeprefix("+").removeprefix("refs/heads/") for one in words)
         )
-        for words in programs
+        for words in programs[last:]
+    )
+
+
+def _goes(words: Sequence[str]) -> bool:
+    return words[0] in ("cd", "pushd", "builtin") or words[:2] == ["git", "init"]
+
+
+def _is_compound(simple: Simple) -> bool:
+    """Whether a command is a part of a condition, a loop, a function or a subshell, or is negated."""
+    first = simple.texts[:1]
+    return simple.joint in ("(", ")") or any(
+        one in commands.KEYWORDS or one in commands.COMPOUND for one in first
     )
 
 

@@ -34,6 +34,10 @@ class Run(Struct, frozen=True):
     is_done: bool
     output: str
     tally: command_output.Tally | None = None
+    begun: int = 0
+    """Where it was called, before it came to its end."""
+    folder: str = ""
+    """In which it ran; empty where that is not known."""
 
     @property
     def is_test(self) -> bool:
@@ -48,6 +52,8 @@ class Touched(Struct, frozen=True):
     is_deleted: bool = False
     changes: tuple[Change, ...] = ()
     """Of an edit: the texts that it replaced."""
+    begun: int = 0
+    """Where it was called."""
 
 
 class Record(Struct, frozen=True):
@@ -65,6 +71,21 @@ class Record(Struct, frozen=True):
     has_calls: bool = False
     commits: tuple[tuple[str, int], ...] = ()
     """The commits that it tells of, each with when."""
+
+    def before(self, entry: int) -> Record:
+        """The commands and the changes that were called before an entry."""
+        return Record(
+            folder=self.folder,
+            runs=tuple(run for run in self.runs if run.begun < entry),
+            touched=tuple(one for one in self.touched if one.begun < entry),
+        )
+
+    def after(self, entry: int) -> Record:
+        return Record(
+            folder=self.folder,
+            runs=tuple(run for run in self.runs if run.begun >= entry),
+            touched=tuple(one for one in self.touched if one.begun >= entry),
+        )
 
     def shows(self, text: str) -> bool:
         """Whether an output holds a text, however it is broken into lines."""
@@ -109,8 +130,9 @@ class _Making:
         self.outputs: list[str] = []
         self.length = 0
         self.has_delegated = self.has_calls = False
-        self.waiting: dict[str, Entry] = {}
-        self.running: dict[str, tuple[Act, Entry]] = {}
+        self.begun = 0
+        self.waiting: dict[str, tuple[Entry, int]] = {}
+        self.running: dict[str, tuple[Act, Entry, int]] = {}
 
     def add(self, entry: Entry, reads: Reads) -> None:
         self.n += 1
@@ -118,12 +140,13 @@ class _Making:
         self.has_delegated = self.has_delegated or bool(entry.subagent)
         if entry.kind is EntryKind.CALL:
             self.has_calls = True
-            self.waiting[entry.call or entry.id] = entry
+            self.waiting[entry.call or entry.id] = entry, self.n
         elif entry.kind is EntryKind.RESULT:
             if self.length < LONGEST_ALL:
                 self.outputs.append(even(entry.text[:LONGEST_OUTPUT]))
                 self.length += len(self.outputs[-1])
-            self._add_result(self.waiting.pop(entry.call or entry.parent or "", None), entry, reads)
+            call, self.begun = self.waiting.pop(entry.call or entry.parent or "", (None, self.n))
+            self._add_result(call, entry, reads)
 
     def _add_result(self, call: Entry | None, result: Entry, reads: Reads) -> None:
         if call is None:
@@ -133,13 +156,14 @@ class _Making:
         is_done = reads.is_done(call, result)
         going = reads.going(call, result)
         if going and going.is_over and going.handle in self.running:
-            started, by = self.running.pop(going.handle)
+            looked, (started, by, self.begun) = self.begun, self.running.pop(going.handle)
             if going.end is not End.STOPPED:
                 self._run(started, by, result, going.end is End.PASSED if going.end else is_done)
+            self.begun = looked
         for act in reads.acts(call, result):
             self.has_delegated = self.has_delegated or act.deed is Deed.DELEGATE
             if act.deed is Deed.RUN and going and not going.is_over:
-                self.running[going.handle] = (act, call)
+                self.running[going.handle] = (act, call, self.begun)
             elif act.deed is Deed.RUN:
                 self._run(act, call, result, is_done)
             elif is_done:
@@ -149,9 +173,9 @@ class _Making:
         purpose, output = commands.purpose(act.subject), result.text[:LONGEST_OUTPUT]
         tally = command_output.tally_in(output) if purpose not in ("look", "install") else None
         is_done = is_done and not (tally and tally.failed)
-        self.runs.append(Run(self.n, act.subject, purpose, is_done, output, tally))
+        where = posixpath.join(call.cwd or self.folder, act.folder)
+        self.runs.append(Run(self.n, act.subject, purpose, is_done, output, tally, self.begun, where))
         if is_done:
-            where = act.folder or call.cwd or self.folder
             for effect in commands.effects(act.subject):
                 path, to = (posixpath.join(where, one) if one else "" for one in (effect.path, effect.to))
                 self._touch(Act(deed=EFFECTS[effect.kind], subject=path, to=to))
@@ -160,6 +184,7 @@ class _Making:
         if act.deed not in CHANGES:
             return
         if path := file_states.relative(act.subject, self.folder):
-            self.touched.append(Touched(self.n, path, act.deed in (Deed.DELETE, Deed.MOVE), act.changes))
+            is_gone = act.deed in (Deed.DELETE, Deed.MOVE)
+            self.touched.append(Touched(self.n, path, is_gone, act.changes, self.begun))
         if act.deed is Deed.MOVE and (path := file_states.relative(act.to, self.folder)):
-            self.touched.append(Touched(self.n, path))
+            self.touched.append(Touched(self.n, path, begun=self.begun))

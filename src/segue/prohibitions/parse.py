@@ -12,6 +12,8 @@ import re
 from collections.abc import Iterable, Iterator
 from enum import StrEnum
 
+from msgspec.structs import replace
+
 from segue.base.lazy_regex import lazy_pattern
 from segue.facts import constraints
 from segue.facts.mentions import BARE_FILES, ENDINGS
@@ -46,6 +48,8 @@ class Prohibition(Value, frozen=True):
     """Whether it holds only until the user speaks again."""
     n: int = 0
     """Number of the user's message."""
+    since: int = 0
+    """Number of the message that forbade it first, if it has held ever since."""
 
 
 ADDRESSES = (
@@ -365,7 +369,9 @@ def in_messages(messages: Iterable[str]) -> tuple[Prohibition, ...]:
             found = list(in_sentence(sentence, n, is_for_now=is_looking)) if sentence in own else []
             if not found and EXCEPTS.match(sentence):
                 holding = [one for one in holding if one.n != n]
+            held = {(one.ban, one.target): one.since for one in holding}
             known = {(one.ban, one.target) for one in found}
+            found = [replace(one, since=held.get((one.ban, one.target), n)) for one in found]
             holding = [
                 one
                 for one in holding

@@ -44,6 +44,14 @@ class Violation(Value, frozen=True):
     """In one sentence."""
 
 
+class Said(Value, frozen=True):
+    """When the user said something."""
+
+    entry: int = 0
+    """Its place in the transcript; 0 if it was said before the agent got the work."""
+    at: float = 0.0
+
+
 class Since(Value, frozen=True):
     """What happened since an agent got the work. Ignored files are not in it, and without git no file is."""
 
@@ -55,11 +63,17 @@ class Since(Value, frozen=True):
     """The files that differ now: 'A' added, 'M' changed, 'D' deleted."""
     manifests: Mapping[str, tuple[bytes, bytes]] = {}
     """Manifests and lock files: their content then and now."""
-    commits: int = 0
-    """Number of commits made in this worktree since, and of pushes."""
-    pushes: int = 0
+    commits: tuple[int, ...] | None = None
+    """When commits were made in this worktree since, in whole seconds; None where git's reference logs tell nothing."""
+    pushes: tuple[int, ...] = ()
+    said: tuple[Said, ...] = ()
+    """The user's messages; those that are missing are from before."""
     roots: tuple[str, ...] = ("",)
     """The paths of the worktree's root: as it is addressed, and with links resolved."""
+
+    def beginning(self, one: Prohibition) -> Said:
+        """When a prohibition began to hold."""
+        return self.said[one.since] if one.since < len(self.said) else Said()
 
 
 def find(
@@ -69,7 +83,7 @@ def find(
     found: list[Violation] = []
     for one in prohibitions:
         if one.ban in WORDS:
-            found += _by_git(one, record, agent)
+            found += _by_git(one, since, record, agent)
         elif one.ban is Ban.DEPENDENCY:
             found += _by_manifest(one, since, record, agent)
         else:
@@ -81,8 +95,9 @@ def unattributed(prohibitions: Iterable[Prohibition], since: Since, record: Reco
     """Commits and pushes that the user forbade and that only git's reference logs show."""
     found = []
     for one in prohibitions:
-        word, count = WORDS.get(one.ban, ""), since.commits if one.ban is Ban.COMMIT else since.pushes
-        if word and count and not one.target and not _commands(one, record):
+        word, times = WORDS.get(one.ban, ""), since.commits if one.ban is Ban.COMMIT else since.pushes
+        count = sum(at >= since.beginning(one).at for at in times or ())
+        if word and count and not one.target and not _commands(one, since, record):
             noun = word if count == 1 else f"{word}{'es' if one.ban is Ban.PUSH else 's'}"
             found.append(f"made since {since.event}: {count} {noun} ({UNSEEN})")
     return tuple(found)
@@ -92,10 +107,13 @@ def unattributed(prohibitions: Iterable[Prohibition], since: Since, record: Reco
 
 
 def _by_file(one: Prohibition, since: Since, record: Record, agent: str) -> Iterator[Violation]:
-    touched = _touched(since, record)
+    entry = since.beginning(one).entry
+    touched = _touched(since, record.after(entry))
     # What no tree holds, such as an ignored file, is known by the transcript alone.
     unlisted = {path: state for path, state in touched.items() if path not in since.names}
     changed = {**unlisted, **since.changed}
+    if entry:
+        changed = _changed_late(changed, touched, _touched(since, record.before(entry)), since)
     hit = [path for path in matching(one, since, changed, record.folder) if _counts(one, path, changed[path])]
     if not hit:
         return
@@ -110,6 +128,17 @@ def _by_file(one: Prohibition, since: Since, record: Record, agent: str) -> Iter
         else f"{_listed(shown)} {verb} {did} since {since.event}; {UNSEEN}"
     )
     yield Violation(prohibition=one, subjects=tuple(shown), is_by_agent=bool(own), evidence=evidence)
+
+
+def _changed_late(
+    changed: Mapping[str, str], touched: Mapping[str, str], before: Mapping[str, str], since: Since
+) -> dict[str, str]:
+    """The changed files that the transcript shows to be touched since an entry, each with its state. Of one that was
+    touched before too, the snapshots do not tell what was done when."""
+    late = {path: state for path, state in changed.items() if path in touched}
+    for path in late.keys() & before.keys():
+        late[path] = "M" if touched[path] == WRITTEN and path in since.names else touched[path]
+    return late
 
 
 def _counts(one: Prohibition, path: str, state: str) -> bool:
@@ -173,9 +202,11 @@ def _inside(one: Touched, since: Since, record: Record) -> list[str]:
 
 
 def _by_manifest(one: Prohibition, since: Since, record: Record, agent: str) -> Iterator[Violation]:
+    entry = since.beginning(one).entry
     for path, names in _new_dependencies(since):
-        shown = _installed(record) | _edited_in(path, since, record)
-        own = [name for name in names if manifests.plain(name) in shown]
+        own = [name for name in names if manifests.plain(name) in _added_in(path, since, record, entry)]
+        if entry and not own:
+            continue  # it may have been added before that was said
         more = f"{_listed(own or names)} in {path}"
         verb = "were" if len(own or names) > 1 else "was"
         evidence = (
@@ -218,6 +249,12 @@ def _new_dependencies(since: Since) -> list[tuple[str, list[str]]]:
     ]
 
 
+def _added_in(path: str, since: Since, record: Record, entry: int) -> set[str]:
+    """The names that the transcript shows to be added to a manifest since an entry, and not before."""
+    shown, before = (_installed(one) | _edited_in(path, since, one) for one in (record, record.before(entry)))
+    return shown - before
+
+
 def _installed(record: Record) -> set[str]:
     """The names in the commands of the transcript that install something."""
     installs = (run for run in record.runs if run.is_done and run.purpose == "install")
@@ -237,21 +274,36 @@ def _edited_in(path: str, since: Since, record: Record) -> set[str]:
     return set(manifests.new_names(path, before, text.encode(errors="replace")))
 
 
-def _by_git(one: Prohibition, record: Record, agent: str) -> Iterator[Violation]:
-    if shown := _commands(one, record):
-        command = one_line(shown[-1], 120)
+def _by_git(one: Prohibition, since: Since, record: Record, agent: str) -> Iterator[Violation]:
+    if shown := _commands(one, since, record):
+        command = shown[-1]
         yield Violation(
             prohibition=one, subjects=(command,), is_by_agent=True, evidence=f"{agent} ran `{command}`"
         )
 
 
-def _commands(one: Prohibition, record: Record) -> list[str]:
-    """The commands that do with git what a prohibition forbids."""
+def _commands(one: Prohibition, since: Since, record: Record) -> list[str]:
+    """The commands that do with git what a prohibition forbids, unless git's reference logs show no commit since."""
+    said = since.beginning(one)
+    if (
+        one.ban is Ban.COMMIT
+        and since.commits is not None
+        and not any(at >= int(said.at) for at in since.commits)
+    ):
+        return []
     return [
         run.command
-        for run in record.runs
-        if run.is_done and check_runs.runs_git(run.command, WORDS[one.ban], one.target)
+        for run in record.after(said.entry).runs
+        if run.is_done
+        and _is_here(run.folder, since.roots)
+        and check_runs.runs_git(run.command, WORDS[one.ban], one.target)
     ]
+
+
+def _is_here(folder: str, roots: Iterable[str]) -> bool:
+    """Whether a command ran in the worktree; where the transcript tells no folder, it did."""
+    path = posixpath.normpath(folder) + "/"
+    return not folder or any(path.startswith(root.rstrip("/") + "/") for root in roots)
 
 
 def _listed(names: Sequence[str]) -> str:

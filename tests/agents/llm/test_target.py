@@ -336,7 +336,7 @@ def _fields(one: Start) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(
-    ("answer", "says"), [("(error)", "context too long"), ("", "nothing"), ("   ", "nothing")]
+    ("answer", "says"), [("(error)", "context too long"), ("", "empty"), ("   ", "empty")]
 )
 def test_a_model_that_fails_leaves_what_was_said_and_ends_with_a_line_that_says_so(
     program: Program, answer: str, says: str

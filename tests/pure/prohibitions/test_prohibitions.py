@@ -12,15 +12,18 @@ from typing import Any
 
 import pytest
 
+from segue import assertions
 from segue.assertions.evidence import Record, Run, Touched
 from segue.base import clock
 from segue.errors import AgentError
 from segue.model.tool_action import Change
 from segue.ops.common import git as work_git
 from segue.ops.common import tree
+from segue.ops.index.tracked_transcript import Meaning
 from segue.ops.verify import verify
 from segue.prohibitions import lock_files, manifests, parse, violations
-from segue.prohibitions.violations import Since
+from segue.prohibitions.violations import Said, Since
+from tests.calls import call, result
 from tests.cli.test_run import Agents
 from tests.cli.test_verify import GIT, git
 from tests.conftest import CommandLine
@@ -314,12 +317,78 @@ def test_a_prohibition_that_is_repeated_holds() -> None:
         "true || git commit -m x",
         "cd /tmp/scratch && git init && git commit -m x",
         "git -C ../other commit -m x",
+        "if ! git diff --cached --quiet; then git commit -m x; fi",
+        "false && git commit -m x ; true",
+        "false && git commit -m x\ntrue",
+        "! git commit -m x",
+        "! bash -c 'git commit -m x'",
+        "git commit -m x | tail -3",
+        "bash -lc 'git commit -m x' | tail -3",
+        "bash -lc 'false && git commit -m x; true'",
+        "release() { git push; }",
+        "release () (\n  git push\n)",
+        "function release { git push; }",
+        "case x in y) git push;; esac",
+        "for x in $(cat list); do git push; done",
+        "[[ -f x ]] && git push; true",
+        "GIT_DIR=/tmp/x/.git git commit -m x",
+        "env GIT_DIR=/tmp/x/.git git commit -m x",
+        "export GIT_DIR=/tmp/x/.git; git commit -m x",
+        "GIT_DIR=/tmp/x/.git bash -c 'git commit -m x'",
+        "chdir /tmp/a; git commit -m x",
+        "builtin cd /tmp/a; git commit -m x",
+        "env -C /tmp/a git commit -m x",
     ],
 )
 def test_a_command_that_may_not_have_committed_here_breaks_no_prohibition(command: str) -> None:
     record = Record(runs=(Run(n=1, command=command, purpose="", is_done=True, output=""),))
     banned = parse.in_messages(["Do not commit or push."])
     assert violations.find(banned, Since(), record, "Codex") == ()
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "git add -A && git commit -m x",
+        "npm test; git add -A && git commit -m x && git log -1",
+        "echo x | git commit -F -",
+        "bash -lc 'git add -A && git commit -m x'",
+        "git commit -m \"$(cat <<'EOF'\nFix f()\n\nif it; then (x)\nEOF\n)\" && git status",
+    ],
+)
+def test_a_command_that_certainly_committed_breaks_a_prohibition(command: str) -> None:
+    record = Record(runs=(Run(n=1, command=command, purpose="", is_done=True, output=""),))
+    [found] = violations.find(parse.in_messages(["Do not commit."]), Since(), record, "Codex")
+    assert found.is_by_agent
+
+
+@pytest.mark.parametrize(
+    ("folder", "is_broken"),
+    [("/tmp/scratch", False), ("/works", False), ("/work/../x", False), ("/real/work/src", True), ("", True)],
+)
+def test_a_commit_in_another_folder_breaks_no_prohibition(folder: str, is_broken: bool) -> None:
+    record = Record(runs=(Run(1, "git commit -m x", "", True, "", folder=folder),))
+    banned = parse.in_messages(["Do not commit."])
+    since = Since(roots=("/work", "/real/work"))
+    assert bool(violations.find(banned, since, record, "Codex")) is is_broken
+
+
+def test_a_record_keeps_the_folder_that_a_command_ran_in() -> None:
+    asked = call("exec_command", {"cmd": "git commit -m x", "workdir": "../scratch"}, cwd="/work")
+    made = assertions.record_of([asked, result("Process exited with code 0\nOutput:\n")], Meaning("codex"))
+    assert made.runs[0].folder == "/work/../scratch"
+
+
+@pytest.mark.parametrize(
+    ("commits", "is_broken"), [(None, True), ((), False), ((99,), False), ((100,), True), ((101,), True)]
+)
+def test_no_commit_is_reported_where_git_shows_none_since_then(
+    commits: tuple[int, ...] | None, is_broken: bool
+) -> None:
+    record = Record(runs=(Run(1, "git commit -m x", "", True, ""),))
+    since = Since(commits=commits, said=(Said(at=100.5),))
+    banned = parse.in_messages(["Do not commit."])
+    assert bool(violations.find(banned, since, record, "Codex")) is is_broken
 
 
 def test_an_agent_that_touched_another_file_of_that_name_is_not_named() -> None:
@@ -455,7 +524,7 @@ def test_commits_and_pushes_that_no_command_shows_are_counted_by_the_logs_of_git
     env = {**os.environ, **GIT}
     begun, ended = (clock.moment(datetime.fromtimestamp(at, UTC)) for at in (start, start + 300))
     made = work_git.made_between(root, env, begun, ended)
-    assert made == work_git.Made(commits=1, pushes=1)
+    assert made == work_git.Made(commits=(start + 60,), pushes=(start + 61,))
     banned = parse.in_messages(["Do not commit or push."])
     since = Since(commits=made.commits, pushes=made.pushes)
     assert violations.find(banned, since, Record(), "Codex") == (), "they are mostly the user's own"
@@ -486,7 +555,7 @@ def test_only_a_push_that_names_the_branch_breaks_a_prohibition_of_that_branch(
     record = Record(runs=(Run(1, command, "", True, ""),))
     banned = parse.in_messages(["Never push to main."])
     assert bool(violations.find(banned, Since(), record, "Codex")) is is_broken
-    assert violations.unattributed(banned, Since(pushes=1), Record()) == ()
+    assert violations.unattributed(banned, Since(pushes=(1,)), Record()) == ()
 
 
 @pytest.mark.parametrize(
@@ -596,6 +665,172 @@ def test_a_file_that_git_does_not_know_is_checked_in_the_transcript(
     answered(project, *wrote(".env"))
     [broken] = verified(cli, "--since", handoff["id"], code=12)
     assert broken["evidence"] == "Demonstration agent wrote .env: its transcript shows it"
+
+
+def handoff_id(cli: CommandLine) -> str:
+    [handoff] = json.loads(cli("handoff", "list", "--json").out)
+    return str(handoff["id"])
+
+
+def acted(project: Path, *acts: str) -> None:
+    """The demonstration agent is told something ("> …"), or does something ("tool: text"), at one second each."""
+    entries: list[dict[str, Any]] = []
+    for n, act in enumerate(acts):
+        at = f"2026-11-16T11:00:{n:02}.500000Z"
+        if act.startswith("> "):
+            entries.append({"id": f"u{n}", "at": at, "kind": "prompt", "origin": "human", "text": act[2:]})
+            continue
+        tool, _, text = act.partition(": ")
+        call = {"id": f"n{n}", "at": at, "kind": "call", "origin": "assistant", "call": f"c{n}"}
+        entries.append({**call, "tool": tool, "text": text})
+        entries.append({**call, "id": f"r{n}", "kind": "result", "origin": "tool", "text": "", "status": 0})
+    answered(project, *entries)
+
+
+@pytest.mark.parametrize(
+    ("said", "done_later", "subjects"),
+    [
+        ("Don't commit.", "write: README.md", []),
+        ("Don't commit.", "shell: git commit -m y", ["git commit -m y"]),
+        (f"Don't touch {FORBIDDEN}.", "write: README.md", []),
+        (f"Don't touch {FORBIDDEN}.", f"write: {FORBIDDEN}\nRATE = 3", [FORBIDDEN]),
+        ("Don't touch .env.", "write: README.md", []),
+        ("No new dependencies.", "shell: npm install", []),
+        ("No new dependencies.", "shell: npm install c", ["c"]),
+    ],
+)
+def test_only_what_was_done_after_the_user_forbade_it_breaks_a_prohibition(
+    cli: CommandLine, project: Path, said: str, done_later: str, subjects: list[str]
+) -> None:
+    (project / "package.json").write_bytes(MANIFEST)
+    hand_over(cli, "Fix it and commit.")
+    (project / FORBIDDEN).write_text("RATE = 3\n")
+    (project / "package.json").write_text('{"dependencies": {"a": "1", "b": "1", "c": "1"}}')
+    early = (f"write: {FORBIDDEN}\nRATE = 2", "write: .env\nA=1", "shell: npm install b")
+    acted(project, *early, "shell: git commit -m x", f"> Good. Now the readme. {said}", done_later)
+    at = int(clock.parse("2026-11-16T11:00:06.000000Z").timestamp())
+    git(project, "commit", "-q", "--allow-empty", "-m", "x", at=at)
+    cli.clock.time = "2026-11-16T11:10:00.000000Z"
+    found = verified(cli, "--since", handoff_id(cli), code=12 if subjects else 0)
+    assert [one for each in found for one in each["subjects"]] == subjects
+    assert all(one["is_by_agent"] for one in found)
+
+
+@pytest.mark.parametrize("before", ["", f"-c user.name={'x' * 70}"])
+def test_a_secret_in_a_forbidden_command_is_shown_nowhere(
+    cli: CommandLine, project: Path, before: str
+) -> None:
+    hand_over(cli, "Don't push.")
+    token = "ghp_" + "a1B2c3D4e5" * 3 + "f6G7h8"
+    acted(project, f"shell: git {before} push https://ada:{token}@example.org/a/b")
+    shown = ("verify", "--since", handoff_id(cli))
+    for out in (cli(*shown, "--json").out, cli(*shown).out, cli("back", "--dry-run").out):
+        assert "push https://" in out and token[:12] not in out and token[-12:] not in out, out
+
+
+def test_a_secret_in_the_name_of_a_forbidden_file_is_not_shown(cli: CommandLine, project: Path) -> None:
+    token = "ghp_" + "a1B2c3D4e5" * 3 + "f6G7h8"
+    hand_over(cli, f"Don't touch src/{token}.py.")
+    (project / f"src/{token}.py").write_text("A = 1\n")
+    [broken] = verified(cli, "--since", handoff_id(cli), code=12)
+    assert token not in json.dumps(broken)
+
+
+def changed_by(project: Path, what: str) -> None:
+    """What changes files without breaking anything, after the handoff."""
+    at = int(clock.parse("2026-11-16T11:00:06.000000Z").timestamp())
+    if what == "a cache":
+        for name in ("__pycache__/a.pyc", "dist/a.js", "node_modules/b/package.json"):
+            (project / "src" / name).parent.mkdir(parents=True)
+            (project / "src" / name).write_text("{}")
+    elif what == "narrower ignore rules":
+        (project / ".gitignore").write_text(".env\n*.demo.jsonl\nsrc/new.txt\n")
+    elif what == "a checkout":
+        git(project, "checkout", "-q", "feature", at=at)
+    elif what == "a checkout and a commit":
+        git(project, "checkout", "-q", "feature", at=at)
+        git(project, "commit", "-q", "--allow-empty", "-m", "More", at=at + 1)
+    elif what == "another worktree":
+        git(project, "worktree", "add", "-q", "src/wt", "feature", at=at)
+
+
+@pytest.fixture
+def branched(project: Path) -> Path:
+    """With a branch that has other files, and with ignored files."""
+    (project / ".gitignore").write_text(".env\n*.demo.jsonl\nsrc/*.txt\n")
+    (project / "src" / "notes.txt").write_text("1")
+    git(project, "add", "-A")
+    git(project, "commit", "-q", "-m", "Ignore")
+    git(project, "checkout", "-q", "-b", "feature")
+    (project / FORBIDDEN).write_text("RATE = 4\n")
+    (project / "src" / "feature.py").write_text("A = 1\n")
+    git(project, "add", "-A")
+    git(project, "commit", "-q", "-m", "Feature")
+    git(project, "checkout", "-q", "main")
+    return project
+
+
+@pytest.mark.parametrize(
+    "what",
+    [
+        "a cache",
+        "narrower ignore rules",
+        "a checkout",
+        "a checkout and a commit",
+        "another worktree",
+    ],
+)
+def test_what_changes_files_without_an_edit_breaks_no_prohibition(
+    cli: CommandLine, branched: Path, what: str
+) -> None:
+    hand_over(cli, "Don't touch the src folder.")
+    changed_by(branched, what)
+    cli.clock.time = "2026-11-16T11:10:00.000000Z"
+    assert verified(cli, "--since", handoff_id(cli), code=0) == []
+    (branched / FORBIDDEN).write_text("RATE = 5\n")
+    (branched / "src" / "new.py").write_text("A = 1\n")
+    [broken] = verified(cli, "--since", handoff_id(cli), code=12)
+    assert broken["subjects"] == [FORBIDDEN, "src/new.py"]
+
+
+def test_going_back_to_the_last_commit_is_a_change(cli: CommandLine, branched: Path) -> None:
+    (branched / FORBIDDEN).write_text("RATE = 5\n")
+    hand_over(cli, f"Don't touch {FORBIDDEN}.")
+    at = int(clock.parse("2026-11-16T11:00:06.000000Z").timestamp())
+    git(branched, "reset", "-q", "--hard", at=at)
+    cli.clock.time = "2026-11-16T11:10:00.000000Z"
+    [broken] = verified(cli, "--since", handoff_id(cli), code=12)
+    assert broken["subjects"] == [FORBIDDEN]
+
+
+def test_a_prohibition_that_is_repeated_holds_since_it_was_said_first() -> None:
+    [one] = parse.in_messages(["Begin.", "Don't touch src/a.py.", "Again: don't touch src/a.py."])
+    assert (one.since, one.n) == (1, 2)
+    [one] = parse.in_messages(["Don't touch src/a.py.", "Edit src/a.py.", "Don't touch src/a.py."])
+    assert one.since == 2
+
+
+def test_a_command_that_was_begun_before_the_prohibition_breaks_none(cli: CommandLine, project: Path) -> None:
+    hand_over(cli, "Fix it.")
+    call = {"kind": "call", "origin": "assistant", "tool": "shell", "text": "git push", "call": "c1"}
+    said = {"kind": "prompt", "origin": "human", "text": "Don't push."}
+    result = {"kind": "result", "origin": "tool", "text": "", "status": 0, "call": "c1", "parent": "n0"}
+    answered(project, call, said, result)
+    assert verified(cli, "--since", handoff_id(cli), code=0) == []
+
+
+def test_commits_that_no_transcript_shows_count_from_the_prohibition_on(
+    cli: CommandLine, project: Path
+) -> None:
+    hand_over(cli, "Fix it.")
+    acted(project, "write: README.md", "> Don't commit.")
+    start = clock.parse("2026-11-16T11:00:00.000000Z").timestamp()
+    git(project, "commit", "-q", "--allow-empty", "-m", "Before", at=int(start))
+    cli.clock.time = "2026-11-16T11:10:00.000000Z"
+    assert json.loads(cli("verify", "--json", "--since", handoff_id(cli)).out)["changed"] == []
+    git(project, "commit", "-q", "--allow-empty", "-m", "After", at=int(start) + 5)
+    [line] = json.loads(cli("verify", "--json", "--since", handoff_id(cli)).out)["changed"]
+    assert "1 commit " in line
 
 
 def test_a_commit_that_no_transcript_shows_is_listed_apart(cli: CommandLine, project: Path) -> None:

@@ -14,11 +14,14 @@ import shutil
 import signal
 import stat
 import subprocess
+import tempfile
 import threading
 import time
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
+from itertools import islice
 from pathlib import Path
+from typing import IO
 
 import msgspec
 from msgspec import Struct
@@ -64,6 +67,7 @@ OURS = {
 REFLOG = lazy_pattern(r"(?P<name>.+)@\{(?P<at>\d+)\}")
 FILTER = ("clean", "process", "required")
 """Settings of a filter: its two commands, and whether a missing filter is an error."""
+MOST_HEADS = 50
 NOT_INSTALLED = "git is not installed, so branch and commits were not compared"
 NO_ANSWER = "git did not answer, so branch and commits were not compared"
 NAMES_PROGRAMS = (
@@ -99,26 +103,40 @@ def tracked(root: Path, names: Sequence[str], env: Mapping[str, str]) -> set[str
 
 
 def made_between(root: Path, env: Mapping[str, str], start: Moment, end: Moment) -> Made:
-    """Count commits in a worktree and pushes from its repository, using the reflogs. Fetches, merges and checkouts do
-    not count, nor does the second in which the time starts."""
-    git = _open(root, env) if start and _is_repository(root) else None
+    """List commits in a worktree and pushes from its repository, using the reflogs. Fetches, merges and checkouts do
+    not count."""
+    if not start:
+        return Made()
+    git = _open(root, env) if _is_repository(root) else None
     told = (
-        git.ask("log", *NO_PROGRAMS, "--walk-reflogs", "--all", "--date=unix", "--format=%gD%x00%gs")
+        git.ask(
+            "log", *NO_PROGRAMS, "--walk-reflogs", "--all", "--date=unix", "--format=%gD%x00%h%x00%ct%x00%gs"
+        )
         if git
         else None
     )
-    counts = {"commit": 0, "push": 0}
-    for line in (told or b"").decode(errors="replace").splitlines():
-        name, _, message = line.partition("\0")
+    first, last = int(clock.parse(start).timestamp()), clock.parse(end).timestamp()
+    heads: list[tuple[int, str, int]] = []
+    commits, pushes = [], []
+    for line in filter(None, (told or b"").decode(errors="replace").split("\n")):
+        name, commit, made_at, message = line.split("\0", 3)
         found = REFLOG.fullmatch(name)
-        if (
-            found is None
-            or not clock.parse(start).timestamp() <= int(found["at"]) <= clock.parse(end).timestamp()
-        ):
+        if found is None:
             continue
-        counts["commit"] += found["name"] == "HEAD" and message.startswith("commit")
-        counts["push"] += found["name"].startswith("refs/remotes/") and message == "update by push"
-    return Made(counts["commit"], counts["push"])
+        at = int(found["at"])
+        if found["name"] == "HEAD":
+            heads.append((at, commit, int(made_at)))
+        if not first <= at <= last:
+            continue
+        if found["name"] == "HEAD" and message.startswith("commit"):
+            commits.append(at)
+        if found["name"].startswith("refs/remotes/") and message == "update by push":
+            pushes.append(at)
+    begun = next((commit for at, commit, _ in heads if at < first), "")
+    known = (commit for at, commit, made_at in heads if last >= at >= first > made_at and commit != begun)
+    return Made(
+        tuple(commits) if heads else None, tuple(pushes), tuple(islice(dict.fromkeys(known), MOST_HEADS))
+    )
 
 
 def git_for(root: Path, env: Mapping[str, str]) -> Git | None:
@@ -128,10 +146,14 @@ def git_for(root: Path, env: Mapping[str, str]) -> Git | None:
 
 
 class Made(Struct, frozen=True):
-    """Number of commits and pushes in a period."""
+    """Times of commits and pushes in a period, in whole seconds, including the second in which it starts."""
 
-    commits: int = 0
-    pushes: int = 0
+    commits: tuple[int, ...] | None = None
+    """None where the reference logs could not be read, or are not kept."""
+    pushes: tuple[int, ...] = ()
+    moved_to: tuple[str, ...] = ()
+    """The commits that were checked out, the latest first: of those that had been made before, without the one that was
+    checked out in the beginning."""
 
 
 def _is_repository(root: Path) -> bool:
@@ -149,23 +171,31 @@ class Git(Struct, frozen=True):
     env: dict[str, str]
     deadline: float
 
-    def ask(self, *arguments: str) -> bytes | None:
+    def ask(self, *arguments: str, given: bytes = b"") -> bytes | None:
         """The output of a git command; None if it fails, takes too long, or prints too much."""
-        status, answer = self._run(arguments)
+        if not given:
+            status, answer = self._run(arguments)
+        else:
+            with tempfile.TemporaryFile() as file:
+                file.write(given)
+                file.seek(0)
+                status, answer = self._run(arguments, file)
         return answer if status == 0 else None
 
     def status(self, *arguments: str) -> int | None:
         """The exit code of a git command; None if it could not start or takes too long."""
         return self._run(arguments)[0]
 
-    def _run(self, arguments: Sequence[str]) -> tuple[int | None, bytes]:
+    def _run(
+        self, arguments: Sequence[str], given: IO[bytes] | int = subprocess.DEVNULL
+    ) -> tuple[int | None, bytes]:
         settings = [part for setting in SETTINGS for part in ("-c", setting)]
         try:
             process = subprocess.Popen(
                 [self.program, "--no-pager", *settings, *arguments],
                 cwd=self.root,
                 env=self.env,
-                stdin=subprocess.DEVNULL,
+                stdin=given,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
                 start_new_session=True,

@@ -11,16 +11,18 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
+import posixpath
 import shutil
+import tempfile
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
 from msgspec import Struct
 
 from segue.base import files as base_files
-from segue.base import paths
+from segue.base import paths as base_paths
 from segue.ops.common import git as work_git
 from segue.ops.common.git import Git
 
@@ -34,6 +36,20 @@ SETTINGS = (
     b"[gc]\n\tauto = 0\n[advice]\n\taddEmbeddedRepo = false\n[safe]\n\tdirectory = *\n"
 )
 LARGEST_EXCLUDE = 1 << 20
+REPOSITORY = "160000"
+"""The mode of a submodule, or of another repository inside the worktree: its files are not in the tree."""
+IGNORE = ".gitignore"
+CACHES = {
+    "__pycache__",
+    ".pytest_cache",
+    ".mypy_cache",
+    ".ruff_cache",
+    ".tox",
+    ".venv",
+    "node_modules",
+    ".gradle",
+}
+OUTPUT = {"build", "dist", "target", "out", "coverage", "htmlcov", ".next", ".nuxt"}
 FOLDER = "trees"
 KEEP_DAYS = 30
 """Minimum age before a snapshot and its copied content are removed."""
@@ -60,7 +76,7 @@ class Change(Struct, frozen=True):
 
 def snapshot(folder: Path, data: Path, env: Mapping[str, str]) -> Snapshot | None:
     """A snapshot of a folder's worktree. None if it is not a repository, git is missing, or it takes too long."""
-    root = paths.find_project(folder)
+    root = base_paths.find_project(folder)
     own = work_git.git_at(root, env)
     if own is None:
         return None
@@ -76,18 +92,67 @@ def snapshot(folder: Path, data: Path, env: Mapping[str, str]) -> Snapshot | Non
 
 def changes(folder: Path, data: Path, env: Mapping[str, str], old: str, new: str) -> list[Change] | None:
     """The changes between two trees; None if a tree was removed."""
-    git = _private(paths.find_project(folder), data, env)
-    told = git.ask("diff-tree", "-r", "--no-renames", "--name-status", "-z", old, new) if git else None
+    git = _private(base_paths.find_project(folder), data, env)
+    told = git.ask("diff-tree", "-r", "--no-renames", "--raw", "--abbrev=4", "-z", old, new) if git else None
     if told is None:
         return None
     words = [word.decode(errors="surrogateescape") for word in told.split(b"\0")]
     pairs = zip(words[::2], words[1::2], strict=False)
-    return [Change(path, "M" if state == "T" else state) for state, path in pairs]
+    return [
+        Change(path, "M" if how.endswith("T") else how[-1])
+        for how, path in pairs
+        if REPOSITORY not in how.split()[:2]
+    ]
+
+
+def without_tools(
+    folder: Path,
+    data: Path,
+    env: Mapping[str, str],
+    old: str,
+    new: str,
+    changed: Sequence[Change],
+) -> list[Change]:
+    """The changes without those that tools make on their own: caches, and build output that was not there before. Files
+    that git ignored at either time are not new, only seen now."""
+    found = [one for one in changed if not _is_of_tool(one)]
+    added = [one.path for one in found if one.state == "A"]
+    if not any(posixpath.basename(one.path) == IGNORE for one in changed):
+        return found
+    hidden = {path for tree in (old, new) for path in _ignored(folder, data, env, tree, added)}
+    return [one for one in found if one.state != "A" or one.path not in hidden]
+
+
+def _is_of_tool(change: Change) -> bool:
+    folders = set(change.path.split("/")[:-1])
+    is_cache = bool(CACHES & folders) or change.path.endswith((".pyc", "/.DS_Store"))
+    return is_cache or (change.state == "A" and bool(OUTPUT & folders))
+
+
+def _ignored(
+    folder: Path, data: Path, env: Mapping[str, str], tree: str, paths: Sequence[str]
+) -> Iterator[str]:
+    """The files among these that git ignores by the rules that a tree holds."""
+    root = base_paths.find_project(folder)
+    own = work_git.git_at(root, env)
+    names = listing(folder, data, env, tree) or []
+    with tempfile.TemporaryDirectory() as top:
+        for name in names:
+            if posixpath.basename(name) == IGNORE:
+                rules = Path(top, name)
+                rules.parent.mkdir(parents=True, exist_ok=True)
+                rules.write_bytes(content(folder, data, env, tree, name) or b"")
+        git = _at(_folder(root, data), Path(top), env)
+        if own is None or git is None or not paths:
+            return
+        given = b"\0".join(os.fsencode(path) for path in paths)
+        told = git.ask(*_excludes(own), "check-ignore", "--no-index", "--stdin", "-z", given=given)
+    yield from (os.fsdecode(path) for path in (told or b"").split(b"\0"))
 
 
 def listing(folder: Path, data: Path, env: Mapping[str, str], tree: str) -> list[str] | None:
     """The files of a tree."""
-    git = _private(paths.find_project(folder), data, env)
+    git = _private(base_paths.find_project(folder), data, env)
     told = git.ask("ls-tree", "-r", "--name-only", "-z", tree) if git else None
     return (
         None
@@ -98,7 +163,7 @@ def listing(folder: Path, data: Path, env: Mapping[str, str], tree: str) -> list
 
 def content(folder: Path, data: Path, env: Mapping[str, str], tree: str, path: str) -> bytes | None:
     """The content of a file in a tree; None if there is no such file."""
-    git = _private(paths.find_project(folder), data, env)
+    git = _private(base_paths.find_project(folder), data, env)
     return git.ask("cat-file", "blob", f"{tree}:{path}") if git else None
 
 
@@ -109,7 +174,7 @@ def prune(data: Path, env: Mapping[str, str], kept: Iterable[tuple[Path, str]]) 
     """Remove old copied content, except what the given trees of folders need."""
     trees: dict[Path, list[str]] = {}
     for folder, tree in kept:
-        trees.setdefault(_folder(paths.find_project(folder), data), []).append(tree)
+        trees.setdefault(_folder(base_paths.find_project(folder), data), []).append(tree)
     for config in (data / FOLDER).glob("*/config"):
         stamp = config.with_name("pruned")
         if stamp.exists() and stamp.stat().st_mtime > time.time() - PRUNE_SECONDS:
@@ -176,12 +241,16 @@ def _write(own: Git, root: Path, data: Path, head: str) -> str:
     if head and not (_folder(root, data) / "index").exists():
         # `git add` would skip files that are both committed and ignored.
         private.ask("read-tree", head)
-    excludes = (own.ask("config", "--type=path", "core.excludesFile") or b"").rstrip(b"\n")
-    more = ("-c", f"core.excludesFile={os.fsdecode(excludes)}") if excludes else ()
-    # An unreadable file keeps its previous version; all others are added.
-    if private.status(*more, "add", "--all", "--ignore-errors", "--", ".") not in (0, 1):
+    # A file that cannot be read stays as it was known; all others are added.
+    if private.status(*_excludes(own), "add", "--all", "--ignore-errors", "--", ".") not in (0, 1):
         return ""
     return (private.ask("write-tree") or b"").decode().strip()
+
+
+def _excludes(own: Git) -> tuple[str, ...]:
+    """The setting that names what the user ignores everywhere."""
+    excludes = (own.ask("config", "--type=path", "core.excludesFile") or b"").rstrip(b"\n")
+    return ("-c", f"core.excludesFile={os.fsdecode(excludes)}") if excludes else ()
 
 
 def _prepare(own: Git, root: Path, folder: Path) -> bool:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import posixpath
 import shlex
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import msgspec
@@ -20,7 +20,8 @@ from msgspec import Struct
 from segue import assertions
 from segue.agents.llm import library
 from segue.assertions import Checked, Rait, TestRun, Verdict
-from segue.base import fence, paths
+from segue.base import clock, fence
+from segue.base import paths as base_paths
 from segue.base.clock import Moment
 from segue.errors import AgentError, BadInput, NotFound, SegueError
 from segue.facts import received_brief
@@ -36,7 +37,7 @@ from segue.ops.verify.evidence import RealWorld
 from segue.ops.work import discovery, run_records, transcripts
 from segue.ops.work.discovery import Work
 from segue.prohibitions import lock_files, manifests, parse, violations
-from segue.prohibitions.violations import Since, Violation
+from segue.prohibitions.violations import Said, Since, Violation
 
 FOUND_UNSUPPORTED = 11
 """The exit code where something is unsupported, or could not be checked."""
@@ -45,6 +46,7 @@ FOUND_VIOLATION = 12
 MOST_IN_BRIEF = 30
 LESSON = "of the target's assertions were unsupported"
 LONGEST_OPINION = 4000
+LONGEST_EVIDENCE = 400
 APART = "\n\x1e\x1e\n"
 
 
@@ -292,18 +294,31 @@ def _broken(
     nobody knows whom."""
     if subject.start is None:
         return (), ()
-    before = _messages_before(desk, handoff_records.get(desk, subject.handoff)) if subject.handoff else ()
-    said = [*before, *(entry.text for entry in _typed(subject.entries))]
-    banned = parse.in_messages(said)
+    before = (
+        list(_messages_before(desk, handoff_records.get(desk, subject.handoff))) if subject.handoff else []
+    )
+    typed = [entry.text for entry in subject.entries if _is_typed(entry)]
+    banned = parse.in_messages([*before, *typed])
     if not banned:
         return (), ()
-    since = _since(desk, subject.start, subject.folder)
+    first = (Said(at=_seconds(subject.start.tree_at)),) * len(before)
+    since = msgspec.structs.replace(
+        _since(desk, subject.start, subject.folder), said=(*first, *_said_since(subject, subject.start))
+    )
     clean = []
     for one in violations.find(banned, since, record, handoff_records.title_of(subject.start.agent)):
-        sentence = _redacted(desk, one.prohibition.sentence)
-        banned_clean = msgspec.structs.replace(one.prohibition, sentence=sentence)
-        evidence = _redacted(desk, one.evidence)
-        clean.append(msgspec.structs.replace(one, prohibition=banned_clean, evidence=evidence))
+        said = one.prohibition
+        clean.append(
+            msgspec.structs.replace(
+                one,
+                prohibition=msgspec.structs.replace(
+                    said, sentence=_redacted(desk, said.sentence), target=_redacted(desk, said.target)
+                ),
+                subjects=tuple(_redacted(desk, subject) for subject in one.subjects),
+                # Shortened only now: a part of a secret may not be recognised.
+                evidence=fence.one_line(_redacted(desk, one.evidence), LONGEST_EVIDENCE),
+            )
+        )
     return tuple(clean), violations.unattributed(banned, since, record)
 
 
@@ -327,22 +342,35 @@ def _messages_before(desk: Desk, handoff: Handoff) -> Iterator[str]:
                 ]
                 yield from (line for section in human for line in section.lines)
             continue
-        typed += [entry for entry in _typed(entries) if (entry.at or "") <= handoff.created_at]
+        typed += [one for one in entries if _is_typed(one) and (one.at or "") <= handoff.created_at]
     # By time: a message that was carried to a later transcript must not outlive what the user said since.
     yield from (entry.text for entry in sorted(typed, key=lambda one: one.at or ""))
 
 
-def _typed(entries: Iterable[Entry]) -> Iterator[Entry]:
-    """The messages that the user typed; what Segue said in their place is not theirs."""
-    for entry in entries:
-        is_own = entry.kind is EntryKind.PROMPT and entry.origin is Origin.HUMAN and not entry.subagent
-        if is_own and not received_brief.id_in(entry.text) and entry.text.strip() not in STAND_INS:
-            yield entry
+def _said_since(subject: _Subject, start: _Start) -> Iterator[Said]:
+    """When the user typed each message since the agent got the work. What a run begins with is from before."""
+    at = start.tree_at
+    is_before = not subject.handoff
+    for number, entry in enumerate(subject.entries, 1):
+        is_before = is_before and entry.kind is not EntryKind.CALL
+        at = at if is_before else entry.at or at
+        if _is_typed(entry):
+            yield Said(entry=0 if is_before else number, at=_seconds(at))
+
+
+def _seconds(at: Moment) -> float:
+    return clock.parse(at).timestamp() if at else 0.0
+
+
+def _is_typed(entry: Entry) -> bool:
+    """Whether it is a message that the user typed; what Segue said in their place is not theirs."""
+    is_own = entry.kind is EntryKind.PROMPT and entry.origin is Origin.HUMAN and not entry.subagent
+    return is_own and not received_brief.id_in(entry.text) and entry.text.strip() not in STAND_INS
 
 
 def _since(desk: Desk, start: _Start, folder: Path) -> Since:
     """What changed from then to the next handoff of the session, or until now, as far as that is known."""
-    root = paths.find_project(folder)
+    root = base_paths.find_project(folder)
     unknown = Since(roots=tuple(dict.fromkeys((str(root), os.path.realpath(root)))), event=start.event)
     if not start.tree:
         return unknown
@@ -359,6 +387,12 @@ def _since(desk: Desk, start: _Start, folder: Path) -> Since:
     if names is None or changed is None:
         return unknown
     made = git.made_between(root, desk.env, start.tree_at, after.tree_at if after else desk.clock())
+    changed = tree.without_tools(*where, start.tree, new, changed)
+    for commit in made.moved_to:  # what it brought is not the agent's
+        differs = tree.changes(*where, commit, new)
+        if differs is not None:
+            paths = {one.path for one in differs}
+            changed = [one for one in changed if one.path in paths]
     return msgspec.structs.replace(
         unknown,
         names=tuple(names),
