@@ -293,7 +293,7 @@ def test_a_return_that_stopped_in_the_middle_is_gone_on_with(away: CommandLine, 
     stopped = away(*BACK)
     assert stopped.code == 6 and "next: segue back resumes it" in stopped.err, stopped
     begin_another(away)
-    assert next_of(away).startswith("segue back goes on with the return")
+    assert next_of(away).startswith("segue back continues the return")
     agents.do("done I know.")
     assert away(*BACK).code == 0
     (only,) = returns(away)

@@ -280,7 +280,7 @@ def test_a_name_alone_fits_in_a_document_and_cannot_be_answered(cli: CommandLine
     assert refused.code == 2 and "There is no schema 'SomethingElse'" in refused.err
     assert "ImprovementReport" in refused.err and "--schema your-schema.json" in refused.err
     done = cli("protocol", "check", "mine.yaml")
-    assert done.code == 0 and "Segue brings no schema 'SomethingElse'" in done.out
+    assert done.code == 0 and "'SomethingElse' is not a built-in schema" in done.out
 
 
 def test_a_schema_file_is_read_from_the_documents_own_folder(cli: CommandLine, folder: Path) -> None:
@@ -349,7 +349,7 @@ def test_a_model_is_only_imported_when_the_person_says_so(cli: CommandLine, fold
         assert check(cli, "--schema", "their_models:Report[]").code == 0
         assert check(cli, "--schema", "their_models:Report").code == 1
         for name, says in (
-            ("their_models:Plain", "is no Pydantic model"),
+            ("their_models:Plain", "is not a Pydantic model"),
             ("no_such_module:X", "No module named"),
         ):
             broken = check(cli, "--schema", name)

@@ -515,7 +515,7 @@ def test_a_handoff_waits_from_when_it_is_prepared_until_it_is_put_aside(cli: Com
     (waits,) = waiting_handoffs.notes(cli.home / "data")
     assert (waits.handoff, waits.source, waits.target) == (prepared["id"], "claude", "codex")
     assert "may not go to openai" in waits.text and "4711" not in waits.text
-    assert f"{prepared['id']} waits in" in cli("doctor").out
+    assert f"{prepared['id']} is waiting in" in cli("doctor").out
     told = json.loads(
         cli("handoff", "prepare", "--to", "codex", "--json", SEGUE_VENDORS_ALLOWED="openai").out
     )

@@ -623,7 +623,7 @@ def test_codex_hooks_count_as_trusted_when_it_says_so_of_each(cli: CommandLine) 
         (change, *_) = json.loads(cli("init", "codex", "--yes", "--json").out)
         assert says in "".join(change["notes"]) and bool(change["notes"]) is bool(says), config
         doctor = cli("doctor").out
-        assert ("✓ hooks         Codex: its hooks are set up" in doctor) is not bool(says)
+        assert ("✓ hooks         Codex: hooks are installed" in doctor) is not bool(says)
         assert says in doctor and "All is well." not in doctor and "Codex: Codex" not in doctor
 
 
@@ -694,6 +694,6 @@ def test_the_doctor_tells_who_holds_what_and_what_a_hook_could_not_tell(
     guard.put(data, note, now)
     guard.note_failure(data, ValueError("odd"), now)
     out = cli("doctor", SEGUE_HANDOFF="h-1").out
-    assert "Other Agent holds /p since 2026-11-16T09:30Z (h-1), and the store knows nothing of it" in out
-    assert "let the agent go on: ValueError: odd" in out
+    assert "Other Agent has held /p since 2026-11-16T09:30Z (h-1), but the store has no such lease" in out
+    assert "let the agent continue: ValueError: odd" in out
     assert "SEGUE_HANDOFF is set" not in out

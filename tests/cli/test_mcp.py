@@ -413,7 +413,7 @@ def test_the_only_conversation_of_a_folder_learns_that_there_is_no_other(machine
     assert status.structured_content["overview"]["standing"] is None
     for tool in ("brief", "session"):
         result = called(machine, tool, calling=INVOICES)
-        assert result.is_error and "no session besides the calling conversation" in words(result)
+        assert result.is_error and "no session other than the calling one" in words(result)
     (work,) = called(machine, "sessions", calling=INVOICES).structured_content["sessions"]
     assert "a cent off" in words(called(machine, "brief", calling=INVOICES, of=work["session"]["id"]))
 
@@ -437,7 +437,7 @@ def test_a_sub_agent_asks_for_the_conversation_that_started_it(cli: CommandLine)
         (sessions / f"rollout-2026-11-16T04-47-01-{ids[name]}.jsonl").write_text(text)
     for thread in (*ids.values(), "", ["no id"]):
         result = called(cli, "brief", "codex-mcp-client", meta={"threadId": thread})
-        assert result.is_error and "no session besides the calling conversation" in words(result), thread
+        assert result.is_error and "no session other than the calling one" in words(result), thread
     assert not called(cli, "brief", "codex-mcp-client", meta={"threadId": MEANWHILE}).is_error
 
 

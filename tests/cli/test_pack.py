@@ -65,9 +65,9 @@ def test_a_brief_follows_its_transcript(cli: CommandLine, talk: Conversation) ->
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (["pack", "aaaa", "--budget", "0"], "the least is"),
-        (["pack", "aaaa", "--budget", "-5"], "the least is"),
-        (["pack", "aaaa", "--budget", "9" * 4000], "No model reads"),
+        (["pack", "aaaa", "--budget", "0"], "the minimum is"),
+        (["pack", "aaaa", "--budget", "-5"], "the minimum is"),
+        (["pack", "aaaa", "--budget", "9" * 4000], "the maximum is"),
         (["pack", "aaaa", "--json", "--markdown"], "not as both"),
         (["pack", "aaaa", "--tier", "SECRET"], "SECRET"),
         (["pack", "aaaa", "--for", "nobody"], "nobody"),
@@ -91,7 +91,7 @@ def test_lines_that_cannot_be_read_are_told_and_a_mark_before_the_first_hides_no
 ) -> None:
     talk.path.write_bytes(b"\xef\xbb\xbf" + talk.path.read_bytes() + b'{"type": "user", "mess\n{}{}\n')
     result = cli("pack", "aaaa")
-    assert "2 of the transcript's lines cannot be read" in result.err
+    assert "2 unreadable lines of the transcript" in result.err
     assert "Never touch src/legacy.py." in result.out
 
 

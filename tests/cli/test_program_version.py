@@ -47,4 +47,4 @@ def test_for_a_version_of_an_unknown_format_the_brief_alone_goes_and_that_is_sai
 ) -> None:
     program(worked.folder / "bin", "2.0.0")
     shown = worked("to", "codex", "--dry-run", PATH=f"{worked.folder}/bin:/bin")
-    assert shown.code == 0 and "prompt: " in shown.out and "2.0.0 may keep other transcripts" in shown.out
+    assert shown.code == 0 and "prompt: " in shown.out and "2.0.0 may need newer transcripts" in shown.out

@@ -93,7 +93,7 @@ def test_the_screen_of_a_document_that_does_not(cli: CommandLine, folder: Path) 
     assert done.out == snapshot("""\
 ✗ wide.yaml does not fit METADATA  improve-coordinator -[METADATA]-> improvement-synthesizer
   payload.files[0].content: contents, by its name; SELECTIVE or FULL would allow it
-  next: segue protocol reduce wide.yaml --to METADATA leaves out what does not fit
+  next: segue protocol reduce wide.yaml --to METADATA removes the fields that do not fit
 """)
     told = json.loads(cli("protocol", "check", "wide.yaml", "--json").out)
     assert told["fits"] is False
@@ -152,7 +152,7 @@ def test_a_document_can_be_piped_in(cli: CommandLine, folder: Path, monkeypatch:
     )
     assert "segue protocol reduce - --to FILTERED" in cli("protocol", "check", "-").out
     refused = cli("protocol", "check", "-", "--received", "-")
-    assert refused.code == 2 and "Only one document" in refused.err
+    assert refused.code == 2 and "Only one file" in refused.err
 
 
 def test_what_was_received_can_be_named(cli: CommandLine, folder: Path) -> None:
@@ -161,7 +161,7 @@ def test_what_was_received_can_be_named(cli: CommandLine, folder: Path) -> None:
     assert cli("protocol", "check", "next.yaml").code == 0
     done = cli("protocol", "check", "next.yaml", "--received", "minimal.yaml")
     assert done.code == 1 and "payload.mode: received at MINIMAL from command: an object" in done.out
-    assert "next: leave these fields out, or say in origins" in done.out
+    assert "next: remove these fields, or list the sender's own in origins" in done.out
 
 
 @pytest.mark.parametrize(

@@ -161,8 +161,8 @@ def assert_unused(cli: CommandLine, talk: Conversation, is_tracked: bool, **env:
     assert HOSTILE not in cli("pack", **env).out
     listed = cli("transcripts", **env).out
     assert f"segue transcripts confirm {cli._tidy(str(talk.path))}" in listed or is_tracked
-    assert ("behind a link" in listed) is not is_tracked
-    assert ("behind a link" in cli(**env).out) is not is_tracked
+    assert ("a link to it" in listed) is not is_tracked
+    assert ("a link to it" in cli(**env).out) is not is_tracked
     assert (cli("transcripts", "confirm", str(talk.path), **env).code == 0) is not is_tracked
     assert (HOSTILE in cli("pack", **env).out) is not is_tracked
 

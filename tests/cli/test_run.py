@@ -252,7 +252,7 @@ def test_what_shows_no_sign_of_life_is_given_up(cli: CommandLine, agents: Agents
         (["run", "", "--chain", "claude"], 2, "There is no task"),
         (["run", "Mend it", "--chain", "claude,claude"], 2, "twice"),
         (["run", "Mend it", "--chain", "nobody"], 1, "nobody"),
-        (["run", "Mend it", "--chain", "claude:"], 2, "names no model"),
+        (["run", "Mend it", "--chain", "claude:"], 2, "has no model"),
         (["run", "Mend it", "--chain", "gemini"], 6, "not installed"),
         (["run", "Mend it", "--chain", "claude", "--max-time", "soon"], 2, "length of time"),
         (["run", "Mend it", "--chain", "claude", "--max-usd", "-1"], 2, "max-usd"),

@@ -154,7 +154,7 @@ Agents
 This folder  /ada/project
   no agent has left anything here yet
 
-next: segue transcripts lists what agents left on this machine · segue demo shows a handoff · segue help shows the commands
+next: segue transcripts lists this machine's transcripts · segue demo shows a handoff · segue help shows the commands
 """)
     assert not cli.home.exists()
 
@@ -173,9 +173,9 @@ Agents
 
 This folder  /ada/project
   s-000000000001  Invoices a cent off
-  no transcript belongs to it yet; segue session link adds one
+  it has no transcript yet (segue session link adds one)
 
-next: segue transcripts lists what agents left on this machine · segue demo shows a handoff · segue help shows the commands
+next: segue transcripts lists this machine's transcripts · segue demo shows a handoff · segue help shows the commands
 """)
 
 
@@ -282,8 +282,8 @@ limits.models.opus = 80%
 user file  /ada/home/settings.toml
 project file  /ada/project/.segue.toml  (not there)
 policy  /etc/segue/policy-of-the-tests.toml  (not there)
-data  /ada/home/data  (not there)  the stores and the backups
-log  /ada/home/segue.log  (not there)  what went wrong, in full
+data  /ada/home/data  (not there)  stores and backups
+log  /ada/home/segue.log  (not there)  full error reports
 """)
 
 
@@ -300,13 +300,13 @@ def test_the_doctor_on_an_empty_home(cli: CommandLine) -> None:
     screen = re.sub(r"Python \S+ at \S+", "Python X at P", cli("doctor").out)
     assert screen == snapshot("""\
 ✓ python        Python X at P
-✓ settings      read from defaults alone
-✓ folders       /ada/home/data: not made yet
-✓ local store   not made yet
-✓ index         not made yet: segue transcripts makes it
-✓ shared store  not made yet: the first thing to be kept makes it
+✓ settings      read from the defaults
+✓ folders       /ada/home/data: not created yet
+✓ local store   not created yet
+✓ index         not created yet (run segue transcripts)
+✓ shared store  not created yet: the first session or handoff creates it
 · agents        not on PATH: Claude Code (claude), Codex (codex), Gemini CLI (gemini), OpenCode (opencode), Copilot CLI (copilot), Qwen Code (qwen), pi (pi), aider (aider), Ollama (ollama)
-                → install what you want to use; the others do no harm
+                → install the agents that you want to use
 
 No problem found.
 """)
@@ -327,21 +327,21 @@ def test_the_doctor_with_a_store_and_agents(cli: CommandLine) -> None:
     screen = re.sub(r"Python \S+ at \S+", "Python X at P", cli("doctor").out)
     assert re.sub(r"SQLite \S+ with the \w+", "SQLite X with the Y", screen) == snapshot("""\
 ✓ python        Python X at P
-✓ settings      read from defaults alone
-✓ folders       /ada/home/data: closed to others
-✓ local store   not made yet
-✓ index         not made yet: segue transcripts makes it
+✓ settings      read from the defaults
+✓ folders       /ada/home/data: private
+✓ local store   not created yet
+✓ index         not created yet (run segue transcripts)
 ✓ shared store  /ada/home/data/shared/store.db: schema 6
 ✓ shared store  SQLite X with the Y journal
-✓ log           every chain verifies (1)
-✓ blobs         all content matches its name
+✓ log           all chains verified (1)
+✓ blobs         all blobs match their hashes
 ✓ agents        Claude Code 2.1.325 at /ada/bin/claude
 · agents        Codex 0.99.0 at /ada/bin/codex; Segue is tested with 0.169.0
-                → nothing to do unless something goes wrong
+                → nothing to do unless handoffs fail
 ✗ agents        Gemini CLI at /ada/bin/gemini: '--version' exited with 3 and printed no version
-                → run /ada/bin/gemini --version and see
+                → run /ada/bin/gemini --version to see the error
 · agents        not on PATH: OpenCode (opencode), Copilot CLI (copilot), Qwen Code (qwen), pi (pi), aider (aider), Ollama (ollama)
-                → install what you want to use; the others do no harm
+                → install the agents that you want to use
 
 1 problem found.
 """)
@@ -463,12 +463,12 @@ error: There is no backup 'yesterday'.
  next: segue backup list
 
 $ segue undo
-error: You have nothing to undo: no store has been made yet.
+error: You have nothing to undo: there is no store yet.
  next: segue log shows who did what
 
 $ segue trust
 error: There is no project file '.segue.toml'.
- next: segue config set --project KEY VALUE makes one
+ next: segue config set --project KEY VALUE creates it
 
 $ segue completion tcsh
 error: Invalid value for '{bash|zsh|fish}': 'tcsh' is not one of 'bash', 'zsh', 'fish'.
@@ -476,7 +476,7 @@ error: Invalid value for '{bash|zsh|fish}': 'tcsh' is not one of 'bash', 'zsh', 
 
 $ segue session create --title two
 lines
-error: A session's title is one line of at most 200 characters.
+error: A session's title must be one line of at most 200 characters.
  next: segue session create --help
 """)
 

@@ -216,7 +216,7 @@ def test_work_is_not_handed_to_where_it_is(worked: CommandLine) -> None:
         (["to", "codex"], 6, "no 'codex' on PATH"),
         (["to", "aider"], 6, "cannot start it yet"),
         (["to", "demo", "please", "hurry"], 2, "--reason"),
-        (["to", "demo", "--budget", "5"], 2, "holds no brief"),
+        (["to", "demo", "--budget", "5"], 2, "is too small"),
         (["to", "demo", "--session", "s-nothing"], 1, "s-nothing"),
         (["to", "demo", "--preserve", "everything"], 2, "everything"),
         (["handoff", "execute"], 5, "handoff prepare --to"),

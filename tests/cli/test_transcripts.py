@@ -164,7 +164,7 @@ def test_what_cannot_be_shown_says_why(
     assert ambiguous.code == 2 and "2 transcripts start with 'ende'" in ambiguous.err
     foreign = tmp_path / "notes.txt"
     foreign.write_text("just notes")
-    assert "is no transcript of any agent" in cli("transcripts", "show", str(foreign)).err
+    assert "is not a transcript of any agent" in cli("transcripts", "show", str(foreign)).err
     assert "cannot be read" in cli("transcripts", "show", str(tmp_path / "missing.jsonl")).err
     assert "is not a regular file" in cli("transcripts", "show", str(tmp_path)).err
 

@@ -54,7 +54,7 @@ def test_a_number_that_makes_no_sense_stops_no_command(
     for command in COMMANDS:
         ran = cli(*command)
         assert ran.code in (0, 1) and "not read" not in ran.out + ran.err, (command, ran)
-    assert "2 transcripts known" in cli("doctor").out
+    assert "2 transcripts indexed" in cli("doctor").out
 
 
 def test_a_reader_that_fails_stops_no_command_and_its_source_is_named(

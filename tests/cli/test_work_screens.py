@@ -48,7 +48,7 @@ This folder  /ada/project
   why: 86% of the 5h limit of the account used until 2026-11-16 12:00, past the threshold of 75%
        switching models won't help: the limit covers the whole account
 
-next: segue to AGENT --dry-run shows what would go to another agent, segue to AGENT does it · segue help shows the commands
+next: segue to AGENT --dry-run previews a handoff, segue to AGENT hands over · segue help shows the commands
 """)
 
 
@@ -224,6 +224,6 @@ gpt-5.5  codex:gpt-5.5
 fast     opencode:qwen3  not installed here
 """)
     assert machine("handoff", "models", "--add", "mystery").err == snapshot("""\
-error: There is no agent that is made for 'mystery'.
- next: segue handoff models --add mystery=AGENT:MODEL
+error: There is no agent or model 'mystery'.
+ next: segue handoff models --add mystery=AGENT:MODEL (agents: claude, codex, gemini, opencode, copilot, qwen, pi, aider, ollama, llm, demo)
 """)

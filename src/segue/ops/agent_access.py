@@ -1,8 +1,8 @@
-"""What an agent is told that asks Segue by itself, and what it may have done.
+"""What an agent that calls Segue's tools may read, and what it may do.
 
-Whatever it is told goes to the vendor of its model. So it is told of one folder only, secrets are taken out, and the
-words of another vendor's conversations are held back until the person has let them go there: the same consent that a
-handoff needs. Figures, ids and states are no one's words.
+Everything an agent reads goes to the vendor of its model. So it sees one folder only, secrets are replaced, and the
+words of another vendor's conversations are withheld until the user has consented: the same consent that a handoff
+needs. Figures, ids and states are not withheld.
 """
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ from __future__ import annotations
 import contextlib
 import re
 import shlex
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from time import sleep
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 from msgspec import Struct
@@ -37,28 +37,29 @@ from segue.ops.work import discovery, sessions
 from segue.ops.work.discovery import Work
 from segue.ops.work.sessions import Info
 
+T = TypeVar("T")
 WITHHELD = "(withheld: it has not gone to this vendor yet)"
 LONGEST_REASON = 500
 QUOTED = 200
-"""How much of what a caller gives is said back to it."""
+"""How many characters of a caller's argument are quoted back to it."""
 VERSION = re.compile(r"[/@ -]v?\d[\w.+-]{0,40}")
-"""What may follow a program's name, and is no part of it."""
+"""A version that may follow a program's name."""
 MOST = 1_000_000
-"""More than there are."""
+"""No limit: more handoffs than any folder has."""
 BUDGETS = (200, 20_000)
-"""What a brief may be asked to take, in tokens."""
+"""The smallest and largest budget of a brief, in tokens."""
 LOOKS, LOOK_SECONDS = 20, 0.1
-"""How often a caller's own conversation is looked for, which its program writes down a moment later."""
+"""How often to look for the caller's own transcript, which its program writes a moment after the call."""
 
 
 class Caller(Struct, frozen=True):
-    """Who asks: a program by the name it gives itself, the agent that it is, and who gets what it is told."""
+    """The calling program: its own name, its agent, and the vendor that receives the answers."""
 
     name: str
     agent: str
     vendor: str
     transcript: str = ""
-    """The conversation that it calls from, where its program tells which one that is."""
+    """The calling transcript, where the program names it."""
 
     @property
     def title(self) -> str:
@@ -66,8 +67,8 @@ class Caller(Struct, frozen=True):
 
 
 def caller_of(desk: Desk, name: str, meta: Mapping[str, Any]) -> Caller:
-    """The caller that gives itself a name; `meta` is what the call carries beside its arguments. One that no agent has
-    is a vendor of its own: nothing has gone there."""
+    """The caller with this name. `meta` is what the call carries beside its arguments. An unknown name counts as a
+    vendor of its own, which has received nothing so far."""
     name = name[:QUOTED]
     for agent in agents.names():
         with contextlib.suppress(AgentError):
@@ -75,18 +76,18 @@ def caller_of(desk: Desk, name: str, meta: Mapping[str, Any]) -> Caller:
                 transcript_of = agents.load(agent).caller_transcript
                 transcript = transcript_of(desk.env, meta) if transcript_of else ""
                 return Caller(name, agent, consent.vendor_of(desk, agent), transcript)
-    # A comma parts the vendors in a setting: what lets this one have something must not name another.
+    # Commas separate vendors in the setting: consent for this name must not name another vendor.
     return Caller(name, "", f"client:{name.replace(',', ' ')}")
 
 
 def _is_called(name: str, own: str) -> bool:
-    """Whether a name is an agent's own, or that with a version: one that only begins alike is another program's."""
+    """Whether a name is an agent's own, with or without a version. A longer name is another program's."""
     rest = name.removeprefix(own)
     return name == own or (rest != name and VERSION.fullmatch(rest) is not None)
 
 
 def added_arguments() -> frozenset[str]:
-    """What agents add to the arguments of every tool, for themselves."""
+    """The arguments that agents add to every tool call for their own use."""
     found: set[str] = set()
     for agent in agents.names():
         with contextlib.suppress(AgentError):
@@ -98,8 +99,8 @@ def refuse_unallowed(desk: Desk, what: str) -> None:
     if what not in desk.settings.mcp_allow:
         wanted = ",".join((*desk.settings.mcp_allow, what))
         raise Refused(
-            what=f"Agents may not {what} handoffs here: the setting mcp.allow does not name '{what}'.",
-            next=f"segue config set mcp.allow {wanted} allows it, if the person wants that",
+            what=f"Agents may not {what} handoffs here: the setting mcp.allow does not contain '{what}'.",
+            next=f"segue config set mcp.allow {wanted} (only if the user wants that)",
         )
 
 
@@ -107,10 +108,9 @@ def refuse_unallowed(desk: Desk, what: str) -> None:
 
 
 def may_be_told(desk: Desk, caller: Caller, work: Work) -> bool:
-    """Whether the words of a session may go to the caller's vendor: it has all of them, or may have them. Whose words
-    nobody knows any more are told to nobody."""
+    """Whether the words of a session may go to the caller's vendor. Words of unknown origin go to nobody."""
     whose = [(one.agent, one.model, one.project) for one in work.transcripts]
-    # A transcript may be gone, and what was handed over from it is still there.
+    # What was handed over from a deleted transcript still exists.
     for handoff in desk.shared.handoffs_of(work.session.id) if work.is_kept else ():
         agent, _, model = handoff.source.partition(":")
         whose.append((agent, model, work.session.project))
@@ -118,15 +118,15 @@ def may_be_told(desk: Desk, caller: Caller, work: Work) -> bool:
 
 
 def _may_have(desk: Desk, caller: Caller, agent: str, model: str, folder: str) -> bool:
-    """Whether the caller's vendor may have what an agent and its model said in a folder."""
+    """Whether the caller's vendor may read what an agent and its model said in a folder."""
     try:
         has_it = consent.vendor_behind(agent, model)
         is_its_own = agent == caller.agent and not agents.get(agent).families
     except AgentError:
         has_it, is_its_own = "", False
-    # One that has no models of its own is a vendor by its name: what it was told by then it may be told now.
+    # An agent without models of its own is its own vendor: it has its own words already.
     folder = folder or paths.as_text(desk.project)
-    with contextlib.suppress(SettingsError):  # another worktree's, which cannot be read, allow nothing
+    with contextlib.suppress(SettingsError):  # unreadable settings of another worktree allow nothing
         return is_its_own or consent.is_given(desk, folder, caller.vendor, has_it)
     return False
 
@@ -134,8 +134,8 @@ def _may_have(desk: Desk, caller: Caller, agent: str, model: str, folder: str) -
 def refuse_unasked(desk: Desk, caller: Caller, work: Work | None) -> None:
     if _is_told(desk, caller, work):
         return
-    # A caller that no agent is cannot be handed work: for it, only the setting is left.
-    asking = f"segue to {caller.agent} asks the person and lets it go there; " if caller.agent else ""
+    # Work cannot be handed to an unknown program: only the setting can allow it.
+    asking = f"segue to {caller.agent} asks the user for consent; " if caller.agent else ""
     raise NotTold(
         caller=caller.title,
         vendor=caller.vendor,
@@ -145,7 +145,7 @@ def refuse_unasked(desk: Desk, caller: Caller, work: Work | None) -> None:
 
 
 def _work_told(desk: Desk, caller: Caller, work: Work) -> Work:
-    """A session with its words, or without them."""
+    """A session, without its words unless the caller may read them."""
     if may_be_told(desk, caller, work):
         return work
     return msgspec.structs.replace(
@@ -170,7 +170,7 @@ def _handoff_told(handoff: Handoff, is_told: bool) -> Handoff:
 
 
 def overview(desk: Desk, caller: Caller) -> Overview:
-    """Every agent's limits, this folder's session (never the conversation that asks), and what to do."""
+    """The limits of all agents, this folder's session (never the calling one), and the next step."""
     shown = folder_overview.overview(desk, caller=own_id(desk, caller))
     standing = shown.standing
     if standing is not None and not may_be_told(desk, caller, standing.work):
@@ -200,7 +200,7 @@ def _works(desk: Desk, caller: str = "") -> list[Work]:
 
 
 def session(desk: Desk, caller: Caller, id: str) -> Info:
-    """One of this folder's sessions; the current one if none is named, and never the conversation that asks."""
+    """One of this folder's sessions; without an id the current one, and never the calling one."""
     work = _named(desk, caller, id)
     known = desk.shared.handoffs_of(work.session.id) if work.is_kept else []
     is_told = may_be_told(desk, caller, work)
@@ -210,26 +210,28 @@ def session(desk: Desk, caller: Caller, id: str) -> Info:
 def _named(desk: Desk, caller: Caller, id: str) -> Work:
     if not id:
         return _current(desk, caller)
-    matches = [work for work in _works(desk) if work.session.id.startswith(id)]
-    exact = [work for work in matches if work.session.id == id] or matches
+    known = [(work.session.id, work) for work in _works(desk)]
+    return _find_only(known, id, noun="session of this folder", next="segue session list")
+
+
+def _find_only(known: Iterable[tuple[str, T]], id: str, *, noun: str, next: str) -> T:
+    """The one with this id or unique prefix."""
+    matches = [pair for pair in known if pair[0].startswith(id)]
+    exact = [pair for pair in matches if pair[0] == id] or matches
     if len(exact) == 1:
-        return exact[0]
-    raise NotFound(
-        noun="session of this folder",
-        name=id[:QUOTED],
-        next="segue session list",
-    )
+        return exact[0][1]
+    raise NotFound(noun=noun, name=id[:QUOTED], next=next)
 
 
 def _current(desk: Desk, caller: Caller) -> Work:
-    """This folder's session: whoever asks for it does not mean the conversation that it asks from."""
+    """This folder's session, except the calling conversation."""
     for work in _works(desk, own_id(desk, caller)):
         if work.is_current:
             return work
     raise NotFound(
-        noun="session besides the calling conversation in the folder",
+        noun="session other than the calling one in the folder",
         name=paths.as_text(desk.project),
-        next="name a session by its id: the tool sessions lists them",
+        next="pass a session id (the tool `sessions` lists them)",
     )
 
 
@@ -240,30 +242,23 @@ def brief(desk: Desk, caller: Caller, of: str, tier: Tier, budget: int) -> Made:
         made = receipt(desk, caller, of)
         if made.brief.tokens > most:
             raise Refused(
-                what=f"The brief of {of} has {made.brief.tokens:,} tokens: too many to be told at once.",
-                next=f"the receipt of {of} tells what is in it; segue show {of} has all of it",
+                what=f"The brief of {of} has {made.brief.tokens:,} tokens, which is too long for one answer.",
+                next=f"read the receipt of {of} for a summary; segue show {of} prints the whole brief",
             )
         return made
     is_transcript = of and not of.startswith("s-")
     work, transcript = _transcript(desk, of) if is_transcript else _last_of(_named(desk, caller, of))
     refuse_unasked(desk, caller, work)
-    # The widest tier would take half of what the caller can hold.
+    # The full tier would take half of the caller's context.
     asked = budget or (most if tier is Tier.FULL else 0)
     wanted = min(max(asked, least), most) if asked else None
     return make.packed(desk, transcript.id, Wish(tier, wanted, caller.agent))
 
 
 def _transcript(desk: Desk, id: str) -> tuple[Work, Transcript]:
-    """By its id or the start of it, never by a file: only what this folder's sessions hold is looked at."""
-    matches = [(work, one) for work in _works(desk) for one in work.transcripts if one.id.startswith(id)]
-    exact = [pair for pair in matches if pair[1].id == id] or matches
-    if len(exact) == 1:
-        return exact[0]
-    raise NotFound(
-        noun="one transcript of this folder",
-        name=id[:QUOTED],
-        next="segue session info",
-    )
+    """A transcript of this folder's sessions, by its id or the start of it; never by a file."""
+    known = [(one.id, (work, one)) for work in _works(desk) for one in work.transcripts]
+    return _find_only(known, id, noun="transcript of this folder", next="segue session info")
 
 
 def _last_of(work: Work) -> tuple[Work, Transcript]:
@@ -271,7 +266,7 @@ def _last_of(work: Work) -> tuple[Work, Transcript]:
 
 
 def receipt(desk: Desk, caller: Caller, id: str) -> Made:
-    """What a handoff of this folder passed, the last one's if none is named."""
+    """The receipt of a handoff of this folder; without an id, of the last one."""
     handoff = _handoff(desk, id)
     refuse_unasked(desk, caller, _work_of(desk, handoff))
     return receipts.get(desk, handoff.id)
@@ -295,15 +290,12 @@ def _is_told(desk: Desk, caller: Caller, work: Work | None) -> bool:
 
 def _handoff(desk: Desk, id: str) -> Handoff:
     known = handoffs.listed(desk, MOST)
-    matches = [one for one in known if one.id.startswith(id)] if id else known[:1]
-    exact = [one for one in matches if one.id == id] or matches
-    if len(exact) == 1:
-        return exact[0]
-    raise NotFound(
-        noun="handoff of this folder",
-        name=id[:QUOTED] or paths.as_text(desk.project),
-        next="segue handoff list",
-    )
+    noun, next = "handoff of this folder", "segue handoff list"
+    if id:
+        return _find_only([(one.id, one) for one in known], id, noun=noun, next=next)
+    if known:
+        return known[0]
+    raise NotFound(noun=noun, name=paths.as_text(desk.project), next=next)
 
 
 def _work_of(desk: Desk, handoff: Handoff) -> Work | None:
@@ -314,14 +306,14 @@ def _work_of(desk: Desk, handoff: Handoff) -> Work | None:
 
 
 class Prepared(Struct, frozen=True):
-    """A handoff that an agent prepared, and what the person should know: which of theirs it replaced."""
+    """A handoff that an agent prepared. The notes name the user's handoffs that it replaced."""
 
     handoff: Handoff
     notes: tuple[str, ...]
 
 
 def prepare(desk: Desk, caller: Caller, to: str, reason: str, preserve: Preserve | None) -> Prepared:
-    """Package this folder's work for another agent. Nothing starts, nothing leaves, and nobody is told of it."""
+    """Package this folder's work for another agent. Nothing starts, nothing leaves, and nobody is notified."""
     refuse_unallowed(desk, "prepare")
     prepared = _prepared(desk, caller, to, reason, preserve)
     waiting_list.taken(desk, prepared.handoff.id)
@@ -329,16 +321,16 @@ def prepare(desk: Desk, caller: Caller, to: str, reason: str, preserve: Preserve
 
 
 def offer(desk: Desk, caller: Caller, to: str, reason: str, preserve: Preserve | None) -> Prepared:
-    """The same, left waiting: the agent that it is for is told of it when it begins in this folder."""
+    """Prepare a handoff and leave it waiting: the target hears of it when it starts in this folder."""
     refuse_unallowed(desk, "offer")
     return _prepared(desk, caller, to, reason, preserve)
 
 
 def _prepared(desk: Desk, caller: Caller, to: str, reason: str, preserve: Preserve | None) -> Prepared:
-    """The reason is an agent's: it goes on record, but not to the next agent, who would take it for the person's."""
+    """The agent's reason is recorded, but not passed on: the next agent would take it for the user's."""
     own = await_own(desk, caller)
     work = handoff_plan.work_here(desk, own[0].session.id if own else None)
-    if own:  # what another agent wrote in the session since then is not what the caller means
+    if own:  # not what another agent has written in the session since
         rest = (one for one in work.transcripts if one.id != own[1].id)
         work = msgspec.structs.replace(work, transcripts=(own[1], *rest), aside=work.aside - {own[1].id})
     refuse_unasked(desk, caller, work)
@@ -346,7 +338,7 @@ def _prepared(desk: Desk, caller: Caller, to: str, reason: str, preserve: Preser
     to = to[:QUOTED]
     with handoffs.alone(desk, work.session.id, to):
         plan = handoff_plan.plan(desk, Order(to=to, mode=Mode.HEADLESS, preserve=preserve), work)
-        # The plan takes it that a person asked; what the limits say stands after that.
+        # The plan's reasoning is "requested by the user; limits": keep the second part.
         figures = plan.trigger.reasoning.partition("; ")[2]
         asked = f"{caller.title} asked for it" + (f": {said}" if said else "")
         why = redaction.redact(desk, "; ".join(filter(None, (asked, figures)))).text
@@ -360,14 +352,14 @@ def _prepared(desk: Desk, caller: Caller, to: str, reason: str, preserve: Preser
 
 
 def own_id(desk: Desk, caller: Caller) -> str:
-    """The transcript of the calling conversation; empty if there is none yet."""
+    """The id of the calling transcript; empty if there is none yet."""
     own = _own(desk, caller) if caller.transcript else await_own(desk, caller)
     return own[1].id if own else ""
 
 
 def await_own(desk: Desk, caller: Caller) -> tuple[Work, Transcript] | None:
-    """Let an agent write down the conversation that it calls from: a quick model calls before that is done, and another
-    conversation of this folder, or none, would be taken for it."""
+    """Wait until the agent has written the calling transcript. A quick model calls before that; another transcript of
+    this folder, or none, would be taken for it."""
     for _ in range(LOOKS if caller.agent else 0):
         if own := _own(desk, caller):
             return own
@@ -376,8 +368,8 @@ def await_own(desk: Desk, caller: Caller) -> tuple[Work, Transcript] | None:
 
 
 def _own(desk: Desk, caller: Caller) -> tuple[Work, Transcript] | None:
-    """The calling conversation and its session: by its id, or the one that the agent wrote here last. A sub-agent calls
-    for the conversation that started it."""
+    """The calling transcript and its session: by its id, or the agent's newest one here. For a sub-agent it is the
+    transcript that started it."""
     known = [
         (work, one)
         for work in _works(desk)
@@ -391,12 +383,12 @@ def _own(desk: Desk, caller: Caller) -> tuple[Work, Transcript] | None:
 
 
 def without_secrets(desk: Desk, texts: list[str]) -> list[str]:
-    """Texts as they may leave. All are looked through as one, so that a secret recognised in one is replaced in all."""
+    """Texts without secrets. All are scanned as one, so a secret recognised in one text is replaced in all."""
     joined = make.APART.join(texts)
     if not redact.scan(joined, desk.settings.redact_allow):
         return texts
     clean = redaction.redact(desk, joined).text.split(make.APART)
     if len(clean) == len(texts):
         return clean
-    # One went on from one text into the next: then each is looked at by itself.
+    # A secret spanned two texts: scan each text separately.
     return [redaction.redact(desk, text).text for text in texts]

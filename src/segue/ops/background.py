@@ -1,7 +1,7 @@
-"""Looking after conversations while they go on: is a limit near that the person was not warned of yet?
+"""Background check of live conversations: warns of a limit that is near, once.
 
-A hook starts this once a minute at most, and does not wait for it. What is new in the transcripts is read, so that
-limits are known and the brief of a conversation that is near one is warm when it is needed.
+A hook starts this at most once a minute and does not wait for it. It reads what is new in the transcripts, so the
+limits are known, and the tracker of a conversation near its limit is cached when a brief is needed.
 """
 
 from __future__ import annotations
@@ -38,15 +38,14 @@ from segue.usage import budget
 STAMP = "tended"
 EVERY_SECONDS = 60
 LIVE_SECONDS = 15 * 60
-"""A conversation in which nothing was said for longer is not looked after."""
+"""A conversation without an entry for longer is not live."""
 SHOWN_SECONDS = 86_400
-"""A warning that was not shown by then says nothing any more."""
+"""A warning that was not shown by then is out of date."""
 NEXT = "`segue to AGENT --dry-run` shows what would go to another agent, `segue to AGENT` hands it over."
 
 
 def tend(env: Mapping[str, str], cwd: Path) -> int:
-    """Look after all conversations that are live; how many there are. One process at a time, and not sooner than a
-    minute after the last."""
+    """Check all live conversations and return their number. One process at a time, at most once a minute."""
     desk = open_desk(env=env, cwd=cwd)
     try:
         with _alone(desk.places.data) as is_due:
@@ -70,7 +69,7 @@ def _alone(data: Path) -> Iterator[bool]:
             return
         is_due = os.fstat(fd).st_size == 0 or stamp.stat().st_mtime <= time.time()
         if is_due:
-            # It lies ahead: the script tells by it alone whether it is due again.
+            # The mtime lies in the future: the hook script decides by it alone whether a check is due.
             os.pwrite(fd, b"\n", 0)
             ahead = time.time() + EVERY_SECONDS
             os.utime(fd, (ahead, ahead))
@@ -80,7 +79,7 @@ def _alone(data: Path) -> Iterator[bool]:
 
 
 def look(desk: Desk) -> int:
-    """Read what is new, and warn where it is time."""
+    """Read what is new, and prepare warnings."""
     refresh.refresh(desk, [Pass.SPENDS, Pass.ENTRIES])
     since = clock.later(desk.clock(), -LIVE_SECONDS)
     known = limits.of_agents(desk)
@@ -100,21 +99,21 @@ def look(desk: Desk) -> int:
 
 
 def _clear_waiting(desk: Desk) -> None:
-    """Remove the notes of handoffs that were taken on another machine, or that nobody took, and renew the others:
-    settings may have changed without Segue."""
+    """Remove the notes of handoffs that were taken on another machine or have expired. Renew the others: settings may
+    have been edited by hand."""
     for note in waiting_handoffs.notes(desk.places.data):
         try:
             is_waiting = handoff_records.get(desk, note.handoff).state is HandoffState.PREPARED
         except NotFound:
             is_waiting = False
         if not is_waiting or note.expires <= desk.clock():
-            # A note is called as its handoff is, so nothing else can go.
+            # A note has its handoff's id as its name, so nothing else can be removed.
             waiting_handoffs.drop(desk.places.data, note.handoff)
     handoff_records.renew_offers(desk)
 
 
 def warn(desk: Desk, standing: Standing, told: limit_warnings.Told) -> None:
-    """Lay a warning ready for a conversation that is near a limit, once; and keep what is known of it warm."""
+    """Prepare a warning for a conversation near a limit, once, and update its cached tracker."""
     transcript = standing.transcript
     manner = agents.load(transcript.agent).hooks if transcript else None
     if transcript is None or manner is None or standing.usage is None:
@@ -126,7 +125,7 @@ def warn(desk: Desk, standing: Standing, told: limit_warnings.Told) -> None:
     is_new, now = limit_warnings.news(
         told.get(name, {}), Crossed(share.window, urgency) if share and urgency else None
     )
-    told.pop(name, None)  # what was looked at last is remembered longest
+    told.pop(name, None)  # the last checked is kept longest
     if now:
         told[name] = now
     if share and urgency:
@@ -139,13 +138,13 @@ def warn(desk: Desk, standing: Standing, told: limit_warnings.Told) -> None:
 
 
 def prepared(desk: Desk, standing: Standing, tell: Tell) -> Handoff | None:
-    """A handoff of this work, made by itself because the person switched that on: to the first of those that they named
-    for it, another agent before another model of the same. Nothing leaves this machine; it waits to be executed."""
+    """Prepare a handoff of this work automatically (setting handoff.auto), to the first listed model that can take it;
+    another agent comes before another model of the same agent. Nothing leaves this machine until it is executed."""
     names = dict.fromkeys((*desk.settings.run_chain, *desk.settings.handoff_models))
     here = standing.transcript.agent if standing.transcript else ""
     for name in sorted(names, key=lambda name: addresses.resolve(desk, name).agent == here):
         order = Order(to=name, session=standing.work.session.id, trigger=standing.trigger)
-        with contextlib.suppress(SegueError):  # not installed, at its limit, or where the work is already
+        with contextlib.suppress(SegueError):  # not installed, at its limit, or the source itself
             return handoffs.prepare_whole(desk, order, tell)
     return None
 

@@ -1,4 +1,4 @@
-"""Backups of the shared store: make one, list them, bring one back."""
+"""Backups of the shared store: create, list, restore."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from segue.store.sqlite import SqliteDatabase
 class Restored(Struct, frozen=True):
     backup: Backup
     saved: str
-    """Where the store as it was before went: a backup, or the damaged files, put aside."""
+    """Where the replaced store was saved: a backup, or a folder with the damaged files."""
 
 
 def make(desk: Desk) -> Backup:
     if not desk.has_store:
-        raise NotFound(noun="store", name=str(desk.places.data), next="segue session create makes one")
+        raise NotFound(noun="store", name=str(desk.places.data), next="segue session create")
     return backup.make(desk.shared.database, store.backups_folder(desk.places.data), desk.clock())
 
 
@@ -37,17 +37,17 @@ def all_backups(desk: Desk) -> list[Backup]:
 
 
 def find(desk: Desk, name: str) -> Backup:
-    """A backup by its name, its path, or as 'latest'."""
+    """A backup by its name, its path, or 'latest'."""
     known = all_backups(desk)
     if name == "latest":
-        # What Segue saved by itself before replacing something is there by its name.
+        # Backups that Segue made before a restore are available by name only.
         asked_for = [one for one in known if one.header and one.header.why == backup.ASKED_FOR]
         known = asked_for or [one for one in known if one.header]
         name = known[0].name if known else name
     for candidate in known:
         if name in (candidate.name, candidate.path):
             return candidate
-    with contextlib.suppress(OSError):  # a name that no file can have is no file's
+    with contextlib.suppress(OSError):  # not a valid file name
         path = Path(name).absolute()
         if path.is_file():
             short = path.name.removesuffix(backup.SUFFIX)
@@ -56,13 +56,13 @@ def find(desk: Desk, name: str) -> Backup:
 
 
 def place(desk: Desk) -> str:
-    """Where the shared store is, in words."""
+    """The URL (without its password) or the file of the shared store."""
     url = desk.settings.store_url
     return settings.without_password(url) if url else str(store.shared_file(desk.places.data))
 
 
 def restore(desk: Desk, name: str) -> Restored:
-    """Make the store what it was. What it is now is kept: as a backup, or put aside if it is damaged."""
+    """Restore a backup. The current store is saved first: as a backup, or moved aside if it is damaged."""
     chosen = find(desk, name)
     folder = store.backups_folder(desk.places.data)
     try:
@@ -88,8 +88,8 @@ def _replace(desk: Desk, database: Database, chosen: Backup, folder: Path | None
 
 
 def _rebuild(desk: Desk, chosen: Backup) -> Path:
-    """A new SQLite store in the place of a damaged one: it is whole before the old one moves, and of the
-    old one nothing is deleted. Killed in between, the store is either of the two, or plainly gone."""
+    """Replace a damaged SQLite store. The new one is complete before the old files are moved, and no old file is
+    deleted. If Segue is killed in between, the store is the old one, the new one, or missing; never half of one."""
     file = store.shared_file(desk.places.data)
     mark = f"{desk.clock()[:19].replace(':', '').replace('-', '')}-{os.urandom(3).hex()}"
     building, aside = file.parent / f"{files.TEMPORARY}{mark}", file.parent / f"damaged-{mark}"

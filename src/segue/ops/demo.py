@@ -1,8 +1,7 @@
-"""The demonstration: one handoff from end to end, in a scratch folder, with nothing to install or to pay.
+"""The demo: one handoff from end to end in a scratch folder, with nothing to install or to pay.
 
-Everything in it is real but the model: a transcript on disk that is read as any other, thresholds from
-the settings, a brief packed within a budget, an agent started as a separate program, the embedded
-store, and answers graded against the facts.
+Everything but the model is real: a transcript on disk that is read as any other, thresholds from the settings, a brief
+packed within a budget, an agent started as a separate program, the embedded store, and answers graded against facts.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ from segue.ops.work import sessions
 from segue.usage import budget
 
 BUDGET = 550
-"""Small, so that the receipt has something to say about what was left out."""
+"""Small, so that the receipt lists facts that were left out."""
 
 TARGET = "demo:successor"
 KEY = b"the demonstration has no secrets"
@@ -42,7 +41,7 @@ TRANSCRIPT = Path(demo.__file__).with_name("transcript.jsonl")
 
 
 class Story(Struct, frozen=True):
-    """What happened, step by step."""
+    """The result of each step of the demo."""
 
     home: str
     is_kept: bool
@@ -58,16 +57,16 @@ class Story(Struct, frozen=True):
 
 
 def run(keep: Path | None, *, clock: Clock, new_id: NewId) -> Story:
-    """Do it all in a scratch folder, with a home of its own; or in a folder to keep."""
+    """Run the demo in a scratch folder, or in a new folder that is kept."""
     home = keep.absolute() if keep else _scratch()
     try:
         if keep is not None and keep.exists() and (not keep.is_dir() or any(keep.iterdir())):
-            what = f"{keep} is there already, and not an empty folder."
+            what = f"{keep} already exists and is not an empty folder."
             raise BadInput(what=what, next="segue demo --keep NEW_FOLDER")
         desk = open_in(home, home / "project", clock=clock, new_id=new_id)
-        # Whatever a policy says of stores, this one is in the scratch folder.
+        # Even if a policy sets another store, the demo's store is in the scratch folder.
         desk.settings = msgspec.structs.replace(desk.settings, store_url="")
-        # The same brief for everyone: there is nothing to guess in a story that ships with Segue.
+        # A fixed key, so everyone gets the same brief: the demo's transcript is public.
         files.write_file(desk.places.data / redaction.KEY_FILE, KEY)
         with contextlib.closing(desk):
             return msgspec.structs.replace(
@@ -75,14 +74,16 @@ def run(keep: Path | None, *, clock: Clock, new_id: NewId) -> Story:
             )
     except OSError as error:
         what = f"{home} cannot be written: {error.strerror}."
-        raise BadInput(what=what, next="segue demo --keep NEW_FOLDER, somewhere you can write") from error
+        raise BadInput(
+            what=what, next="segue demo --keep NEW_FOLDER, in a folder that you can write to"
+        ) from error
     finally:
         if keep is None:
             shutil.rmtree(home)
 
 
 def open_in(home: Path, folder: Path, *, clock: Clock = clocks.now, new_id: NewId = desks.new_id) -> Desk:
-    """A desk on which the demonstration agent is an agent like any other."""
+    """A desk with the demo agent enabled."""
     return desks.open_desk(
         env={"SEGUE_HOME": str(home), "SEGUE_DEMO": "1"}, cwd=folder, clock=clock, new_id=new_id
     )
@@ -92,12 +93,14 @@ def _scratch() -> Path:
     try:
         return Path(tempfile.mkdtemp(prefix="segue-demo-"))
     except OSError as error:
-        what = f"There is no room for a scratch folder: {error.strerror or error}."
-        raise BadInput(what=what, next="segue demo --keep NEW_FOLDER, somewhere you can write") from error
+        what = f"A scratch folder could not be created: {error.strerror or error}."
+        raise BadInput(
+            what=what, next="segue demo --keep NEW_FOLDER, in a folder that you can write to"
+        ) from error
 
 
 def begin(desk: Desk, folder: Path) -> Path:
-    """An agent has worked in a folder that is made for it: its session, and its transcript."""
+    """Create a project folder with a session and an agent's transcript."""
     files.make_private_folder(folder)
     session = sessions.create(desk, "Invoices a cent off", project=folder).kept()
     desk.local.confirm(str(folder), AGENT.name, desk.clock())
@@ -108,7 +111,7 @@ def begin(desk: Desk, folder: Path) -> Path:
 
 
 def play(desk: Desk, folder: Path) -> Story:
-    """The story itself."""
+    """Hand the demo's work over and validate the result."""
     path = begin(desk, folder)
     (source,) = demo.find({}, [folder])
     entries = list(agents.reader("demo").read(source))

@@ -1,4 +1,4 @@
-"""Looking everything over: settings, stores, agents. Each finding says how to mend it."""
+"""`segue doctor`: checks of settings, stores and agents. Each finding names the command that fixes it."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ from segue.ops.setup import hook_script, install
 from segue.store.sqlite import SqliteDatabase
 
 STALE_SECONDS = 3600
-"""A half-written file older than this belongs to a process that is gone."""
+"""A temporary file older than this was left by a killed process."""
 
 FEW = 3
-"""How many of the same kind are named."""
+"""How many findings of one kind are listed."""
 
 OTHER_VARIABLES = {"SEGUE_HOME", "SEGUE_HANDOFF", "SEGUE_STEP", "SEGUE_COMPLETE"}
 
@@ -53,17 +53,17 @@ class Finding(Struct, frozen=True):
 def examine(
     env: Mapping[str, str], cwd: Path, flags: Iterable[str] = (), *, mend: bool = False
 ) -> list[Finding]:
-    """Look everything over, each part even if another is broken; with `mend`, do what is safe to do."""
+    """Check everything, each part even if another is broken. `apply_fixes` also applies the safe fixes."""
     found = paths.find(env)
     findings = [Finding("python", Level.OK, f"Python {sys.version.split()[0]} at {sys.executable}")]
     if mend:
-        findings += _guarded("mending", lambda: _mend(found))
+        findings += _guarded("repair", lambda: _apply_fixes(found))
     desk: Desk | None = None
     try:
         desk = open_desk(env=env, cwd=cwd, flags=list(flags))
     except SegueError as error:
         findings.append(_problem("settings", error))
-        findings.append(Finding("stores", Level.NOTE, "not looked at: the settings say where they are"))
+        findings.append(Finding("stores", Level.NOTE, "not checked: their location comes from the settings"))
     if desk:
         findings += _settings(desk)
     findings += _variables(env)
@@ -93,7 +93,7 @@ def _guarded(area: str, look: Callable[[], Iterator[Finding]]) -> Iterator[Findi
     except OSError as error:
         what = f"{error.filename}: {error.strerror}"
         yield Finding(
-            area, Level.PROBLEM, what, "make it readable for you, or set SEGUE_HOME to another folder"
+            area, Level.PROBLEM, what, "make it readable for your user, or set SEGUE_HOME to another folder"
         )
 
 
@@ -101,17 +101,17 @@ def _settings(desk: Desk) -> Iterator[Finding]:
     files = {
         source.place.rpartition(":")[0] for source in desk.resolved.sources.values() if ":" in source.place
     }
-    yield Finding("settings", Level.OK, "read from " + (", ".join(sorted(files)) or "defaults alone"))
+    yield Finding("settings", Level.OK, "read from " + (", ".join(sorted(files)) or "the defaults"))
     if desk.project_file and desk.project_file.problem:
         yield Finding(
-            "settings", Level.NOTE, "left out: " + desk.project_file.problem, "mend it, or remove the file"
+            "settings", Level.NOTE, "ignored: " + desk.project_file.problem, "fix or remove the file"
         )
     for assignment in desk.resolved.ignored:
         yield Finding(
             "settings",
             Level.NOTE,
-            f"{assignment.key} in {assignment.source.place} is left out: that file is not trusted",
-            "read the file, then segue trust",
+            f"{assignment.key} in {assignment.source.place} is ignored: that file is not trusted",
+            "review the file, then run segue trust",
         )
 
 
@@ -120,7 +120,7 @@ def _variables(env: Mapping[str, str]) -> Iterator[Finding]:
     for name in sorted(env):
         if name.startswith("SEGUE_") and name not in known and not name.startswith("SEGUE_LIMITS_MODELS_"):
             yield Finding(
-                "settings", Level.NOTE, f"{name} is set, and no setting has that name", "segue config list"
+                "settings", Level.NOTE, f"{name} is set, but there is no such setting", "segue config list"
             )
 
 
@@ -138,19 +138,21 @@ def _folders(found: paths.Places) -> Iterator[Finding]:
             yield _problem("folders", StoreForeign(place=path))
     exposed = [(path, what) for path in _private_paths(found) if (what := files.exposure(path))]
     for path, what in exposed:
-        yield Finding("folders", Level.PROBLEM, f"{path} is open to others ({what})", "segue doctor --mend")
+        yield Finding(
+            "folders", Level.PROBLEM, f"{path} is accessible to other users ({what})", "segue doctor --mend"
+        )
     for path in _leftovers(found):
         yield Finding("folders", Level.NOTE, f"{path} was left by a killed process", "segue doctor --mend")
     if blocked := _unwritable(found.data):
-        mend = "make it writable for you, or set SEGUE_HOME to a folder that is"
-        yield Finding("folders", Level.PROBLEM, f"{blocked} cannot be written", mend)
+        fix = "make it writable for your user, or set SEGUE_HOME to another folder"
+        yield Finding("folders", Level.PROBLEM, f"{blocked} is not writable", fix)
     elif not exposed:
-        what = "closed to others" if found.data.exists() else "not made yet"
+        what = "private" if found.data.exists() else "not created yet"
         yield Finding("folders", Level.OK, f"{found.data}: {what}")
 
 
 def _unwritable(folder: Path) -> Path | None:
-    """The folder itself, or the nearest one above it that exists, where it cannot be written."""
+    """The folder, or its nearest existing parent, if that is not writable."""
     while not folder.exists():
         folder = folder.parent
     return None if os.access(folder, os.W_OK | os.X_OK) and folder.is_dir() else folder
@@ -164,47 +166,49 @@ def _leftovers(found: paths.Places) -> list[Path]:
 
 def _local(desk: Desk) -> Iterator[Finding]:
     if not (desk.places.data / LOCAL_FILE).exists():
-        yield Finding("local store", Level.OK, "not made yet")
+        yield Finding("local store", Level.OK, "not created yet")
         return
     for what in desk.local.database.check():
         yield _problem("local store", LocalDamaged(place=desk.local.database.place, what=what))
     count = len(desk.local.trusted())
-    yield Finding("local store", Level.OK, f"{desk.local.database.place}: trusted files: {count}")
+    yield Finding("local store", Level.OK, f"{desk.local.database.place}: {count} trusted settings files")
 
 
 def _index(desk: Desk) -> Iterator[Finding]:
     if not desk.has_index:
-        yield Finding("index", Level.OK, "not made yet: segue transcripts makes it")
+        yield Finding("index", Level.OK, "not created yet (run segue transcripts)")
         return
     if desk.index.is_in_memory:
-        what = f"{desk.places.data} cannot be written, so transcripts are read anew every time"
+        what = f"{desk.places.data} is not writable, so every command reads all transcripts again"
         yield Finding(
-            "index", Level.NOTE, what, "make it writable for you, or set SEGUE_HOME to a folder that is"
+            "index", Level.NOTE, what, "make it writable for your user, or set SEGUE_HOME to another folder"
         )
     refreshed = refresh.refresh(desk, [Pass.SPENDS, Pass.ENTRIES])
     for problem in refreshed.problems:
-        yield Finding("transcripts", Level.PROBLEM, problem, "the other transcripts are read without it")
+        yield Finding(
+            "transcripts", Level.PROBLEM, problem, "nothing to do: the other transcripts are not affected"
+        )
     known = desk.index.transcripts().values()
     broken = [
         (entry.path, transcript.broken)
         for entry in known
         if (transcript := entry.transcript) and transcript.broken
     ]
-    yield Finding("index", Level.OK, f"{len(known)} transcripts known")
+    yield Finding("index", Level.OK, f"{len(known)} transcripts indexed")
     for path, count in broken[:FEW]:
-        text = f"{path}: {count} of its lines cannot be read and are skipped"
-        yield Finding("index", Level.NOTE, text, "nothing to do: the rest of it is read")
+        text = f"{path}: {count} unreadable lines are skipped"
+        yield Finding("index", Level.NOTE, text, "nothing to do: all other lines are read")
 
 
 def _status_line(desk: Desk) -> Iterator[Finding]:
     failures = spool.read_failures(desk.places.data)
     for failure in failures[-FEW:]:
         text = f"the status line failed at {failure.at[:19]}Z: {failure.error}"
-        yield Finding("status line", Level.NOTE, text, f"once mended, remove {failure.path}")
+        yield Finding("status line", Level.NOTE, text, f"after fixing it, remove {failure.path}")
 
 
 def _worktrees(desk: Desk) -> Iterator[Finding]:
-    """Who holds what, whether the hooks that see to it work, and what the snapshots of worktrees take."""
+    """The size of worktree snapshots, and the leases that hooks enforce."""
     data = desk.places.data
     if taken := tree.size(data):
         text = f"{data / tree.FOLDER}: {taken / 1e6:.1f} MB of snapshots, kept for {tree.KEEP_DAYS} days"
@@ -213,43 +217,45 @@ def _worktrees(desk: Desk) -> Iterator[Finding]:
         if held.expires <= desk.clock():
             continue
         path, root = guard.note_of(data, held.root), paths.as_text(Path(held.root))
-        text, mend = (
-            f"{held.holder} holds {root} since {held.since[:16]}Z ({held.handoff})",
-            f"{held.back}, in that folder, returns it",
+        text, fix = (
+            f"{held.holder} has held {root} since {held.since[:16]}Z ({held.handoff})",
+            f"run {held.back} in that folder to return it",
         )
         if not (now := leases.holder(desk, Path(held.root))) or now.handoff != held.handoff:
-            text, mend = f"{text}, and the store knows nothing of it", f"remove {path}"
-        yield Finding("worktrees", Level.NOTE, text, mend)
+            text, fix = f"{text}, but the store has no such lease", f"remove {path}"
+        yield Finding("worktrees", Level.NOTE, text, fix)
 
 
 def _hooks(desk: Desk) -> Iterator[Finding]:
-    """Whether what is set up in agents works, and what hooks could not tell."""
+    """The state of installed hooks, recent hook failures, and waiting handoffs."""
     data = desk.places.data
     troubles = list(install.trouble(desk))
     for title, why in troubles:
-        mend = "segue init" if "another version" in why else "mend that, or segue init --undo takes it out"
-        yield Finding("hooks", Level.NOTE, f"{title}: {why}", mend)
+        fix = (
+            "segue init"
+            if "another version" in why
+            else "fix that, or run segue init --undo to remove the hooks"
+        )
+        yield Finding("hooks", Level.NOTE, f"{title}: {why}", fix)
     for title in install.sound(desk):
-        text = f"{title}: its hooks are set up, and nothing in its settings keeps them from running"
+        text = f"{title}: hooks are installed, and no setting disables them"
         yield Finding("hooks", Level.OK, text)
     if install.is_set_up(desk) and not hook_script.is_whole(desk):
-        text = f"{data / SCRIPT} is gone, or was made by another version"
+        text = f"{data / SCRIPT} is missing, or was written by another version of Segue"
         yield Finding("hooks", Level.NOTE, text, "segue init")
     for failure in guard.failures(data)[-FEW:]:
-        text = f"a hook could not tell at {failure.at[:19]}Z, and let the agent go on: {failure.error}"
-        yield Finding("hooks", Level.NOTE, text, f"once mended, remove {data / guard.LOG}")
+        text = f"a hook failed at {failure.at[:19]}Z and let the agent continue: {failure.error}"
+        yield Finding("hooks", Level.NOTE, text, f"after fixing it, remove {data / guard.LOG}")
     for note in waiting_handoffs.notes(data):
         if note.expires > desk.clock():
             given = ", ".join(waiting_handoffs.given_to(data, note.handoff)) or "nobody yet"
-            text = (
-                f"{note.handoff} waits in {paths.as_text(Path(note.root))} for {note.target}; told to {given}"
-            )
+            text = f"{note.handoff} is waiting in {paths.as_text(Path(note.root))} for {note.target}; shown to {given}"
             yield Finding("hooks", Level.OK, text)
 
 
 def _shared(desk: Desk) -> Iterator[Finding]:
     if not desk.has_store:
-        yield Finding("shared store", Level.OK, "not made yet: the first thing to be kept makes it")
+        yield Finding("shared store", Level.OK, "not created yet: the first session or handoff creates it")
         return
     database = desk.shared.database
     version = store.plan_for(database).newest
@@ -266,12 +272,12 @@ def _shared(desk: Desk) -> Iterator[Finding]:
     for flaw in verdict.flaws:
         yield Finding("log", Level.PROBLEM, f"{flaw.chain} link {flaw.n}: {flaw.what}", restore)
     if not verdict.flaws:
-        yield Finding("log", Level.OK, f"every chain verifies ({verdict.chains})")
+        yield Finding("log", Level.OK, f"all chains verified ({verdict.chains})")
     damaged = desk.shared.damaged_blobs()
     for error in damaged:
         yield _problem("blobs", error)
     if not damaged:
-        yield Finding("blobs", Level.OK, "all content matches its name")
+        yield Finding("blobs", Level.OK, "all blobs match their hashes")
 
 
 def _agents(env: Mapping[str, str]) -> Iterator[Finding]:
@@ -284,31 +290,31 @@ def _agents(env: Mapping[str, str]) -> Iterator[Finding]:
             yield _agent(found)
     if missing:
         text = "not on PATH: " + ", ".join(missing)
-        yield Finding("agents", Level.NOTE, text, "install what you want to use; the others do no harm")
+        yield Finding("agents", Level.NOTE, text, "install the agents that you want to use")
 
 
 def _agent(found: agents.Installed) -> Finding:
     title = found.agent.title
     if found.problem:
-        mend = f"run {found.path} --version and see"
-        return Finding("agents", Level.PROBLEM, f"{title} at {found.path}: {found.problem}", mend)
+        fix = f"run {found.path} --version to see the error"
+        return Finding("agents", Level.PROBLEM, f"{title} at {found.path}: {found.problem}", fix)
     if not found.agent.tested:
         return Finding("agents", Level.OK, f"{title} {found.version} at {found.path}")
     if found.version != found.agent.tested:
         text = f"{title} {found.version} at {found.path}; Segue is tested with {found.agent.tested}"
-        return Finding("agents", Level.NOTE, text, "nothing to do unless something goes wrong")
+        return Finding("agents", Level.NOTE, text, "nothing to do unless handoffs fail")
     return Finding("agents", Level.OK, f"{title} {found.version} at {found.path}")
 
 
-def _mend(found: paths.Places) -> Iterator[Finding]:
-    """What is safe to do without asking: close folders, clear leftovers, put a damaged local store aside."""
+def _apply_fixes(found: paths.Places) -> Iterator[Finding]:
+    """Apply the safe fixes: make files private, remove leftovers, move a damaged local store aside."""
     for path in _private_paths(found):
         if files.exposure(path) and files.is_ours(path):
             path.chmod(0o700 if path.is_dir() else 0o600)
-            yield Finding("mended", Level.OK, f"{path} is closed to others now")
+            yield Finding("fixed", Level.OK, f"{path} is private now")
     for path in _leftovers(found):
         _remove(path)
-        yield Finding("mended", Level.OK, f"{path} is gone")
+        yield Finding("fixed", Level.OK, f"{path} was removed")
     local = found.data / LOCAL_FILE
     try:
         if local.exists():
@@ -319,11 +325,11 @@ def _mend(found: paths.Places) -> Iterator[Finding]:
     except StoreDamaged as error:
         aside = local.with_name(f"local.db.damaged-{int(time.time())}")
         local.rename(aside)
-        yield Finding("mended", Level.OK, f"{error.details.get('what')}: put aside as {aside}")
+        yield Finding("fixed", Level.OK, f"{error.details.get('what')}: moved to {aside}")
 
 
 def _remove(path: Path) -> None:
-    """A leftover of ours, and never what a link may point to."""
+    """Remove a leftover, but never the target of a link."""
     if path.is_dir() and not path.is_symlink():
         shutil.rmtree(path)
     else:

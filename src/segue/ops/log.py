@@ -1,4 +1,4 @@
-"""The operation log: reading it, verifying it, and undoing what can be undone."""
+"""The operation log: reading, verifying, and undoing operations."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from segue.store.shared import LIMIT as LIMIT
 from segue.store.shared import NOUNS
 
 LOOK_BACK = 500
-"""How many operations `segue undo` looks through for one of yours."""
+"""How many operations `segue undo` searches for your last one."""
 
 
 AUTOMATIC = frozenset({"session.found", "session.included", "handoff.verified"})
-"""Kinds of operations that Segue records on the way to a step of the person's: no steps of their own."""
+"""Kinds of operations that Segue records as part of a user's step; they are never undone by themselves."""
 
 
 class Verdict(Struct, frozen=True):
@@ -38,7 +38,7 @@ class Undone(Struct, frozen=True):
     undone: Operation
     by: Operation
     can_be_undone: bool
-    """Whether undoing this in turn brings it back: not for a handoff, which has ended."""
+    """Whether undoing this operation restores the previous state: not for a handoff, which has ended."""
     stays: str = ""
     """Why a transcript that was written for the target was not removed."""
 
@@ -54,11 +54,11 @@ def show(desk: Desk, id: str) -> Operation:
 
 
 def as_data(operation: Operation) -> dict[str, Any]:
-    """An operation for programs: before and after as the objects they stand for."""
+    """An operation for JSON output, with before and after decoded."""
     fields = msgspec.structs.asdict(operation)
     for side in ("before", "after"):
         if fields[side] is not None:
-            # What was tampered with may be no JSON: then it is shown as it is.
+            # Text that was tampered with may not be JSON: it is shown as it is.
             with contextlib.suppress(msgspec.DecodeError):
                 fields[side] = msgspec.json.decode(fields[side])
     return fields
@@ -72,14 +72,14 @@ def verify(desk: Desk) -> Verdict:
 
 
 def undo(desk: Desk, id: str | None = None) -> Undone:
-    """Take back one operation: the one named, or the person's last. It becomes an operation itself."""
+    """Undo one operation: the given one, or the user's last. The undo is an operation itself."""
     target = show(desk, id) if id is not None else _last_of(desk)
     noun = _noun_of(target)
     subject = target.subject.partition(":")[2]
     if noun is store.HANDOFF and process.is_running(desk.places.data / "runs" / subject):
         raise Refused(
-            what=f"The agent that handoff {subject} went to is still at work.",
-            next="let it end, or end it; then segue undo",
+            what=f"The agent of handoff {subject} is still running.",
+            next="wait for it or end it, then run segue undo again",
         )
 
     last = desk.shared.last_on(target.subject)
@@ -87,7 +87,7 @@ def undo(desk: Desk, id: str | None = None) -> Undone:
     def decide(present: Any) -> Any:
         after = noun.decoded(target.after)
         if isinstance(present, Handoff) and isinstance(after, Handoff) and not _is_note(target):
-            # A handoff that ends keeps its event: a rating since, or what was found of its claims.
+            # An undone handoff keeps its event: ratings and checked claims since then.
             after = msgspec.structs.replace(after, event=present.event)
         if present != after:
             raise UndoConflict(
@@ -103,7 +103,7 @@ def undo(desk: Desk, id: str | None = None) -> Undone:
         return Undone(target, change.operation, True)
     stays = ""
     if isinstance(change.value, Handoff) and change.value.delivery:
-        # What the target did in the folder stays.
+        # The target's changes to files are not undone.
         leases.give_back(desk, Path(change.value.delivery.project), subject)
         _take_again(desk, change.value)
         stays = leftovers.remove(desk, change.value)
@@ -113,11 +113,11 @@ def undo(desk: Desk, id: str | None = None) -> Undone:
 
 
 def _take_again(desk: Desk, undone: Handoff) -> None:
-    """Give the worktree back to the agent that has the work again, if a handoff had brought it there."""
+    """Lease the worktree to the agent that has the work again, if a handoff had brought it there."""
     handoff = discovery.last_to(desk.shared.handoffs_of(undone.session), undone.transcript)
     if handoff is None or handoff.returns or handoff.delivery is None:
-        return  # a return takes no lease: the work is at home
-    with contextlib.suppress(Refused):  # somebody else holds it by now
+        return  # a return takes no lease
+    with contextlib.suppress(Refused):  # another attempt holds it
         title = agents.get(handoff_records.agent_of(handoff.target)).title
         leases.take(desk, Path(handoff.delivery.project), handoff.id, title)
 
@@ -130,21 +130,21 @@ def _noun_of(operation: Operation) -> store.Noun[Any]:
     told = as_data(operation)["after"]
     saved = told.get("saved") if isinstance(told, dict) else None
     raise Refused(
-        what=f"{operation.id} ({operation.kind}) cannot be undone like this: restoring is undone by restoring.",
+        what=f"{operation.id} ({operation.kind}) cannot be undone: restore an earlier backup instead.",
         next=f"segue backup restore {saved[0]}" if saved else "segue backup list",
     )
 
 
 def _inverse(desk: Desk, target: Operation, present: Any) -> Any:
     if isinstance(present, Handoff) and not _is_note(target):
-        # What was delivered cannot be made undelivered: a handoff ends instead.
+        # A delivery cannot be reversed: the handoff ends as rolled back.
         state = transition(present.state, Event.ROLL_BACK)
         return msgspec.structs.replace(present, state=state, updated_at=desk.clock())
     return _noun_of(target).decoded(target.before)
 
 
 def _is_note(operation: Operation) -> bool:
-    """Whether it changed only a handoff's event, as a rating does: then the handoff itself is left as it is."""
+    """Whether it changed only a handoff's event, as a rating does."""
     noun = _noun_of(operation)
     before, after = noun.decoded(operation.before), noun.decoded(operation.after)
     if not isinstance(before, Handoff) or not isinstance(after, Handoff):
@@ -154,13 +154,13 @@ def _is_note(operation: Operation) -> bool:
 
 def _last_of(desk: Desk) -> Operation:
     if not desk.has_store:
-        raise NothingToUndo(where=": no store has been made yet")
+        raise NothingToUndo(where=": there is no store yet")
     taken_back: set[str] = set()
     for operation in desk.shared.operations(LOOK_BACK):
         if operation.id in taken_back:
             continue
         if operation.undoes:
-            # What this took back is not to be taken back again; what took back an undoing does not reach here.
+            # What this operation undid must not be undone again. An undo of an undo never gets here.
             taken_back.add(operation.undoes)
         elif (
             operation.kind not in AUTOMATIC
@@ -172,15 +172,15 @@ def _last_of(desk: Desk) -> Operation:
 
 
 def _is_rolled_back(desk: Desk, operation: Operation) -> bool:
-    """Whether this concerns a handoff that was taken back already. One that ended otherwise cannot be taken back, and
-    no earlier step is taken back in its place."""
+    """Whether this operation's handoff was undone already. A handoff that ended otherwise cannot be undone, and no
+    earlier step is undone in its place."""
     noun, _, id = operation.subject.partition(":")
     if noun != store.HANDOFF.name or _is_note(operation):
         return False
     state = desk.shared.get(store.HANDOFF, id).state
     if state is not HandoffState.ROLLED_BACK and (state, Event.ROLL_BACK) not in STEPS:
         raise Refused(
-            what=f"Your last step was handoff {id}, which is {state.value}: there is nothing left to take back.",
-            next="segue log shows earlier steps; segue undo OPERATION takes back one of them",
+            what=f"Your last step, handoff {id}, is {state.value} and cannot be undone.",
+            next="segue undo OPERATION undoes an earlier step (segue log lists them)",
         )
     return state is HandoffState.ROLLED_BACK

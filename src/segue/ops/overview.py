@@ -1,4 +1,4 @@
-"""What `segue` alone shows: limits of every agent, this folder's session, and the next step."""
+"""The screen of `segue` without a command: all agents' limits, this folder's session, and the next step."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ from segue.usage import budget
 
 
 class RunHere(Struct, frozen=True):
-    """A run of this folder that has not come to its end."""
+    """This folder's unfinished run."""
 
     id: str
     state: str
     until: Moment | None
-    """What it waits for."""
+    """When it continues, if it is waiting."""
     is_attended: bool
-    """Whether somebody supervises it; else it was left."""
+    """Whether a process supervises it."""
 
 
 class Overview(Struct, frozen=True):
@@ -39,17 +39,17 @@ class Overview(Struct, frozen=True):
     agents: tuple[AgentLimits, ...]
     standing: Standing | None
     others: int
-    """How many more sessions this folder has."""
+    """Number of this folder's other sessions."""
     last_handoff: Handoff | None
     next: str
     problems: tuple[str, ...]
     run: RunHere | None = None
     set_up: tuple[str, ...] = ()
-    """The agents that segue init has set up: what they tell of their limits is recorded."""
+    """Agents set up by segue init, whose limits are recorded."""
 
 
 def overview(desk: Desk, progress: refresh.Progress = refresh.in_silence, caller: str = "") -> Overview:
-    """The state of this folder's work; `caller` is the transcript of the conversation that asks, which is left out."""
+    """The state of this folder's work, without the calling transcript."""
     refreshed = refresh.refresh(desk, [Pass.SPENDS, Pass.ENTRIES], progress)
     known = limits.of_agents(desk)
     here = discovery.of_folder(desk, discovery.works(desk))
@@ -73,7 +73,7 @@ def overview(desk: Desk, progress: refresh.Progress = refresh.in_silence, caller
 
 
 def _unused_here(desk: Desk, refreshed: refresh.Refreshed) -> list[str]:
-    """Transcripts that wait to be confirmed: this folder's, those of folders above, and what a link brings."""
+    """Transcripts that need confirmation: in this folder, in folders above it, or behind a link."""
     here = f"{desk.project}/"
     return refresh.unused_in_words(
         one
@@ -94,16 +94,16 @@ def _set_up(desk: Desk, known: list[AgentLimits]) -> tuple[str, ...]:
 
 
 def _in_run(run: RunHere | None) -> str:
-    """In the middle of a run nothing is to be handed over by hand."""
+    """The next step during a run: no handoff by hand."""
     if run is None:
         return ""
     if run.is_attended:
-        return f"segue run attach {run.id} reads along · segue run stop {run.id} ends it"
-    return f"segue run resume {run.id} goes on · segue run status {run.id} shows how far it is"
+        return f"segue run attach {run.id} follows its output · segue run stop {run.id} ends it"
+    return f"segue run resume {run.id} continues it · segue run status {run.id} shows its progress"
 
 
 def _after(handoffs: list[Handoff], known: list[AgentLimits], models: Mapping[str, str]) -> str:
-    """What to do about the last handoff, if anything; not before whoever it takes can work again."""
+    """The next step after the last handoff, with the time when the agent's limit resets."""
     last = max(handoffs, key=lambda handoff: handoff.created_at, default=None)
     if last is None or last.delivery is None:
         return ""
@@ -118,51 +118,51 @@ def _after(handoffs: list[Handoff], known: list[AgentLimits], models: Mapping[st
         return f"segue back returns to {name}{home}" if trips else ""
     match last.state:
         case HandoffState.PREPARED:
-            return f"segue handoff execute {last.id} starts what is prepared · segue handoff cancel {last.id}"
+            return f"segue handoff execute {last.id} starts it · segue handoff cancel {last.id} drops it"
         case HandoffState.DELIVERED | HandoffState.ACKNOWLEDGED:
-            return f"segue to {last.target} goes on there{there} · segue undo takes the work back"
+            return f"segue to {last.target} continues there{there} · segue undo takes the work back"
         case HandoffState.COMPLETED | HandoffState.VALIDATED:
             return f"segue back returns to {name}{home} · segue undo takes the handoff back"
         case HandoffState.FAILED if not last.delivery.has_arrived:
             return (
                 f"segue to {last.target} tries again{there}, "
-                f"segue to {last.target} --way prompt with the brief alone"
+                f"segue to {last.target} --way prompt sends only the brief"
             )
     return ""
 
 
 def _after_return(last: Handoff, there: str) -> str:
-    """What to do about a return that did not come to its end."""
+    """The next step after an unfinished return."""
     match last.state:
         case HandoffState.PREPARED | HandoffState.DELIVERED | HandoffState.ACKNOWLEDGED:
-            return f"segue back goes on with the return{there} · segue undo takes it back"
+            return f"segue back continues the return{there} · segue undo takes it back"
         case HandoffState.FAILED if last.delivery and not last.delivery.has_arrived:
             return f"segue back tries again{there}"
     return ""
 
 
 def _once_free(known: list[AgentLimits], address: str, model: str = "") -> str:
-    """From when on an agent can work, in words; empty where nothing keeps it."""
+    """When an agent's limit resets, as part of a sentence; empty if no limit is reached."""
     name, _, named = address.partition(":")
     model = named or model
     for limit in (each.limit for one in known if one.name == name for each in one.limits):
         is_hit = (limit.used_percent or 0) >= limits.HIT
-        # Of a model that is not known it is not known either whether a limit of one model holds for it.
+        # Without a known model, a limit of one model cannot be applied.
         if is_hit and (limit.scope is Scope.ACCOUNT or (model and budget.holds_for(limit, model))):
             until = limit.resets_at
-            return f" after {until[:16].replace('T', ' ')} UTC" if until else " once its limit is over"
+            return f" after {until[:16].replace('T', ' ')} UTC" if until else " once its limit resets"
     return ""
 
 
 def _next(desk: Desk, standing: Standing | None) -> str:
     if standing is None or standing.transcript is None:
-        return "segue transcripts lists what agents left on this machine · segue demo shows a handoff"
+        return "segue transcripts lists this machine's transcripts · segue demo shows a handoff"
     id = standing.transcript.id
     others = [t.id for entry in desk.index.transcripts().values() if (t := entry.transcript) and t.id != id]
     length = next(
         (n for n in range(8, len(id)) if not any(other.startswith(id[:n]) for other in others)), len(id)
     )
-    shown = f"segue transcripts show {shlex.quote(id[:length])} reads"
+    shown = f"segue transcripts show {shlex.quote(id[:length])} prints the transcript"
     if standing.trigger and standing.trigger.type is TriggerType.USAGE_LIMIT:
-        return "segue to AGENT --dry-run shows what would go to another agent, segue to AGENT does it"
-    return f"segue to AGENT --dry-run shows what would go to another agent · {shown} it"
+        return "segue to AGENT --dry-run previews a handoff, segue to AGENT hands over"
+    return f"segue to AGENT --dry-run previews a handoff · {shown}"

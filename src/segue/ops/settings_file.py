@@ -1,4 +1,4 @@
-"""Reading and changing settings, and trusting a project's own."""
+"""Settings files: reading, changing and editing them, and trusting a project's file."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from segue.store import blobs
 
 
 class Shown(Struct, frozen=True):
-    """A setting with its value and where that came from."""
+    """A setting with its value and the source of the value."""
 
     key: str
     value: Any
@@ -33,7 +33,7 @@ class Shown(Struct, frozen=True):
 
 
 class Changed(Struct, frozen=True):
-    """A setting as it was and as it is, in one file; `overridden_by` names what still wins over it."""
+    """A change of one setting in one file. `overridden_by` names the source that takes precedence."""
 
     key: str
     before: Any
@@ -50,7 +50,7 @@ class Place(Struct, frozen=True):
 
 
 class Trust(Struct, frozen=True):
-    """Whether a project's file is trusted now, and what that changes."""
+    """Whether a project's file is trusted now, and the settings that this affects."""
 
     path: str
     is_trusted: bool
@@ -73,7 +73,7 @@ def show_all(desk: Desk) -> list[Shown]:
 
 
 def paths(found: base_paths.Places, cwd: Path, home: Path) -> list[Place]:
-    """Every file that settings come from. Works when what is in them does not."""
+    """Every file and folder that settings come from, even if the files are invalid."""
     project = base_paths.find_project_file(cwd, home)
     return [
         Place("user file", str(found.config), base_paths.is_there(found.config)),
@@ -83,13 +83,13 @@ def paths(found: base_paths.Places, cwd: Path, home: Path) -> list[Place]:
             project is not None,
         ),
         Place("policy", str(found.policy), base_paths.is_there(found.policy)),
-        Place("data", str(found.data), base_paths.is_there(found.data), "the stores and the backups"),
-        Place("log", str(found.log), base_paths.is_there(found.log), "what went wrong, in full"),
+        Place("data", str(found.data), base_paths.is_there(found.data), "stores and backups"),
+        Place("log", str(found.log), base_paths.is_there(found.log), "full error reports"),
     ]
 
 
 def change(desk: Desk, values: Mapping[str, str | None], *, in_project: bool = False) -> list[Changed]:
-    """Set values in the person's file or the project's, all or none; None takes one out of the file."""
+    """Set values in the user's file or the project's, all or none. None removes a setting from the file."""
     path = _file_to_change(desk, in_project)
     layer = Layer.PROJECT if in_project else Layer.USER
     read = {key: _checked(desk, key, value) for key, value in values.items()}
@@ -121,7 +121,7 @@ def change_models(desk: Desk, add: tuple[str, ...], remove: tuple[str, ...]) -> 
 
 
 def _renew_offers(desk: Desk) -> None:
-    """Handoffs that wait were prepared under the settings of before."""
+    """Update the notes of waiting handoffs, which were prepared under the old settings."""
     if not waiting_handoffs.notes(desk.places.data):
         return
     from segue.ops.handoff import handoff_records  # lazy: few settings need it
@@ -142,7 +142,9 @@ def _changed(
     source = desk.resolved.source(key)
     wins = str(source) if list(Layer).index(source.layer) > list(Layer).index(layer) else ""
     if layer is Layer.PROJECT and not is_trusted and after[key] is not None:
-        wins = wins or "what holds without this file, unless this narrows it (segue trust),"
+        wins = (
+            wins or "the value without this file, unless this is narrower (run segue trust to change that),"
+        )
     return Changed(key, _shown(key, before.get(key)), _shown(key, after[key]), str(path), wins)
 
 
@@ -163,14 +165,14 @@ def _file_to_change(desk: Desk, in_project: bool) -> Path:
 
 
 def _write(path: Path, content: bytes) -> None:
-    """A settings file may be a link to where it is kept; its mode is the person's choice."""
+    """Write through links, and keep the file's mode."""
     real = path.resolve()
     mode = stat.S_IMODE(real.stat().st_mode) if real.exists() else 0o600
     files.write_file(real, content, mode=mode)
 
 
 def _keep_trust(desk: Desk, path: Path, old: bytes | None, new: bytes) -> bool:
-    """What the person writes into a file that is new, or that they trusted as it was, they trust."""
+    """Trust the changed file if it is new or was trusted before the change."""
     known = desk.project_file
     was_trusted = known is not None and known.is_trusted and known.hash == blobs.hash_of(old or b"")
     if was_trusted or (known is None and old is None):
@@ -182,7 +184,7 @@ def _keep_trust(desk: Desk, path: Path, old: bytes | None, new: bytes) -> bool:
 def _edited(
     old: bytes, path: Path, before: Mapping[str, Any], values: Mapping[str, Any], layer: Layer
 ) -> bytes:
-    """The file's content with these values in it; comments and order stay, and so does all else."""
+    """The file's content with these values; comments, order and everything else stay."""
     import tomlkit  # lazy: only a change of settings needs it
 
     wanted = {key: value for key, value in {**before, **values}.items() if value is not None}
@@ -194,9 +196,12 @@ def _edited(
         after = {found.key: found.value for found in settings.read_content(content, path, layer)}
     except (ValueError, SettingsError):
         after = None
-    # What stands in the file as dotted keys or inline tables cannot always be changed in place.
+    # Dotted keys and inline tables cannot always be changed in place.
     if after != wanted:
-        raise BadFile(place=path, what="it is written in a way that cannot be changed without changing more")
+        raise BadFile(
+            place=path,
+            what="the setting cannot be changed without rewriting other lines; edit the file by hand",
+        )
     return content
 
 
@@ -230,9 +235,8 @@ def _as_toml(key: str, value: Any) -> Any:
 
 
 def edit(found: base_paths.Places, run_editor: Callable[[Path], None]) -> Path:
-    """Let the person edit their file: what they save takes effect only if it can be read, and is kept
-    as a draft if not. A draft belongs to the file that it was made from: if that has changed, the draft
-    stays where it is and another one is begun."""
+    """Open the user's file in an editor. The result takes effect only if it is valid, and stays a draft otherwise. A
+    draft belongs to the version of the file that it was made from; another version gets a draft of its own."""
     try:
         before = settings.read_bytes(found.config)
         before = template().encode() if before is None else before
@@ -257,13 +261,13 @@ def edit(found: base_paths.Places, run_editor: Callable[[Path], None]) -> Path:
 
 
 def _lock_of(found: base_paths.Places) -> Path:
-    """One lock for all settings files, away from them: a project's folder gets nothing but its file."""
+    """One lock for all settings files, outside of projects: a project's folder gets only its settings file."""
     return found.config.with_name(".settings.lock")
 
 
 def template() -> str:
-    """A first settings file: every setting with its default, commented out."""
-    lines = ["# Segue's settings. A line without its leading # takes effect."]
+    """A new settings file: every setting with its default, commented out."""
+    lines = ["# Segue's settings. Remove the leading # of a line to change that setting."]
     table = ""
     for setting in settings.SETTINGS:
         *tables, name = setting.key.split(".")
@@ -285,12 +289,12 @@ def _toml_default(setting: settings.Setting) -> str:
 
 
 def trust(desk: Desk) -> Trust:
-    """Let this project's settings file, as it now is, do more than narrow."""
+    """Let this project's settings file, in its current version, widen permissions as well as narrow them."""
     if desk.project_file is None:
         raise NotFound(
             noun="project file",
             name=base_paths.PROJECT_FILE,
-            next="segue config set --project KEY VALUE makes one",
+            next="segue config set --project KEY VALUE creates it",
         )
     path = desk.project_file.path
     settings.read_file(path, Layer.PROJECT)
@@ -302,7 +306,7 @@ def trust(desk: Desk) -> Trust:
 
 
 def distrust(desk: Desk) -> Trust:
-    """Let it only narrow again."""
+    """Let this project's settings file only narrow permissions again."""
     if desk.project_file is None or not desk.local.distrust(desk.project_file.path):
         raise NotFound(
             noun="trusted project file",

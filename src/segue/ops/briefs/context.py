@@ -1,4 +1,4 @@
-"""The whole context of a session: everything that a receiver could ask for, put into one package."""
+"""Packages: the complete context of a session, compressed into one file."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from segue import agents
 from segue.base import files
 from segue.briefs import goals
 from segue.errors import BadInput
-from segue.model import Fact, Tier, context
+from segue.model import Tier, context
 from segue.model.context import CompressedContext, HandoffContext
 from segue.ops.briefs import make
 from segue.ops.common.desk import Desk
@@ -27,8 +27,8 @@ class Packaged(Struct, frozen=True):
 
 
 def context_of(desk: Desk, known: Warm, *, tier: Tier, target: str = "", reason: str = "") -> HandoffContext:
-    """The context of a transcript and the session it belongs to. Its history is left to whoever packs it, as that
-    is long; what later parts of Segue fill is there, and empty."""
+    """The context of a transcript and its session, without the history, which is long and added while
+    packing. Fields for later features are empty."""
     facts = known.facts()
     work = make.work_of(desk, known)
     task = goals.task_from(facts)
@@ -41,31 +41,27 @@ def context_of(desk: Desk, known: Warm, *, tier: Tier, target: str = "", reason:
         handoff_reason=reason,
         preservation_level=tier.preserve,
         current_task=said.over(task) if said else task,
-        pending_subagents=tuple(_pending(fact) for fact in facts if _is_pending(fact)),
+        pending_subagents=tuple(
+            {"id": fact.entry, "task": fact.subject, "status": "pending"}
+            for fact in facts
+            if fact.kind == "delegation" and fact.value == "pending"
+        ),
     )
-
-
-def _is_pending(fact: Fact) -> bool:
-    return fact.kind == "delegation" and fact.value == "pending"
-
-
-def _pending(fact: Fact) -> dict[str, str]:
-    return {"id": fact.entry, "task": fact.subject, "status": "pending"}
 
 
 def of_transcript(
     desk: Desk, name: str | None, *, tier: Tier, target: str, reason: str = ""
 ) -> CompressedContext:
-    """The context of a transcript with its history, which is read as it is packed."""
+    """The compressed context of a transcript with its history."""
     known = make.open_known(desk, name)
     entries = agents.reader(known.source.agent).read(known.source)
     return context.compress(context_of(desk, known, tier=tier, target=target, reason=reason), iter(entries))
 
 
 def package(desk: Desk, name: str | None, file: Path, *, tier: Tier, target: str = "") -> Packaged:
-    """Write a transcript's whole context, compressed, to a file that is not there yet."""
+    """Write a transcript's complete context, compressed, to a new file."""
     if file.exists():
-        raise BadInput(what=f"{file} is there already.", next="segue pack --package NEW_FILE")
+        raise BadInput(what=f"{file} already exists.", next="segue pack --package NEW_FILE")
     packed = of_transcript(desk, name, tier=tier, target=target)
     with os_errors.translated(file):
         files.write_file(file, msgspec.msgpack.encode(packed))
@@ -73,12 +69,14 @@ def package(desk: Desk, name: str | None, file: Path, *, tier: Tier, target: str
 
 
 def unpacked(file: Path) -> HandoffContext:
-    """The context in a file that `package` wrote, the same again."""
+    """Read the context back from a file that `write_package` wrote."""
     try:
         packed = msgspec.msgpack.decode(files.read_file(file, context.LARGEST), type=CompressedContext)
     except OSError as error:
         what = f"{file} cannot be read: {error.strerror}."
-        raise BadInput(what=what, next="segue pack --package FILE makes one") from error
+        raise BadInput(what=what, next="segue pack --package FILE creates a package") from error
     except (msgspec.DecodeError, ValueError, RecursionError) as error:
-        raise BadInput(what=f"{file} is no package.", next="segue pack --package FILE makes one") from error
+        raise BadInput(
+            what=f"{file} is not a package.", next="segue pack --package FILE creates a package"
+        ) from error
     return context.decompress(packed)

@@ -1,7 +1,7 @@
-"""Handoff documents on disk: checked against their tier, reduced to a narrower one, and answers to them checked.
+"""Handoff documents on disk: checks against their tier, reduction to a narrower tier, and checks of answers.
 
-Nothing here writes a file. A document is a stranger's text: a schema file that it names is only read from its own
-folder, and a model that it names is only imported when the person says so.
+Nothing here writes a file. A document is untrusted: a schema file that it names is only read from its own folder, and a
+model that it names is only imported if the user allows it.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ from segue.tiers import Misfit
 STDIN = "-"
 CHECK_HELP = "segue protocol check --help"
 JUDGE_SECONDS = 5
-"""How long a schema from a file may take: a few lines of one can keep a validator busy for years."""
+"""Time limit for a schema from a file: a few lines of one can keep a validator busy for years."""
 JUDGE = "from segue.protocol.expected_output import judge; judge()"
 
 
 class Documents(Struct, frozen=True):
-    """Where documents come from: the folder that the person is in, and what is piped in."""
+    """Sources of documents: the current folder and standard input."""
 
     cwd: Path
     stdin: BinaryIO | None = None
@@ -44,7 +44,7 @@ class Documents(Struct, frozen=True):
     def read(self, name: str) -> bytes:
         if name == STDIN:
             if self.stdin is None:
-                raise BadInput(what="Nothing is piped in.", next=CHECK_HELP)
+                raise BadInput(what="Standard input is empty: nothing was piped in.", next=CHECK_HELP)
             return self.stdin.read(yaml_json.LARGEST + 1)
         try:
             with files.open_file(self.cwd / name) as file:
@@ -60,7 +60,7 @@ class Documents(Struct, frozen=True):
 
 
 class Answer(Struct, frozen=True):
-    """An answer, the schema that it was held against, and where it does not fit."""
+    """An answer, the schema that it was checked against, and where it does not match."""
 
     file: str
     format: str
@@ -69,22 +69,22 @@ class Answer(Struct, frozen=True):
 
 
 class Checked(Struct, frozen=True):
-    """What a check of a document found."""
+    """The result of checking a document."""
 
     file: str
     from_agent: str
     to_agent: str
     context_level: Tier
     passed: int
-    """Fields of the payload."""
+    """Number of fields in the payload."""
     not_passed: int
     expected_output: ExpectedOutput
     misfits: tuple[Misfit, ...]
     answer: Answer | None = None
     note: str = ""
-    """What is worth knowing of the schema that the document names."""
+    """A remark about the schema that the document names."""
     next: str = ""
-    """What to do about the misfits."""
+    """The next step, if there are misfits."""
 
     @property
     def fits(self) -> bool:
@@ -98,8 +98,8 @@ class Reduced(Struct, frozen=True):
 
 
 class Wanted(Struct, frozen=True):
-    """Which answer to check: where it is, the schema if the person names one, and whether a model that the
-    document names may be imported."""
+    """The answer to check: its file, the schema if the user names one, and whether a model named by the document may be
+    imported."""
 
     file: str
     schema: str = ""
@@ -109,10 +109,10 @@ class Wanted(Struct, frozen=True):
 def check(
     documents: Documents, file: str, received: Sequence[str] = (), answer: Wanted | None = None
 ) -> Checked:
-    """Whether a document keeps to its tier, and an answer to what the document expects."""
+    """Check a document against its tier, and an answer against the document's expected output."""
     piped = [name for name in (file, *received, answer.file if answer else "") if name == STDIN]
     if len(piped) > 1:
-        raise BadInput(what="Only one document can be piped in.", next=CHECK_HELP)
+        raise BadInput(what="Only one file can be read from standard input.", next=CHECK_HELP)
     form, _written_in = documents.form(file)
     misfits = document.check(form, [documents.form(name)[0] for name in received])
     is_reducible = not received or misfits == document.check(form)
@@ -133,19 +133,19 @@ def check(
 
 def _next(file: str, tier: Tier, is_reducible: bool) -> str:
     if is_reducible:
-        return f"segue protocol reduce {shlex.quote(file)} --to {tier} leaves out what does not fit"
-    return "leave these fields out, or say in origins which are the sender's own; then segue protocol check again"
+        return f"segue protocol reduce {shlex.quote(file)} --to {tier} removes the fields that do not fit"
+    return "remove these fields, or list the sender's own in origins; then run segue protocol check again"
 
 
 def reduce(documents: Documents, file: str, to: Tier) -> Reduced:
-    """A document at a narrower tier, and what fell away."""
+    """Reduce a document to a narrower tier, and list what was removed."""
     form, written_in = documents.form(file)
     reduced, fallen = document.reduce(form, to)
     return Reduced(reduced, fallen, written_in)
 
 
 def schema(name: str = "") -> dict[str, Any]:
-    """The schema of the handoff document, or the one that Segue brings along under a name."""
+    """The schema of the handoff document, or a built-in schema."""
     found = schemas.get(name.removesuffix("[]") or schemas.DOCUMENT)
     if found is None:
         raise _unknown(name)
@@ -190,8 +190,8 @@ def _unknown(name: str) -> BadInput:
     close = difflib.get_close_matches(name[:60], schemas.names(), n=1)
     nearest = f" Did you mean {close[0]}?" if close else ""
     return BadInput(
-        what=f"There is no schema '{name[:60]}'.{nearest} Segue brings {', '.join(schemas.names())}.",
-        next="segue protocol check FILE --output ANSWER --schema your-schema.json uses one of yours",
+        what=f"There is no schema '{name[:60]}'.{nearest} Built-in schemas: {', '.join(schemas.names())}.",
+        next="segue protocol check FILE --output ANSWER --schema your-schema.json",
     )
 
 
@@ -200,7 +200,7 @@ def _schema_file(name: str, folder: Path, *, is_named_by_person: bool) -> Any:
     if not is_named_by_person and not path.resolve().is_relative_to(folder.resolve()):
         raise Refused(
             what=f"The document names a schema file outside its own folder: {name[:200]}.",
-            next="segue protocol check FILE --output ANSWER --schema PATH uses it all the same",
+            next="segue protocol check FILE --output ANSWER --schema PATH allows it",
         )
     try:
         with files.open_file(path) as file:
@@ -209,27 +209,27 @@ def _schema_file(name: str, folder: Path, *, is_named_by_person: bool) -> Any:
         why = getattr(error, "strerror", None) or str(error)
         raise BadInput(
             what=f"The schema file {name[:200]} cannot be read: {why}.",
-            next="segue protocol check FILE --output ANSWER --schema PATH names another",
+            next="segue protocol check FILE --output ANSWER --schema PATH uses another",
         ) from None
     return yaml_json.read(content, name, next="segue protocol schema ImprovementReport shows a schema")[0]
 
 
 def _judged(value: Any, content: Any, wanted: SchemaName) -> tuple[Problem, ...]:
-    """What a stranger's schema says, asked in a process that can be ended when it takes too long."""
+    """Validate against an untrusted schema, in a process that can be killed if it takes too long."""
     asked = json.dumps([value, content, wanted.is_list, wanted.name]).encode()
-    mend = "make that schema simpler; segue protocol schema ImprovementReport shows one"
+    fix = "simplify that schema (segue protocol schema ImprovementReport prints an example)"
     try:
         done = subprocess.run(
             [sys.executable, "-P", "-c", JUDGE], input=asked, capture_output=True, timeout=JUDGE_SECONDS
         )
     except subprocess.TimeoutExpired:
         what = f"{wanted.name} takes longer than {JUDGE_SECONDS} seconds to check this answer."
-        raise BadInput(what=what, next=mend) from None
+        raise BadInput(what=what, next=fix) from None
     if done.returncode:
-        raise BadInput(what=f"{wanted.name} brings the validator down.", next=mend)
+        raise BadInput(what=f"{wanted.name} crashes the validator.", next=fix)
     said = msgspec.json.decode(done.stdout, type=expected_output.Verdict)
     if said.refused:
-        raise BadInput(what=said.refused, next=mend)
+        raise BadInput(what=said.refused, next=fix)
     return said.problems
 
 
@@ -237,25 +237,25 @@ def _by_model(value: Any, wanted: SchemaName, cwd: Path, *, may_import: bool) ->
     if not may_import:
         raise Refused(
             what=f"The document names the model {wanted.name}, and importing it would run its code.",
-            next="segue protocol check FILE --output ANSWER --import does, once you have read that module",
+            next="segue protocol check FILE --output ANSWER --import imports it (review that module first)",
         )
     module, _, name = wanted.name.replace(":", ".").rpartition(".")
     try:
         with _importing_from(cwd):
             model = getattr(importlib.import_module(module), name)
             if not callable(getattr(model, "model_validate", None)):
-                raise TypeError(f"{name} is no Pydantic model")
+                raise TypeError(f"{name} is not a Pydantic model")
             return expected_output.problems_of_model(value, model, is_list=wanted.is_list)
     except (Exception, SystemExit) as error:
         raise BadInput(
             what=f"The model {wanted.name} cannot be used: {type(error).__name__}: {str(error)[:200]}.",
-            next="python -c 'import MODULE' in this folder shows more; segue protocol check --help",
+            next="run python -c 'import MODULE' in this folder to see the error",
         ) from error
 
 
 @contextlib.contextmanager
 def _importing_from(folder: Path) -> Iterator[None]:
-    """As Python itself would import in that folder; what is printed meanwhile is no answer of ours."""
+    """Import as Python would in that folder. Output of the import goes to standard error."""
     sys.path.insert(0, str(folder))
     try:
         with contextlib.redirect_stdout(sys.stderr):
@@ -268,9 +268,7 @@ def _importing_from(folder: Path) -> Iterator[None]:
 def _note(expected: ExpectedOutput) -> str:
     wanted = expected_output.schema_name(expected.schema)
     if expected.schema and wanted.kind is Kind.BUILT_IN and wanted.name not in schemas.names():
-        return (
-            f"Segue brings no schema '{expected.schema[:60]}': name a file or a model to check answers with"
-        )
+        return f"'{expected.schema[:60]}' is not a built-in schema: pass a file or a model to check answers"
     return ""
 
 

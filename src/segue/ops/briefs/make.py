@@ -1,6 +1,6 @@
-"""Briefs: from a transcript to what the next agent reads, with its receipt.
+"""Making of briefs: from a transcript to the text that the next agent reads, with its receipt.
 
-transcript -> tracker (warm) -> facts -> secrets out -> pack -> a second look for secrets -> kept
+transcript -> tracker (cached) -> facts -> redaction -> selection -> second scan for secrets -> cached brief
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ from segue.store.cache_files import Papers
 
 BUDGET = 8000
 KEY = b"segue, no secret"
-"""For what leaves no trace: where nothing is kept, placeholders need not be told from those of others."""
+"""The redaction key of `pack_file`, which stores nothing: its placeholders need not differ between machines."""
 NARROW = 2000
-"""The budget of the tiers that pass little."""
+"""The budget of the narrow tiers."""
 SMALLEST, LARGEST = 200, 100_000_000
 WINDOW = 200_000
-"""How much a target holds that does not tell."""
+"""The assumed context window of a target that does not report one."""
 TEXTS = ("subject", "value", "note", "text")
 APART = "\n\x1e\x1e\n"
 MOST_BRIEFS = 200
@@ -48,15 +48,15 @@ MOST_TRACKERS = 50
 
 
 class Made(Struct, frozen=True):
-    """A brief, and what became of every fact."""
+    """A brief with its receipt."""
 
     id: str
     brief: Brief
     receipt: Receipt
     changes: tuple[Change, ...] = ()
-    """What became of each text that a model was asked to rewrite."""
+    """The result for each text that a model rewrote."""
     placeholders: tuple[str, ...] = ()
-    """What stands for each secret that was taken out."""
+    """The placeholder of each secret that was replaced."""
 
     @property
     def text(self) -> str:
@@ -64,20 +64,20 @@ class Made(Struct, frozen=True):
 
 
 class Wish(Struct, frozen=True):
-    """How a brief is to be made."""
+    """Options of a brief."""
 
     tier: Tier = Tier.SELECTIVE
     budget: int | None = None
     target: str = ""
-    """The agent it is for."""
+    """The agent that reads it."""
     rewrite: str = ""
-    """The model that makes an agent's prose shorter; none if empty."""
+    """The model that shortens agents' prose; none if empty."""
     in_haste: bool = False
-    """Whether tokens are counted by the estimate: a vocabulary takes longer to set up than all the rest."""
+    """Whether tokens are only estimated: loading a vocabulary takes longer than everything else."""
 
 
 class Secrets(Struct, frozen=True):
-    """What it takes to keep them out: the key of the placeholders, and what is known to be none."""
+    """Options of redaction: the key of the placeholders, and texts that are not secrets."""
 
     key: bytes
     allow: tuple[str, ...] = ()
@@ -98,7 +98,7 @@ def pack_file(
     target: str = "",
     rewriter: Rewriter | None = None,
 ) -> Made:
-    """The brief of a file, with nothing kept and no settings read."""
+    """The brief of a file, without reading settings or storing anything."""
     wish = Wish(tier, budget, target)
     refuse_impossible(wish)
     source = transcripts.recognise(Path(path))
@@ -113,16 +113,16 @@ def packed(
     rewriter: Rewriter | None = None,
     tell: Tell = _to_nobody,
 ) -> Made:
-    """The brief of a transcript: named by its id or file, or this folder's last one. It can be looked at later, if
-    there was room to keep it. `tell` hears what goes to a model before it goes, and what could not be read."""
+    """The brief of a transcript, given by id or file, or of this folder's last one. It is cached for `segue show`.
+    `tell` receives warnings, and what goes to a rewriting model before it goes."""
     refuse_impossible(wish)
     known = open_known(desk, name)
     if known.broken:
-        tell(f"{known.broken} of the transcript's lines cannot be read, and are skipped.")
+        tell(f"{known.broken} unreadable lines of the transcript are skipped.")
     if known.doubt:
         tell(
             f"Its prompts are passed on as data, not as your words: {known.doubt}. "
-            "segue transcripts lists such files and says what to do."
+            "Run segue transcripts to list and confirm such files."
         )
     return of_known(desk, known, wish, rewriter=rewriter, tell=tell)
 
@@ -136,7 +136,7 @@ def of_known(
     rewriter: Rewriter | None = None,
     tell: Tell = _to_nobody,
 ) -> Made:
-    """The brief of a transcript that has been read, and of what was known before it began."""
+    """The brief of an open transcript, combined with earlier facts."""
     said = said_of(desk, known)
     replaced = goals.replaced(said)
     derived = tuple(fact for fact in joined(earlier, known.facts()) if fact.kind not in replaced)
@@ -144,7 +144,7 @@ def of_known(
     secrets = Secrets(redaction.key(desk), desk.settings.redact_allow)
     seen = known.tracker.heat.secrets
     made = of_facts(facts, _about(known), wish, secrets, seen, rewriter=rewriter, tell=tell)
-    with contextlib.suppress(StoreError):  # it is worth having where there is no room to keep it
+    with contextlib.suppress(StoreError):  # without room it is not cached
         _papers(desk).put(made.id, msgspec.json.encode(made))
     return made
 
@@ -163,15 +163,15 @@ FLEETING = (
     "findings",
     "stay",
 )
-"""What holds at a moment only: of these, what was known before says nothing any more."""
+"""Kinds of facts that are only true for a moment: earlier ones are dropped."""
 
 
 def joined(earlier: tuple[Fact, ...], later: tuple[Fact, ...]) -> tuple[Fact, ...]:
-    """Facts of before with those that came since: the later value of a subject holds. What the person said of the
-    task is left out: they may have said something else since, and that is told anyhow."""
+    """Merge earlier and later facts: the later value of a subject wins. The user's edits of the task are left out of
+    the earlier ones: the current edits are added separately."""
     said = [_plain(fact) for fact in earlier if select.is_said(fact)]
     earlier = tuple(fact for fact in earlier if not select.is_said(fact))
-    # The agent was told of it, too: only what the person typed in so many words stays.
+    # The brief passed these words to the agent, too: keep them only if the user typed them again.
     typed = {fact.entry for fact in later if fact.kind == "instruction" and fact.subject == fact.entry}
     later = tuple(
         fact
@@ -182,14 +182,14 @@ def joined(earlier: tuple[Fact, ...], later: tuple[Fact, ...]) -> tuple[Fact, ..
     )
     known = {_same(fact) for fact in later}
     if ("plan", "") in known:
-        # A plan that the person agreed to takes the place of all before.
+        # A plan that the user approved replaces all earlier plans and rules.
         earlier = tuple(fact for fact in earlier if fact.kind not in ("plan", "rule"))
     kept = (fact for fact in earlier if fact.kind not in FLEETING and _same(fact) not in known)
     return (*(msgspec.structs.replace(fact, n=0) for fact in kept), *later)
 
 
 def _same(fact: Fact) -> tuple[str, str]:
-    """What tells whether two facts are about the same: of words, the words."""
+    """The key under which two facts have the same subject. For quoted words it is the words."""
     return ("words", _plain(fact)) if fact.kind in select.WORDS else (fact.kind, fact.subject)
 
 
@@ -198,7 +198,7 @@ def _plain(fact: Fact) -> str:
 
 
 def long_enough(budgets: Sequence[int | None], make: Callable[[int | None], Made]) -> Made:
-    """The brief within the first of these budgets that holds what must not be lost."""
+    """The brief within the first budget that is large enough for what must not be dropped."""
     for budget in budgets[:-1]:
         with contextlib.suppress(BadInput):
             return make(budget)
@@ -212,26 +212,27 @@ def refuse_impossible(wish: Wish) -> None:
         library.get(wish.rewrite)
     if wish.budget is not None and wish.budget < SMALLEST:
         raise BadInput(
-            what=f"A budget of {wish.budget} tokens holds no brief: the least is {SMALLEST}.",
+            what=f"A budget of {wish.budget} tokens is too small: the minimum is {SMALLEST}.",
             next=f"segue pack --budget {BUDGET}",
         )
     if wish.budget is not None and wish.budget > LARGEST:
         raise BadInput(
-            what=f"No model reads more than {LARGEST:,} tokens.", next=f"segue pack --budget {BUDGET}"
+            what=f"The budget is too large: the maximum is {LARGEST:,} tokens.",
+            next=f"segue pack --budget {BUDGET}",
         )
 
 
 def make(
     known: Warm, wish: Wish, secrets: Secrets, *, rewriter: Rewriter | None = None, tell: Tell = _to_nobody
 ) -> Made:
-    """The same value for the same transcript, wish and key, and the same words of a model."""
+    """Make a brief. Deterministic for the same transcript, options, key and rewriter output."""
     facts = known.facts()
     seen = known.tracker.heat.secrets
     return of_facts(facts, _about(known), wish, secrets, seen, rewriter=rewriter, tell=tell)
 
 
 def _agent(address: str) -> Agent:
-    """The agent that is addressed, with a model or without."""
+    """The agent of an address, which may include a model."""
     return agents.get(address.partition(":")[0])
 
 
@@ -245,8 +246,8 @@ def of_facts(
     rewriter: Rewriter | None = None,
     tell: Tell = _to_nobody,
 ) -> Made:
-    """`known` are the secrets that were seen where they are recognised, with their kinds: elsewhere they may stand
-    alone. `rewriter` makes an agent's prose shorter; where it is left out, the model that the wish names does."""
+    """Make a brief of facts. `known` are secrets that were recognised by their context, with their kinds: they may
+    occur elsewhere without it. `rewriter` shortens agents' prose; by default the model of `wish.rewrite` does."""
     agent = _agent(wish.target) if wish.target else None
     facts, about, replaced = _cleaned(_without_bulk(facts, wish.tier), about, secrets, known)
     budget = wish.budget or _budget(wish.tier, agent.context_window if agent else None)
@@ -261,7 +262,7 @@ def of_facts(
         return redact.redact(text, key=secrets.key, allow=secrets.allow).text
 
     first = within(facts, budget)
-    # Where the nonce stands behind a name, it is no secret of that name.
+    # The nonce may follow a name like a secret's value, but is none.
     within_fences = msgspec.structs.replace(secrets, allow=(*secrets.allow, nonce))
     seen, more = _cleaned_as_seen(facts, render.render(first.brief), within_fences)
     if asked := _asked(wish, secrets, rewriter, tell):
@@ -276,7 +277,7 @@ def of_facts(
 
 
 def _without_bulk(facts: tuple[Fact, ...], tier: Tier) -> tuple[Fact, ...]:
-    """What only the widest tier passes is named in the receipts of the others, no more: it is large."""
+    """Drop the values of facts that only the full tier passes: they are large, and receipts only name them."""
     if tier is Tier.FULL:
         return facts
     return tuple(
@@ -287,8 +288,8 @@ def _without_bulk(facts: tuple[Fact, ...], tier: Tier) -> tuple[Fact, ...]:
 def _cleaned_as_seen(
     facts: tuple[Fact, ...], text: str, secrets: Secrets
 ) -> tuple[tuple[Fact, ...], set[str]]:
-    """The same without what looks like a secret only where facts stand beside each other in the whole text, and the
-    placeholders that stand there instead."""
+    """Facts without secrets that are only recognised in the rendered text, where facts are adjacent; and the
+    placeholders used."""
     redacted = redact.redact(text, key=secrets.key, allow=secrets.allow)
     swaps = {text[one.start : one.start + one.length]: one.placeholder for one in redacted.findings}
     for secret, placeholder in swaps.items():
@@ -302,7 +303,7 @@ def _cleaned_as_seen(
 
 
 def without_secrets(desk: Desk, facts: tuple[Fact, ...], known: Mapping[str, str]) -> tuple[Fact, ...]:
-    """Facts that can be shown: what is large left out, secrets replaced, those that are known elsewhere as well."""
+    """Facts for display: without large values and without secrets, including the known ones."""
     secrets = Secrets(redaction.key(desk), desk.settings.redact_allow)
     return _cleaned(_without_bulk(facts, Tier.SELECTIVE), render.About(), secrets, known)[0]
 
@@ -320,10 +321,10 @@ def _asked(wish: Wish, secrets: Secrets, rewriter: Rewriter | None, tell: Tell) 
 def _cleaned(
     facts: tuple[Fact, ...], about: render.About, secrets: Secrets, known: Mapping[str, str]
 ) -> tuple[tuple[Fact, ...], render.About, set[str]]:
-    """Facts without secrets, and the placeholders that stand there instead. All are looked through as one text: a
-    secret that is recognised in one place is replaced in all, and the receipt holds none either."""
+    """Facts and title without secrets, and the placeholders used. All are scanned as one text, so a secret recognised
+    in one place is replaced in all, also in the receipt."""
     pieces = [getattr(fact, field) for fact in facts for field in TEXTS] + [about.title, about.source]
-    # What cannot be seen could stand inside a secret and hide it.
+    # Remove invisible characters first: inside a secret they would hide it.
     pieces = [fence.neutral(piece, is_human=True) if piece else "" for piece in pieces]
     pieces, placeholders = _without(pieces, known, secrets)
     joined = APART.join(pieces)
@@ -333,7 +334,7 @@ def _cleaned(
     if len(clean) == len(pieces):
         placeholders |= {one.placeholder for one in redacted.findings}
     else:
-        # One secret went on from one text into the next: then each is looked at by itself.
+        # A secret spanned two texts: scan each text separately.
         looked_at = [redact.redact(piece, key=secrets.key, allow=secrets.allow) for piece in pieces]
         for piece, one in zip(pieces, looked_at, strict=True):
             secrets_found |= _found_in(piece, one)
@@ -347,7 +348,7 @@ def _cleaned(
         for fact in facts
     )
     about = msgspec.structs.replace(about, title=next(texts), source=next(texts))
-    # A name may be a piece of what was taken out.
+    # Drop names that are part of a secret.
     found = tuple(
         fact
         for fact in found
@@ -358,19 +359,20 @@ def _cleaned(
 
 
 def _found_in(text: str, redacted: Redacted) -> dict[str, str]:
-    """The secrets that were found in a text, as they stand there, with their kinds."""
+    """The secrets found in a text, with their kinds."""
     return {text[one.start : one.start + one.length]: one.kind for one in redacted.findings}
 
 
 def _without(pieces: list[str], known: Mapping[str, str], secrets: Secrets) -> tuple[list[str], set[str]]:
-    """Texts without secrets that are known from elsewhere, and the placeholders that stand there instead."""
+    """Texts without known secrets, and the placeholders used."""
     out_of = redact.Known(known, secrets.key, secrets.allow).out_of
     looked_at = [out_of(piece) for piece in pieces]
     return [text for text, _ in looked_at], {one for _, found in looked_at for one in found}
 
 
 def _as_told(before: Fact, fact: Fact) -> Fact:
-    """Of what is known by a form of its words, which may hide a secret, that form is what is left of the words."""
+    """A fact whose subject is a normalised form of its words. If the words contained a secret, so may the form: use the
+    redacted words as the subject."""
     words = {"error": "note", "command": "text"}.get(fact.kind, "")
     if words and getattr(fact, words) != getattr(before, words):
         return msgspec.structs.replace(fact, subject=getattr(fact, words))
@@ -378,7 +380,7 @@ def _as_told(before: Fact, fact: Fact) -> Fact:
 
 
 def _budget(tier: Tier, window: int | None) -> int:
-    """What fits a tier and a target: a brief never takes more than half of what the target can hold."""
+    """The default budget of a tier: at most half of the target's context window."""
     half = (window or WINDOW) // 2
     if tier is Tier.FULL:
         return half
@@ -394,7 +396,7 @@ def _about(known: Warm) -> render.About:
 
 
 def open_known(desk: Desk, name: str | None) -> Warm:
-    """What is known of a transcript: named by its id or file, or this folder's last one."""
+    """Open a transcript's tracker, by id or file; without a name, of this folder's last transcript."""
     if name is None:
         work = sessions.current(desk)
         name = work.main.id if work and work.main else None
@@ -402,7 +404,7 @@ def open_known(desk: Desk, name: str | None) -> Warm:
             raise NotFound(
                 noun="session of this folder",
                 name=str(desk.project),
-                next="segue pack ID; segue transcripts lists them",
+                next="segue pack ID (segue transcripts lists ids)",
             )
     shown = transcripts.find(desk, name)
     return tracked_transcript.open_warm(shown.source, _trackers(desk), shown.doubt)
@@ -416,7 +418,7 @@ def _first_words(known: Warm) -> str:
 
 
 def work_of(desk: Desk, known: Warm) -> Work | None:
-    """The session that a transcript belongs to, if it is one of those that are known here."""
+    """The session of a transcript, if one is known."""
     id = known.learned.get("id", "")
     return next(
         (work for work in discovery.works(desk) if any(one.id == id for one in work.transcripts)), None
@@ -424,13 +426,13 @@ def work_of(desk: Desk, known: Warm) -> Work | None:
 
 
 def said_of(desk: Desk, known: Warm) -> TaskEdit:
-    """What the person said of the task that a transcript belongs to."""
+    """The user's edits of the task of a transcript's session."""
     work = work_of(desk, known) if desk.has_store else None
     return (work.session.task if work else None) or TaskEdit()
 
 
 def facts_of(desk: Desk, work: Work) -> tuple[Fact, ...]:
-    """The facts of a session: those of the transcript that was written last, sub-agents' aside."""
+    """The facts of a session's newest transcript, except sub-agents'."""
     if work.main is None:
         return ()
     return tracked_transcript.open_warm(transcripts.find(desk, work.main.id).source, _trackers(desk)).facts()
@@ -445,7 +447,7 @@ def _trackers(desk: Desk) -> Papers:
 
 
 def get(desk: Desk, id: str) -> Made:
-    """A brief that was made, by its id or the start of it."""
+    """A cached brief, by its id or a unique prefix of it."""
     names = _papers(desk).names()
     matches = [name for name in names if id and name.startswith(id)]
     exact = [id] if id in matches else matches
@@ -457,14 +459,14 @@ def get(desk: Desk, id: str) -> Made:
             return msgspec.json.decode(content, type=Made)
     except msgspec.DecodeError:
         pass  # damaged: it counts as missing
-    raise NotFound(noun="brief", name=id, next="segue show lists them")
+    raise NotFound(noun="brief", name=id, next="segue show (lists all briefs)")
 
 
 def is_kept(desk: Desk, id: str) -> bool:
-    """Whether a brief that was made can be looked at later."""
+    """Whether a brief is cached."""
     return id in _papers(desk).names()
 
 
 def made(desk: Desk) -> list[str]:
-    """The ids of the briefs that were made, the newest first."""
+    """The ids of all cached briefs, the newest first."""
     return _papers(desk).names()

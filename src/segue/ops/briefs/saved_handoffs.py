@@ -1,8 +1,8 @@
 """Saved handoffs: the state of a folder's work as a JSON file that any program and any person can read.
 
-Beside the handoffs that Segue carries out itself, for whoever wants a file: to keep, to read to a model, to go on from
-by hand. A file holds the task, the files and the next steps as the person says them, the last messages of this folder's
-session, and how near its limit was; secrets are replaced in all of it. What was saved is never written again.
+They are separate from the handoffs that Segue executes: a file to archive, to show to a model, or to continue from by
+hand. It contains the task, files and next steps that the user gives, the last messages of this folder's session, and
+its usage; secrets are replaced everywhere. A saved file is never changed.
 """
 
 from __future__ import annotations
@@ -38,13 +38,13 @@ LARGEST = 64 << 20
 DEEPEST = 50
 AT_LIMIT = "token_limit_approaching"
 BY_HAND = "manual_save"
-LIST = "segue list shows what there is"
-SAVE = "segue save --task 'what is being worked on'"
+LIST = "segue list"
+SAVE = "segue save --task 'DESCRIPTION OF THE WORK'"
 
 _ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _FILE = re.compile(r"handoff_([A-Za-z0-9_-]{1,64})\.json")
 _OWN = re.compile(r"(\d{8}_\d{6})(?:_(\d{1,9}))?")
-"""An id that Segue gave: when it was, and which one of that second."""
+"""An id made by Segue: the time, and a number if there are several in one second."""
 
 WHY = {
     AT_LIMIT: "{agent} approached its token limit",
@@ -63,7 +63,7 @@ class TokenUsage(Struct, frozen=True):
 
 
 class Saved(Struct, frozen=True, kw_only=True):
-    """What is in such a file, by the names that other tools know."""
+    """The content of a saved handoff, with the field names that other tools use."""
 
     handoff_id: str
     timestamp: str
@@ -88,9 +88,10 @@ def save(
     context: Mapping[str, Any] | None = None,
     reason: str = AT_LIMIT,
 ) -> Path:
-    """Save the state of this folder's work; the file. Without a history, the last messages of its session are saved."""
+    """Save the state of this folder's work and return the file. Without a history, the session's last messages are
+    saved."""
     if not current_task.strip():
-        raise BadInput(what="A handoff needs a task.", next=SAVE)
+        raise BadInput(what="A saved handoff needs a task.", next=SAVE)
     standing = folder_status.standing_here(desk)
     source, secrets = _source(desk, standing)
     if conversation_history is not None:
@@ -125,21 +126,23 @@ def save(
 
 
 def load(desk: Desk, id: str | None = None) -> dict[str, Any] | None:
-    """What was saved under an id, or last; None where there is nothing."""
+    """The handoff saved under an id, or last; None if there is none."""
     folder = desk.places.data / FOLDER
     if id is not None and not _ID.fullmatch(id):
-        raise BadInput(what=f"'{id}' is no id of a saved handoff.", next=LIST)
+        raise BadInput(
+            what=f"Invalid id '{id}': saved handoffs have ids of letters, digits, _ and -.", next=LIST
+        )
     name = f"handoff_{id}.json" if id is not None else _latest(folder)
     if name is None or not _is_file(folder / name):
         return None
     found = _read(folder / name)
     if found is None:
-        raise BadInput(what=f"{folder / name} is no saved handoff, or damaged.", next=LIST)
+        raise BadInput(what=f"{folder / name} is not a saved handoff, or is damaged.", next=LIST)
     return found
 
 
 def listed(desk: Desk) -> list[dict[str, Any]]:
-    """Everything that was saved, the newest first, in a few fields each. What is no handoff is passed over."""
+    """A summary of every saved handoff, the newest first. Other files are skipped."""
     folder = desk.places.data / FOLDER
     found = []
     for name in _names(folder):
@@ -155,11 +158,11 @@ def listed(desk: Desk) -> list[dict[str, Any]]:
     return found
 
 
-# What goes in
+# Content
 
 
 def _source(desk: Desk, standing: Standing | None) -> tuple[Source | None, dict[str, str]]:
-    """The transcript that this folder's work is in, and the secrets that were seen in it."""
+    """This folder's current transcript, and the secrets seen in it."""
     if standing is None or standing.transcript is None:
         return None, {}
     known = make.open_known(desk, standing.transcript.id)
@@ -167,7 +170,7 @@ def _source(desk: Desk, standing: Standing | None) -> tuple[Source | None, dict[
 
 
 def _said(source: Source) -> list[tuple[str, str]]:
-    """The last messages of a transcript: who spoke, and what they said."""
+    """The last messages of a transcript, as (role, text)."""
     last: deque[Entry] = deque(maxlen=LAST_MESSAGES)
     for entry in agents.reader(source.agent).read(source):
         is_prompt = entry.kind is EntryKind.PROMPT and entry.origin is Origin.HUMAN
@@ -183,9 +186,11 @@ def _message(given: Mapping[str, Any]) -> tuple[str, str]:
 
 
 def _plain(value: Any, depth: int = 0) -> Any:
-    """A value as JSON has it: what JSON does not know becomes text."""
+    """Convert a value to JSON types; values that JSON does not have become text."""
     if depth > DEEPEST:
-        raise BadInput(what="That context is nested too deeply to be saved.", next=SAVE)
+        raise BadInput(
+            what=f"The context cannot be saved: it is nested more than {DEEPEST} levels deep.", next=SAVE
+        )
     if isinstance(value, str):
         return value.encode(errors="replace").decode()
     if isinstance(value, bool | int | None):
@@ -202,7 +207,7 @@ def _plain(value: Any, depth: int = 0) -> Any:
 def _cleaned(
     desk: Desk, history: list[tuple[str, str]], rest: dict[str, Any], secrets: dict[str, str]
 ) -> tuple[list[dict[str, str]], dict[str, Any]]:
-    """The same without secrets, all of it looked through at once: one that is recognised anywhere is replaced
+    """Messages and fields without secrets. All are scanned as one text: a secret recognised anywhere is replaced
     everywhere."""
     told = ToolUse(id="rest", tool="save", arguments=rest, result="")
     turns = [Turn(speaker=Speaker.PERSON, text=_plain(content)) for _, content in history]
@@ -218,7 +223,8 @@ def _cleaned(
 
 def _refused() -> dict[str, Any]:
     raise BadInput(
-        what="A secret in the task or its context cannot be taken out of it.", next="segue redact --help"
+        what="A secret in the task or its context cannot be replaced without changing field names.",
+        next="segue redact --help",
     )
 
 
@@ -274,7 +280,7 @@ When resuming, verify the work that was done meanwhile and continue from the las
 """
 
 
-# The files
+# Files
 
 
 def _write(folder: Path, made: Saved) -> Path:
@@ -299,7 +305,7 @@ def _is_file(path: Path) -> bool:
 
 
 def _latest(folder: Path) -> str | None:
-    """The file that was saved last: the one that the link names, or else the newest."""
+    """The file saved last: the target of the link, or else the newest."""
     try:
         name = (folder / LATEST).readlink().name
     except OSError:
@@ -310,7 +316,7 @@ def _latest(folder: Path) -> str | None:
 
 
 def _names(folder: Path) -> list[str]:
-    """The names of the files that look like it, the newest first."""
+    """The names of all saved handoffs' files, the newest first."""
     try:
         names = [path.name for path in folder.iterdir()]
     except OSError:
@@ -325,7 +331,7 @@ def _age(name: str) -> tuple[str, int]:
 
 
 def _read(path: Path) -> dict[str, Any] | None:
-    """What is in a file, as it is; None where that is no saved handoff."""
+    """The content of a file; None if it is not a saved handoff."""
     try:
         found = msgspec.json.decode(files.read_file(path, LARGEST))
     except (OSError, msgspec.DecodeError, RecursionError, UnicodeError):

@@ -1,4 +1,4 @@
-"""What a session is about: derived from its facts, with what a person said laid over it."""
+"""The task of a session: derived from its facts, overridden by what the user wrote."""
 
 from __future__ import annotations
 
@@ -17,49 +17,49 @@ from segue.store import SESSION
 
 
 class Shown(Struct, frozen=True):
-    """A session's task as it holds now."""
+    """A session's current task."""
 
     session: str
     title: str
     task: TaskContext
     edited: tuple[str, ...] = ()
-    """The fields that a person said themselves."""
+    """The fields that the user wrote."""
     operation: str = ""
-    """What was recorded, where something was changed."""
+    """The id of the recorded operation, after a change."""
 
 
 class Written(TaskContext, frozen=True, forbid_unknown_fields=True):
-    """A task as a person wrote it: a field that there is none of is a mistake, and not to be passed over."""
+    """A task as the user wrote it; unknown fields are errors."""
 
 
 def show(desk: Desk, id: str | None = None) -> Shown:
-    """The task of a session; of this folder's if none is named."""
+    """The task of a session; without an id, of this folder's."""
     work = sessions.info(desk, id).work
     return _shown(work.session, derived(desk, work))
 
 
 def derived(desk: Desk, work: Work) -> TaskContext:
-    """The task as the transcripts tell it, whatever anyone said of it."""
+    """The task derived from transcripts alone."""
     return goals.task_from(make.facts_of(desk, work))
 
 
 def edit(desk: Desk, said: TaskEdit, id: str | None = None, *, anew: bool = False) -> Shown:
-    """Say what the task is. What was said before stays where nothing new is said of it, unless told to begin anew."""
+    """Set fields of the task. Other fields that the user wrote earlier stay, unless `replace_all` is set."""
     if not said.said() and not anew:
-        raise BadInput(what="Nothing was said of the task.", next="segue task edit --help")
+        raise BadInput(what="No field of the task was given.", next="segue task edit --help")
     return _recorded(desk, sessions.info(desk, id).work, said, anew)
 
 
 def parse(text: str) -> TaskContext:
-    """A task as a person wrote it."""
+    """Parse a task that the user wrote as JSON."""
     try:
         return msgspec.json.decode(text, type=Written)
     except (msgspec.MsgspecError, RecursionError) as error:
-        raise BadInput(what=f"That is no task: {error}.", next="segue task show --json") from error
+        raise BadInput(what=f"This is not a valid task: {error}.", next="segue task show --json") from error
 
 
 def edit_whole(desk: Desk, written: TaskContext, id: str | None = None) -> Shown:
-    """Take over a task that a person wrote as a whole: what differs from the derived one is what they said."""
+    """Set the whole task: fields that differ from the derived task count as written by the user."""
     work = sessions.info(desk, id).work
     said = difference(derived(desk, work), written) or TaskEdit()
     if said == (work.session.task or TaskEdit()):

@@ -1,4 +1,4 @@
-"""The models that work may be handed to, by short names: 'opus' is enough where one agent is made for it."""
+"""Addresses of agents and models, with short names: 'opus' resolves to the agent that runs that family of models."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ NAME = re.compile(r"[A-Za-z0-9][\w.-]{0,63}")
 
 
 class Address(Struct, frozen=True):
-    """Where work can go: an agent, and the model it is to use."""
+    """A target of a handoff: an agent, and the model to use."""
 
     name: str
     agent: str
@@ -36,7 +36,7 @@ def name_of(entry: str) -> str:
 
 
 def resolve(desk: Desk, text: str) -> Address:
-    """What a name stands for: 'agent', 'agent:model', 'name=agent:model', or a family of models."""
+    """Resolve 'agent', 'agent:model', 'name=agent:model', or a family of models."""
     name, is_alias, address = text.partition("=")
     name = name.strip()
     given = {name_of(entry): entry for entry in desk.settings.handoff_models if "=" in entry}
@@ -44,12 +44,12 @@ def resolve(desk: Desk, text: str) -> Address:
         address = given[name].partition("=")[2] if name in given else name
     elif not NAME.fullmatch(name):
         raise BadInput(
-            what=f"'{name}' is no name for a model.", next="segue handoff models --add NAME=AGENT:MODEL"
+            what=f"Invalid model name '{name}'.", next="segue handoff models --add NAME=AGENT:MODEL"
         )
     agent, is_named, model = address.strip().partition(":")
     if is_named and not model.strip():
         raise BadInput(
-            what=f"'{address.strip()}' names no model.", next=f"segue to {agent}, or {agent}:MODEL"
+            what=f"'{address.strip()}' has no model.", next=f"segue to {agent}, or segue to {agent}:MODEL"
         )
     if is_named:
         agents.get(agent)
@@ -66,10 +66,12 @@ def _made_for(model: str) -> str:
         ):
             return name
     raise NotFound(
-        noun="agent that is made for", name=model, next=f"segue handoff models --add {model}=AGENT:MODEL"
+        noun="agent or model",
+        name=model,
+        next=f"segue handoff models --add {model}=AGENT:MODEL (agents: {', '.join(agents.names())})",
     )
 
 
 def _begins(model: str, family: str) -> bool:
-    """'gpt4o' is a gpt."""
+    """Whether a model name starts with a family and a number, as 'gpt4o' does."""
     return re.match(rf"{re.escape(family)}[\d.-]", model.lower()) is not None

@@ -1,7 +1,6 @@
-"""What an operation has at hand: settings, the stores, a clock, ids, and where the person stands.
+"""The desk: what every operation is given, such as settings, stores, a clock, ids and the current folder.
 
-A desk is made once per command. Stores are opened when they are first needed, and a store that is not
-there yet is made only by something that writes to it.
+A command opens one desk. Stores are opened on first use, and only an operation that writes creates a missing store.
 """
 
 from __future__ import annotations
@@ -33,18 +32,18 @@ NewId = Callable[[str], str]
 
 
 def new_id(prefix: str) -> str:
-    """An id that a person can type: its start is enough wherever it is the only one that starts so."""
+    """An id that a person can type. A unique prefix is enough wherever an id is expected."""
     return prefix + "-" + "".join(ALPHABET[byte % 32] for byte in os.urandom(12))
 
 
 class ProjectFile(Struct, frozen=True):
-    """A project's own settings file, and whether the person trusts it as it now is."""
+    """A project's settings file, and whether the user trusts its current content."""
 
     path: Path
     hash: str
     is_trusted: bool
     problem: str = ""
-    """Why it was left out as a whole: it is not trusted and cannot be read."""
+    """Why the whole file is ignored: it is not trusted and cannot be read."""
 
 
 class Desk:
@@ -68,7 +67,7 @@ class Desk:
         self.clock = clock
         self.new_id = new_id
         self.until_closed = contextlib.ExitStack()
-        """What holds to the end of the command."""
+        """Released at the end of the command."""
         self._elsewhere: dict[Path, settings.Settings] = {}
 
     @cached_property
@@ -76,8 +75,8 @@ class Desk:
         return paths.find_project(self.cwd)
 
     def settings_in(self, folder: Path) -> settings.Settings:
-        """The settings that hold in a folder, which may be another project than the one where the person stands. Flags
-        hold only for the latter. A folder that is gone has no settings of its own."""
+        """The settings of a folder, which may belong to another project. Flags apply only to the current project. A
+        deleted folder has the current project's settings."""
         project = paths.find_project(folder)
         if project == self.project or not folder.is_dir():
             return self.settings
@@ -87,7 +86,7 @@ class Desk:
         return self._elsewhere[project]
 
     def settings_files(self, folder: Path) -> list[Path]:
-        """Every file that can change the settings of a folder, whether it is there or not."""
+        """Every file that can change the settings of a folder, whether it exists or not."""
         home = Path(self.env.get("HOME") or "/")
         return [self.places.config, self.places.policy, *paths.project_files(folder, home)]
 
@@ -97,7 +96,7 @@ class Desk:
 
     @property
     def has_store(self) -> bool:
-        from segue import store  # lazy: what the transcripts tell is told without the stores
+        from segue import store  # lazy: listing transcripts needs no store
 
         return store.exists(self.places.data, self.settings)
 
@@ -122,12 +121,12 @@ class Desk:
         return "index" in self.__dict__ or paths.is_there(self.places.data / INDEX_FILE)
 
     def do_without_index(self) -> None:
-        """Where there is nothing to keep, nothing is made to keep it in."""
+        """Use an index in memory: there is nothing to store."""
         self.index = Index(None)
 
     @cached_property
     def index(self) -> Index:
-        """What is known of the transcripts on this machine."""
+        """The index of this machine's transcripts."""
         return Index(self.places.data / INDEX_FILE, busy_seconds=self.settings.store_busy_seconds)
 
     def close(self) -> None:
@@ -163,7 +162,7 @@ def open_desk(
     clock: Clock = clocks.now,
     new_id: NewId = new_id,
 ) -> Desk:
-    """Read the settings that hold here and now."""
+    """Read all settings and open a desk for a folder."""
     found = paths.find(env)
     user = settings.read_file(found.config, Layer.USER)
     environment = settings.read_environment(env)
@@ -202,7 +201,7 @@ def _read_project(
     try:
         return ProjectFile(path, hash, is_trusted), settings.read_content(content, path, Layer.PROJECT)
     except SettingsError as error:
-        # A stranger's broken file must not stop the person's work in that folder.
+        # A stranger's broken file must not stop the user's work in that folder.
         if is_trusted:
             raise
         return ProjectFile(path, hash, False, str(error)), []

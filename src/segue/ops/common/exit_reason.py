@@ -1,4 +1,4 @@
-"""Why a program stopped, by what it printed: the agent's own file reads that, and secrets are taken out of it."""
+"""Why an agent's program ended, read from its output by the agent's own module, with secrets replaced."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from segue.ops.common.process import End, Ended
 
 
 def told_by(desk: Desk, agent: str, output: Output) -> Stop | None:
-    """The trouble that an agent's program tells of; None where it tells of none."""
+    """The error that an agent's program reported; None if there is none."""
     tells = agents.load(agent).stop_of
     stop: Stop | None = tells(output, desk.clock()) if tells else None
     return Stop(why=stop.why, said=clean(desk, stop.said), limit=stop.limit) if stop else None
@@ -26,7 +26,7 @@ CAUSES = {
 
 
 def cause(desk: Desk, agent: str, output: Output) -> str:
-    """Why a program could not work, in words; empty where nothing tells."""
+    """Why a program could not work, as part of a sentence; empty if unknown."""
     stop = told_by(desk, agent, output)
     if stop is None:
         return ""
@@ -34,18 +34,18 @@ def cause(desk: Desk, agent: str, output: Output) -> str:
     if stop.why is Why.REFUSED and exit_reason.is_about_login(stop.said):
         what = "it is not signed in" + (f"; {sign_in}" if sign_in else "")
     elif stop.why is Why.OVERLOADED and exit_reason.is_about_rate(stop.said):
-        what = "its vendor accepts no more requests for now"
+        what = "its vendor is rate limiting requests"
     said = stop.said.rstrip(".")
     return f"{what} ({said})" if what and said else what or said
 
 
 def clean(desk: Desk, said: str) -> str:
-    """A program may quote a key in what it says."""
+    """A program's message without secrets: it may quote a key."""
     return redaction.redact(desk, said).text if said else ""
 
 
 def is_in_trouble(desk: Desk, agent: str, ended: Ended | None) -> bool:
-    """Whether a program that ended by itself says that it did not come to the end of its work."""
+    """Whether a program that ended by itself reported an error."""
     if ended is None or ended.by is not End.ITSELF or ended.exit_code in (0, None):
         return False
     return told_by(desk, agent, ended.output) is not None

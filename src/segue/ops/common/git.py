@@ -1,8 +1,8 @@
-"""How a worktree stands: what git tells of it, and what is in the files that facts name.
+"""The state of a worktree: git's status, and the content of files that facts name.
 
-A repository may be a stranger's, and git runs programs that a repository's own settings name: hooks, monitors of the
-file system, filters, helpers that fetch. Here none of them runs, nothing is written, nothing is fetched, and nothing
-outside of the project is opened. Whatever cannot be found out within a few seconds is left open, and said to be.
+A repository may be a stranger's, and git runs programs that a repository's settings name: hooks, file system monitors,
+filters, fetch helpers. Here none of them runs, nothing is written, nothing is fetched, and nothing outside of the
+project is opened. Whatever takes longer than a few seconds is reported as unknown.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ from segue.briefs.drift import Changed, Commit, Seen, Standing, State, Wanted
 from segue.model import Fact, Hash
 
 SECONDS = 5.0
-"""How long all of git's answers may take together."""
+"""Time limit for all git commands together."""
 LARGEST_ANSWER = 4 << 20
 LARGEST_FILE = 16 << 20
-"""No content that facts tell is larger: such a file is another one without being read."""
+"""No content in facts is larger, so a larger file differs without being read."""
 TOO_LARGE = "too large"
-"""What stands in the place of such a file's hash: it is no fact's."""
+"""Stands for the hash of a larger file. It matches no fact."""
 LARGEST_TOTAL = 64 << 20
 MOST_COMMITS = 1000
 MOST_CHANGED = 2000
@@ -51,11 +51,11 @@ SETTINGS = (
     "log.showSignature=false",
     "safe.bareRepository=explicit",
 )
-"""What a repository may not decide: which program watches its files, runs at some moment, or looks at a signature."""
+"""Settings of a repository that are overridden, because they name programs: monitors, hooks, signature checks."""
 NO_PROGRAMS = ("--no-show-signature", "--no-ext-diff", "--no-textconv")
-"""The same, said once more to whatever shows commits or differences."""
+"""The same as options, for commands that show commits or diffs."""
 KEPT = ("GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM")
-"""Of the variables that git obeys, those that only say where the person's own settings are."""
+"""Git variables that are passed on: they only locate the user's own settings."""
 OURS = {
     "GIT_OPTIONAL_LOCKS": "0",
     "GIT_TERMINAL_PROMPT": "0",
@@ -66,18 +66,20 @@ OURS = {
 }
 REFLOG = lazy_pattern(r"(?P<name>.+)@\{(?P<at>\d+)\}")
 FILTER = ("clean", "process", "required")
-"""What a filter is called by, and what makes its lack an error."""
+"""Settings of a filter: its two commands, and whether a missing filter is an error."""
 MOST_HEADS = 50
-NOT_INSTALLED = "git is not installed here: branch and commits were not compared"
-NO_ANSWER = "git gave no answer: branch and commits were not compared"
-NAMES_PROGRAMS = "its settings name programs for git to run: branch and commits were not compared"
+NOT_INSTALLED = "git is not installed, so branch and commits were not compared"
+NO_ANSWER = "git did not answer, so branch and commits were not compared"
+NAMES_PROGRAMS = (
+    "the repository's settings name programs for git to run, so branch and commits were not compared"
+)
 
 
 def look(folder: Path, facts: Sequence[Fact], env: Mapping[str, str] | None = None) -> State:
-    """How the worktree that a folder is in stands towards what the facts tell."""
+    """The state of a folder's worktree, for comparison with facts."""
     wanted = drift.wanted(facts)
     root = paths.find_project(folder)
-    # Where no repository is, none above is asked for: a folder can pose as one.
+    # Without a repository here, none above is used: a folder can pose as one.
     state = (
         _asked(root, wanted.commit, os.environ if env is None else env) if _is_repository(root) else State()
     )
@@ -85,16 +87,15 @@ def look(folder: Path, facts: Sequence[Fact], env: Mapping[str, str] | None = No
 
 
 def git_at(root: Path, env: Mapping[str, str]) -> Git | None:
-    """A way to ask git about a worktree; None where it is none, git is missing, or would run the repository's own
-    programs."""
+    """Git for a worktree. None if it is not a repository, git is missing, or it would run the repository's programs."""
     git = _open(root, env) if _is_repository(root) else None
     filters = git.filters() if git else None
     return _without(filters, git) if git and filters is not None else None
 
 
 def tracked(root: Path, names: Sequence[str], env: Mapping[str, str]) -> set[str] | None:
-    """What git tracks under these names in a worktree, whatever case they are written in; None where it does not
-    answer. Nothing but its index is read for that, so no filter runs."""
+    """Files that git tracks under these names, ignoring case; None if git does not answer. Only git's index is read, so
+    no filter runs."""
     git = _open(root, env)
     named = (f":(literal,icase){name}" for name in names)
     told = git.ask("ls-files", "--cached", "-z", "--", *named) if git else None
@@ -102,8 +103,8 @@ def tracked(root: Path, names: Sequence[str], env: Mapping[str, str]) -> set[str
 
 
 def made_between(root: Path, env: Mapping[str, str], start: Moment, end: Moment) -> Made:
-    """Commits made in a worktree and pushes from its repository, counted in the reference logs. What was fetched,
-    merged or checked out does not count."""
+    """List commits in a worktree and pushes from its repository, using the reflogs. Fetches, merges and checkouts do
+    not count."""
     if not start:
         return Made()
     git = _open(root, env) if _is_repository(root) else None
@@ -139,13 +140,13 @@ def made_between(root: Path, env: Mapping[str, str], start: Moment, end: Moment)
 
 
 def git_for(root: Path, env: Mapping[str, str]) -> Git | None:
-    """A way to ask git with a worktree's files at hand; None where git is missing. Whoever asks names the repository:
-    nothing here keeps that of the worktree from naming programs."""
+    """Git with a worktree's files; None if git is missing. The caller must name the repository (GIT_DIR): nothing here
+    keeps the worktree's own repository from running its programs."""
     return _open(root, env)
 
 
 class Made(Struct, frozen=True):
-    """What was done with git in a stretch of time: when, in whole seconds, the second in which it starts included."""
+    """Times of commits and pushes in a period, in whole seconds, including the second in which it starts."""
 
     commits: tuple[int, ...] | None = None
     """None where the reference logs could not be read, or are not kept."""
@@ -159,11 +160,11 @@ def _is_repository(root: Path) -> bool:
     return paths.is_there(root / ".git")
 
 
-# What git tells
+# Git commands
 
 
 class Git(Struct, frozen=True):
-    """A way to ask git about one repository, until a moment."""
+    """Runs git commands in one repository, until a deadline."""
 
     program: str
     root: Path
@@ -171,7 +172,7 @@ class Git(Struct, frozen=True):
     deadline: float
 
     def ask(self, *arguments: str, given: bytes = b"") -> bytes | None:
-        """What it answers; None where it fails, takes too long, or says more than anyone needs."""
+        """The output of a git command; None if it fails, takes too long, or prints too much."""
         if not given:
             status, answer = self._run(arguments)
         else:
@@ -182,7 +183,7 @@ class Git(Struct, frozen=True):
         return answer if status == 0 else None
 
     def status(self, *arguments: str) -> int | None:
-        """What it exits with; None where it could not be started, or takes too long."""
+        """The exit code of a git command; None if it could not start or takes too long."""
         return self._run(arguments)[0]
 
     def _run(
@@ -214,8 +215,7 @@ class Git(Struct, frozen=True):
         return (process.returncode if is_over and is_whole else None), answer
 
     def filters(self) -> set[tuple[str, str]] | None:
-        """The settings that name programs to put files through: from where, and their names. None where git does not
-        tell them: then any may be among them."""
+        """Settings that name filter programs, as (scope, name). None if git does not list them: any may be set."""
         told = self.ask("config", "--show-scope", "--name-only", "-z", "--list")
         if told is None:
             return None
@@ -229,7 +229,7 @@ class Git(Struct, frozen=True):
 
 
 def _kill(process: subprocess.Popen[bytes]) -> None:
-    """End a program with all that it may have started: what holds its output open would be waited for."""
+    """Kill a process and its children. A child that keeps the output open would block the reader."""
     with contextlib.suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
 
@@ -262,20 +262,20 @@ def _asked(root: Path, commit: str, env: Mapping[str, str]) -> State:
 
 
 def _open(root: Path, env: Mapping[str, str]) -> Git | None:
-    # Only from folders that are named in full: a repository could bring a program of that name.
+    # Absolute folders only: a repository could contain a program named git.
     path = os.pathsep.join(part for part in env.get("PATH", "").split(os.pathsep) if part.startswith("/"))
     program = shutil.which("git", path=path)
     if program is None:
         return None
     own = {name: value for name, value in env.items() if not name.startswith("GIT_") or name in KEPT}
-    # It answers for this folder alone, whatever the repository's settings say.
+    # Restrict git to this folder, whatever the repository's settings are.
     bounds = {"GIT_WORK_TREE": os.fspath(root), "GIT_CEILING_DIRECTORIES": os.path.realpath(root.parent)}
     return Git(program, root, {**own, "PATH": path, **OURS, **bounds}, time.monotonic() + SECONDS)
 
 
 def _without(known: set[tuple[str, str]], git: Git) -> Git | None:
-    """The same with all filters switched off; None where this git cannot do that. The person's own ones too: which
-    of them run is the repository's choice, and they may obey more of its settings than can be known here."""
+    """Git with all filters switched off; None if this git cannot do that. The user's own filters too: the repository
+    chooses which of them run, and they may read more of its settings."""
     filters = {name.rpartition(".")[0] for _, name in known}
     if not filters:
         return git
@@ -306,12 +306,12 @@ def _status(root: Path, told: bytes) -> State:
                 Changed(path=path.decode(errors="replace"), is_tracked=kind != b"?", changed_at=at)
             )
         if kind == b"2":
-            next(items, None)  # its name of before
+            next(items, None)  # the old name
     return State(is_repository=True, branch=branch, head=head, changed=tuple(changed))
 
 
 def _since(git: Git, commit: str, head: str) -> tuple[Standing, tuple[Commit, ...]]:
-    """How a commit stands towards what is checked out, and what that has which it lacks."""
+    """How a commit relates to HEAD, and the commits that only HEAD has."""
     if head.startswith(commit):
         return Standing.SAME, ()
     told = git.ask(
@@ -336,7 +336,7 @@ def _texts(answer: bytes) -> list[str]:
     return [part.decode(errors="surrogateescape") for part in answer.split(b"\0")]
 
 
-# What is in files
+# Content of files
 
 
 def _seen(root: Path, folder: Path, wanted: Wanted) -> dict[str, Seen]:
@@ -359,7 +359,7 @@ def _seen(root: Path, folder: Path, wanted: Wanted) -> dict[str, Seen]:
 
 
 def _base(real: str, folder: Path, told: str) -> str:
-    """The folder that the facts' paths are seen from: where the transcript began, if that is in this worktree."""
+    """The base of the facts' relative paths: the transcript's first folder, if that is in this worktree."""
     began = os.path.realpath(told) if told and "\0" not in told else ""
     return began if began == real or _is_inside(began, real) else os.path.realpath(folder)
 
@@ -369,7 +369,7 @@ def _is_inside(path: str, root: str) -> bool:
 
 
 def _look_at(path: str, root: str, most: int) -> tuple[Seen | None, int]:
-    """A file as it is, and how many bytes of it were read: at most so many. None where it leads out of the project."""
+    """A file's state, and how many bytes were read, at most `most`. None if the path leads out of the project."""
     try:
         found = os.lstat(path)
         if stat.S_ISLNK(found.st_mode):
@@ -379,7 +379,7 @@ def _look_at(path: str, root: str, most: int) -> tuple[Seen | None, int]:
             return None, 0
     except (FileNotFoundError, NotADirectoryError):
         return (Seen(is_there=False) if _is_inside(path, root) else None), 0
-    except (OSError, ValueError):  # closed, or no name that a file could have
+    except (OSError, ValueError):  # not accessible, or not a valid file name
         return None, 0
     at = _moment(found.st_mtime)
     is_folder = stat.S_ISDIR(found.st_mode)
@@ -396,8 +396,8 @@ def _look_at(path: str, root: str, most: int) -> tuple[Seen | None, int]:
 
 
 def _hashes(content: bytes) -> tuple[Hash, ...]:
-    """The hashes that a transcript may have of a content: some agents tell it without the end of its last line, with
-    plain line ends, or without the mark of its encoding. None of what is no text: no transcript tells that."""
+    """The hashes that a transcript may have of a text: some agents drop the last newline, CRLF or the BOM. Empty for
+    binary content, which no transcript records."""
     try:
         content.decode()
     except UnicodeDecodeError:

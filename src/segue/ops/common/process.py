@@ -1,4 +1,4 @@
-"""Running an agent's program: on the person's terminal, or headless under a watchdog. An argv list, never a shell."""
+"""Processes of agents: on the user's terminal, or headless under a watchdog. Always an argv list, never a shell."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ from segue.model.delivery import Mode
 from segue.model.exit_reason import Output
 
 LOOK_SECONDS = 0.2
-"""How often a look is taken at what the program does."""
+"""How often to check on the program."""
 CLOSER_LOOK_SECONDS = 5.0
-"""How often what it printed and used is looked at."""
+"""How often to read its output and usage."""
 PATIENCE_SECONDS = 900.0
-"""A headless program that has shown no sign of life for so long is given up: some never end by themselves."""
+"""A headless program without progress for so long is ended: some never exit by themselves."""
 ERRAND_SECONDS = 120.0
 GRACE_SECONDS = 5.0
 TAIL = 1 << 16
@@ -42,7 +42,7 @@ PLAIN = (
     b"\x1b[<9u\x1b[?1049l\x1b[<9u\x1b[>4m\x1b>"
     b"\x1b[?9;1000;1002;1003;1004;1005;1006;1015;2004;2026;2027;2031l\x1b[?25h\x1b[0m\r\n"
 )
-"""What makes a terminal plain again: the usual keyboard, screen and colours, a cursor, and nothing reported."""
+"""Resets a terminal: keyboard mode, main screen, colours, visible cursor, no mouse or paste reports."""
 
 
 class End(StrEnum):
@@ -50,20 +50,20 @@ class End(StrEnum):
 
     ITSELF = "itself"
     GIVEN_UP = "given up"
-    """Segue, because it showed no sign of life."""
+    """Segue, because the program made no progress."""
     ENOUGH = "enough"
-    """Segue, because it was told to."""
+    """Segue, because the caller asked for it."""
 
 
 class Ended(Struct, frozen=True, kw_only=True):
-    """How a program ended. Its exit code alone says little: what it recorded counts."""
+    """How a program ended. The exit code alone says little: its transcript counts."""
 
     output: Output
     by: End = End.ITSELF
 
     @property
     def exit_code(self) -> int | None:
-        """None where another process had started it."""
+        """None if another process had started it."""
         return self.output.exit_code
 
     @property
@@ -72,7 +72,7 @@ class Ended(Struct, frozen=True, kw_only=True):
 
     @property
     def said(self) -> str:
-        """The end of what it printed to standard error, or else to standard output."""
+        """The end of its standard error, or else of its standard output."""
         return (self.output.stderr.strip() or self.output.stdout.strip())[-SAID:]
 
 
@@ -81,7 +81,7 @@ def never() -> bool:
 
 
 def seldom(look: Callable[[], bool]) -> Callable[[], bool]:
-    """A look that takes time, taken every few seconds; False in between."""
+    """Throttle a slow check to one call every few seconds; False in between."""
     looked_at = time.monotonic()
 
     def enough() -> bool:
@@ -106,9 +106,9 @@ def run(
     patience: float = PATIENCE_SECONDS,
     enough: Callable[[], bool] = never,
 ) -> Ended:
-    """Start a program and wait for its end. `look` is called again and again while it runs; what it returns changes
-    for as long as the program gets on. When `enough` says so, it is ended. On a terminal, whoever calls this is
-    `undisturbed`: the keys are the program's."""
+    """Start a program and wait until it ends. `look` is called repeatedly while it runs; a changed return value counts
+    as progress. When `enough` returns true, the program is ended. On a terminal, callers use `ignore_interrupts`, so
+    that Ctrl-C goes to the program only."""
     files.make_private_folder(logs)
     with _terminal_kept(mode), _streams(launch, mode, logs) as streams:
         child = subprocess.Popen(
@@ -116,7 +116,7 @@ def run(
             cwd=folder,
             env={**env, **launch.env},
             start_new_session=mode is Mode.HEADLESS,
-            # In the child, before the program begins: whoever dies when, what runs can be found.
+            # In the child, before exec: a running program can be found even if Segue dies now.
             preexec_fn=lambda: sign(logs),
             **streams,
         )
@@ -135,23 +135,21 @@ def run(
             raise
     if mode is Mode.HEADLESS and child.returncode < 0:
         _sweep(child.pid)
-    output = output_of(logs, child.returncode) if mode is Mode.HEADLESS else _silent(child.returncode)
+    output = Output(exit_code=child.returncode, stdout="", stderr="")
+    if mode is Mode.HEADLESS:
+        output = output_of(logs, child.returncode)
     _cut(logs)
     return Ended(output=output, by=by)
 
 
 def _sweep(pid: int) -> None:
-    """End what a program that died has left running: nobody is there any more to look after it."""
+    """Kill what is left of a dead program's process group."""
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(pid, signal.SIGKILL)
 
 
-def _silent(exit_code: int) -> Output:
-    return Output(exit_code=exit_code, stdout="", stderr="")
-
-
 def _cut(logs: Path) -> None:
-    """Of what a program printed, the beginning is enough to look at afterwards."""
+    """Truncate large output files: the beginning is enough for later reading."""
     for name in OUTPUTS:
         with contextlib.suppress(OSError):
             if (logs / name).stat().st_size > LARGEST_LOG:
@@ -176,7 +174,7 @@ def _attend(
     enough: Callable[[], bool],
     logs: Path,
 ) -> End:
-    """Stay with a program until it ends, or has to be ended."""
+    """Watch a program until it ends, or has to be ended."""
     seen: object = None
     found: object = None
     can_look = True
@@ -186,7 +184,7 @@ def _attend(
             try:
                 found = look()
             except (SegueError, OSError):
-                can_look = False  # no reason to end the agent: what counts is looked at once more at the end
+                can_look = False  # no reason to end the agent: the transcript is checked again at the end
         now = (found, _sizes(logs))
         if now != seen:
             seen, alive = now, time.monotonic()
@@ -200,7 +198,7 @@ def _attend(
 
 
 def sign(logs: Path) -> None:
-    """Leave word in a folder of which process this is."""
+    """Write this process's id and start time into a folder."""
     pid = os.getpid()
     fd = files.open_private(logs / PID, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
     files.write_all(fd, f"{pid} {_started(pid)}".encode())
@@ -208,12 +206,12 @@ def sign(logs: Path) -> None:
 
 
 def is_running(logs: Path) -> bool:
-    """Whether the program that was started here last is still running, whoever started it."""
+    """Whether the last program started here is still running, even if another process started it."""
     return _running(logs) is not None
 
 
 def _running(logs: Path) -> int | None:
-    """The number of the process that was started here last, while it runs."""
+    """The process id of the last program started here, while it runs."""
     try:
         pid, _, started = files.read_file(logs / PID, 200).decode().partition(" ")
         return int(pid) if started and _started(int(pid)) == started else None
@@ -227,7 +225,7 @@ def wait(
     patience: float | None = None,
     enough: Callable[[], bool] = never,
 ) -> Ended:
-    """Wait for a program that another process started, headless."""
+    """Wait for a headless program that another process started."""
 
     def is_ended() -> bool:
         if not is_running(logs):
@@ -245,7 +243,7 @@ def wait(
 
 
 def end(logs: Path) -> None:
-    """End a headless program that another process started, with all that it started."""
+    """End a headless program that another process started, and its children."""
     first = _running(logs)
     if first is None:
         return
@@ -262,7 +260,7 @@ def end(logs: Path) -> None:
 
 
 def _started(pid: int) -> str:
-    """What tells a process from a later one with the same number; empty where there is none."""
+    """Start time of a process, which tells it from a later one with the same id; empty if there is none."""
     try:
         stat = Path(f"/proc/{pid}/stat").read_text()
     except OSError:
@@ -273,7 +271,7 @@ def _started(pid: int) -> str:
 
 @functools.cache
 def _boot() -> str:
-    """What tells this start of the machine from the others: times are counted from it."""
+    """Id of this boot: start times are relative to it."""
     try:
         return BOOT.read_text().strip()
     except OSError:
@@ -291,15 +289,15 @@ def _started_elsewhere(pid: int) -> str:
 
 @contextlib.contextmanager
 def ended_by_signals() -> Iterator[None]:
-    """A signal that would end Segue at once ends the program that it has started, too. A signal that is ignored, or
-    that the caller handles, is left alone."""
+    """Make signals that would kill Segue end the program that it started, too. Signals that are ignored or handled by
+    the caller stay as they are."""
     with _handled([one for one in ENDING if signal.getsignal(one) is signal.SIG_DFL], _exit):
         yield
 
 
 @contextlib.contextmanager
 def _handled(numbers: Iterable[int], handler: Callable[[int, Any], None]) -> Iterator[None]:
-    """Handle signals in one way for a while. Only the main thread can, and no other hears any."""
+    """Handle signals temporarily. Only the main thread can, and only it receives them."""
     is_main = threading.current_thread() is threading.main_thread()
     # No SIG_IGN: a child would inherit that.
     kept = {number: signal.signal(number, handler) for number in numbers} if is_main else {}
@@ -315,13 +313,13 @@ def _exit(number: int, _frame: object) -> None:
 
 
 def _to_the_end() -> contextlib.AbstractContextManager[None]:
-    """Whoever presses the keys once more does not keep what is being ended alive."""
+    """Ignore further signals while a program is being ended."""
     ending = (one for one in ENDING if signal.getsignal(one) is _exit)
     return _handled((signal.SIGINT, *ending), _heard)
 
 
 def _end(child: subprocess.Popen[bytes], mode: Mode) -> None:
-    """Ask it to end, then make it; headless, with all that it started."""
+    """Terminate a program, then kill it; headless, with its children."""
     for number in (signal.SIGTERM, signal.SIGKILL):
         with contextlib.suppress(ProcessLookupError):
             if mode is Mode.HEADLESS:
@@ -337,7 +335,7 @@ def _end(child: subprocess.Popen[bytes], mode: Mode) -> None:
 
 @contextlib.contextmanager
 def _streams(launch: Launch, mode: Mode, logs: Path) -> Iterator[dict[str, Any]]:
-    """Where the child reads and writes: the terminal itself, or files of ours."""
+    """The child's streams: the terminal itself, or files."""
     if mode is Mode.OPEN:
         yield {}
         return
@@ -359,7 +357,7 @@ def _sizes(logs: Path) -> tuple[int, ...]:
 
 
 def output_of(logs: Path, exit_code: int | None) -> Output:
-    """The end of what a program printed."""
+    """The end of a program's output."""
     stdout, stderr = (_tail(logs / name) for name in OUTPUTS)
     return Output(exit_code=exit_code, stdout=stdout, stderr=stderr)
 
@@ -372,18 +370,18 @@ def _tail(path: Path) -> str:
 
 
 def undisturbed(mode: Mode) -> contextlib.AbstractContextManager[None]:
-    """On a terminal, what the person interrupts is the agent, not Segue."""
+    """On a terminal, let Ctrl-C interrupt the agent, not Segue."""
     return _handled((signal.SIGINT, signal.SIGQUIT) if mode is Mode.OPEN else (), _heard)
 
 
 def _heard(_number: int, _frame: object) -> None:
-    """The agent gets the same signal, and knows what to do."""
+    """Do nothing: the agent gets the same signal."""
 
 
 @contextlib.contextmanager
 def _terminal_kept(mode: Mode) -> Iterator[None]:
-    """A program that dies on the terminal leaves it as it had made it: without echo, on another screen, with the mouse
-    reporting. What ended well has put all that back itself, and nothing is done."""
+    """Restore the terminal after a program that died there: it may have left echo off, another screen or mouse reports
+    on. A program that exits properly restores the terminal itself, and nothing is done."""
     before = termios.tcgetattr(TERMINAL) if mode is Mode.OPEN and os.isatty(TERMINAL) else None
     try:
         yield

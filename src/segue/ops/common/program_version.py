@@ -1,4 +1,4 @@
-"""Which version of an agent's program is installed. The program is asked once, and again only when it has changed."""
+"""The installed version of an agent's program, cached until the program's file changes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ LARGEST = 1 << 20
 
 
 def of(desk: Desk, agent: Agent, program: str) -> str:
-    """The version of a program; empty where it does not tell."""
+    """The version of a program; empty if it does not report one."""
     found = os.stat(program)  # noqa: PTH116 - follows links, as running it does
     key = f"{os.path.realpath(program)} {found.st_size} {found.st_mtime_ns}"
     path = desk.places.data / FILE
@@ -36,19 +36,21 @@ def of(desk: Desk, agent: Agent, program: str) -> str:
 
 
 def why_unknown(desk: Desk, agent: Agent, program: str) -> str:
-    """Why the transcripts of what is installed are none that Segue writes; empty where they are, or nothing tells."""
+    """Why the installed version may not read Segue's transcripts; empty if it does, or if the version is unknown."""
     return judged(agent, of(desk, agent, program)) if agent.oldest else ""
 
 
 def judged(agent: Agent, version: str) -> str:
-    """The same for a version."""
+    """Why a version may not read Segue's transcripts; empty if it does."""
     if not version:
         return ""
     told, oldest, tested = _parts(version), _parts(agent.oldest), _parts(agent.tested)
     if told < oldest:
-        return f"{agent.title} {version} is older than any whose transcripts Segue writes ({agent.oldest})"
+        return (
+            f"{agent.title} {version} is too old for the transcripts that Segue writes (needs {agent.oldest})"
+        )
     if told[:1] > tested[:1]:
-        return f"{agent.title} {version} may keep other transcripts than those that Segue writes ({agent.tested})"
+        return f"{agent.title} {version} may need newer transcripts than Segue writes (tested with {agent.tested})"
     return ""
 
 

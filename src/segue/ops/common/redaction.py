@@ -1,7 +1,7 @@
-"""Secrets out of files, and the key that placeholders are made with.
+"""Redaction of texts and files, and the key of the placeholders.
 
-The key is this machine's: 32 random bytes that only the person can read, made on first use. Whoever has it could
-tell whether a guess at a secret is right; it is never part of anything that leaves.
+The key is 32 random bytes per machine, readable only by the user, created on first use. With the key, a guess at a
+secret can be confirmed, so it never leaves the machine.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ KEY_FILE = "redaction.key"
 KEY_BYTES = 32
 STDIN = "-"
 PIECE = 16_000_000
-"""Files up to here are seen as a whole; larger ones piece by piece, cut between lines."""
+"""Files up to this size are scanned as a whole; larger ones in pieces, split between lines."""
 LONGEST_LINE = 64_000_000
 UTF_16 = {b"\xff\xfe": "utf-16-le", b"\xfe\xff": "utf-16-be"}
 HELP = "segue redact --help"
 
 
 class Found(Struct, frozen=True):
-    """A secret in a file: where and what, never itself."""
+    """A secret in a file: its place and kind, never its text."""
 
     line: int
     column: int
@@ -46,13 +46,13 @@ class Report(Struct, frozen=True):
     findings: tuple[Found, ...]
     kinds: dict[str, int]
     rules: str
-    """Which rules were at hand."""
+    """Which rules were available."""
     is_check: bool = False
-    """Whether it was only looked at."""
+    """Whether the file was only checked."""
 
 
 def key(desk: Desk) -> bytes:
-    """This machine's key; made on first use, the same ever after."""
+    """This machine's key, created on first use."""
     from segue.store import os_errors  # lazy: as the desk does
 
     path = desk.places.data / KEY_FILE
@@ -65,7 +65,7 @@ def key(desk: Desk) -> bytes:
             raise StoreExposed(place=path, what=what)
         content = files.read_file(path, 1 << 16)
     if len(content) != KEY_BYTES:
-        raise StoreDamaged(place=path, what="it is no key")
+        raise StoreDamaged(place=path, what="it is not a key")
     return content
 
 
@@ -74,7 +74,7 @@ def _make_key(path: Path) -> None:
     temporary = path.with_name(f"{files.TEMPORARY}{os.urandom(8).hex()}")
     try:
         files.write_file(temporary, os.urandom(KEY_BYTES))
-        # Of two that make one at the same time, the first one's stays.
+        # If two processes create a key at once, the first one wins.
         with contextlib.suppress(FileExistsError):
             path.hardlink_to(temporary)
         files.sync_folder(path.parent)
@@ -83,12 +83,12 @@ def _make_key(path: Path) -> None:
 
 
 def redact(desk: Desk, text: str, allow: Sequence[str] = ()) -> Redacted:
-    """A text without its secrets; what the settings allow stays."""
+    """Replace secrets in a text, except those that the settings allow."""
     return rules.redact(text, key=key(desk), allow=(*desk.settings.redact_allow, *allow))
 
 
 def assure_clean(text: str, allow: Sequence[str] = (), nonce: str = "") -> None:
-    """The last look at what is about to leave. The nonce of its fences is ours, whatever stands before it."""
+    """Refuse a text that still contains secrets. The nonce of its fences is not a secret."""
     if findings := rules.scan(text, (*allow, nonce) if nonce else allow):
         kinds = Counter(finding.kind for finding in findings)
         raise SecretsLeft(count=len(findings), kinds=", ".join(sorted(kinds)))
@@ -102,8 +102,8 @@ def redact_file(
     write: Callable[[bytes], None] | None,
     allow: Sequence[str] = (),
 ) -> Report:
-    """Redact a file, or what is piped in, and write the result; with nowhere to write it, only look. Bytes that are
-    no text pass as they are."""
+    """Redact a file or standard input and write the result; without `write`, only report. Bytes that are not text pass
+    unchanged."""
     allow = (*desk.settings.redact_allow, *allow)
     findings: list[Found] = []
     line = 1
@@ -133,7 +133,7 @@ def _placed(text: str, findings: Sequence[rules.Finding], line: int) -> Iterator
 def _opened(cwd: Path, name: str, stdin: BinaryIO | None) -> Iterator[BinaryIO]:
     if name == STDIN:
         if stdin is None:
-            raise BadInput(what="Nothing is piped in.", next=HELP)
+            raise BadInput(what="Standard input is empty: nothing was piped in.", next=HELP)
         yield stdin
         return
     try:
@@ -147,7 +147,7 @@ def _opened(cwd: Path, name: str, stdin: BinaryIO | None) -> Iterator[BinaryIO]:
 
 
 def _texts(file: BinaryIO, name: str) -> Iterator[tuple[str, str]]:
-    """A file as text, and how it was encoded. What is no UTF-8 comes through as it is."""
+    """A file's text in pieces, with its encoding. Invalid UTF-8 passes unchanged."""
     held = b""
     while content := file.read(PIECE):
         if not held and (encoding := UTF_16.get(content[:2])):
@@ -158,7 +158,7 @@ def _texts(file: BinaryIO, name: str) -> Iterator[tuple[str, str]]:
         if len(held) - cut > LONGEST_LINE:
             raise BadInput(
                 what=f"{name} has a line of more than {LONGEST_LINE // 1_000_000} MB.",
-                next="break it up first: fold -b -w 1000000 FILE | segue redact -",
+                next="split long lines first: fold -b -w 1000000 FILE | segue redact -",
             )
         if cut:
             yield held[:cut].decode("utf-8", "surrogateescape"), "utf-8"
@@ -168,7 +168,7 @@ def _texts(file: BinaryIO, name: str) -> Iterator[tuple[str, str]]:
 
 
 def _cut(held: bytes) -> int:
-    """Behind a line's end, and not inside a key."""
+    """Where to split: after a newline, and not inside a private key."""
     cut = held.rfind(b"\n") + 1
     begin = held.rfind(b"-----BEGIN ", max(0, cut - rules.LONGEST), cut)
     if begin > 0 and held.find(b"-----END ", begin, cut) < 0:
@@ -183,6 +183,6 @@ def _whole_utf_16(content: bytes, name: str, encoding: str) -> str:
     except UnicodeDecodeError:
         pass
     raise BadInput(
-        what=f"{name} is UTF-16, and damaged or larger than {PIECE // 1_000_000} MB.",
+        what=f"{name} is UTF-16 and either damaged or larger than {PIECE // 1_000_000} MB.",
         next="iconv -f UTF-16 -t UTF-8 FILE | segue redact -",
     )

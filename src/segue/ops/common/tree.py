@@ -1,9 +1,9 @@
-"""Snapshots of a worktree: the hash of every file as it is, as one git tree.
+"""Snapshots of a worktree: the hashes of all files, as one git tree.
 
-A private repository in Segue's own data folder looks at the worktree; the user's repository is read and never changed.
-Its attributes switch off every conversion, its settings are its own, so no filter and no hook runs. Its index stays,
-so the next snapshot of the same worktree reads only files that changed. Committed content is found in the user's
-repository; only what is not committed is copied.
+A private repository in Segue's data folder takes the snapshots; the user's repository is only read. The private one has
+its own settings, and attributes that switch off every conversion, so no filter and no hook runs. It keeps its index, so
+the next snapshot of the same worktree reads only changed files. Committed content stays in the user's repository; only
+uncommitted content is copied.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ from segue.ops.common import git as work_git
 from segue.ops.common.git import Git
 
 SECONDS = 30.0
-"""How long one snapshot may take; a worktree that takes longer is not checked."""
+"""Time limit of a snapshot; a worktree that takes longer is not checked."""
 RAW = b"* -text -eol -crlf -filter -ident -working-tree-encoding\n"
-"""Attributes of the private repository, which win over those of the worktree: files as they are."""
+"""Attributes of the private repository, which override the worktree's: no conversion of files."""
 SETTINGS = (
     b"[core]\n\trepositoryformatversion = 0\n\tbare = false\n\tautocrlf = false\n\tcompression = 1\n"
     b"\tignoreCase = false\n\tprecomposeUnicode = false\n\tquotePath = false\n\tfsync = none\n"
@@ -52,18 +52,18 @@ CACHES = {
 OUTPUT = {"build", "dist", "target", "out", "coverage", "htmlcov", ".next", ".nuxt"}
 FOLDER = "trees"
 KEEP_DAYS = 30
-"""How long a snapshot is kept at least, and whatever was copied for it."""
+"""Minimum age before a snapshot and its copied content are removed."""
 PRUNE_SECONDS = 86_400
-"""How often a private repository is looked through for what nothing needs any more."""
+"""How often a private repository is pruned."""
 
 
 class Snapshot(Struct, frozen=True):
-    """A worktree at a moment."""
+    """A worktree at one point in time."""
 
     tree: str
-    """The tree with every file that git does not ignore, as it is."""
+    """The tree of all files that git does not ignore."""
     head: str = ""
-    """The commit that is checked out; empty where there is none yet."""
+    """The checked-out commit; empty if there is none yet."""
 
 
 class Change(Struct, frozen=True):
@@ -75,7 +75,7 @@ class Change(Struct, frozen=True):
 
 
 def snapshot(folder: Path, data: Path, env: Mapping[str, str]) -> Snapshot | None:
-    """The worktree that a folder is in; None where it is no repository, git is missing, or it takes too long."""
+    """A snapshot of a folder's worktree. None if it is not a repository, git is missing, or it takes too long."""
     root = base_paths.find_project(folder)
     own = work_git.git_at(root, env)
     if own is None:
@@ -91,7 +91,7 @@ def snapshot(folder: Path, data: Path, env: Mapping[str, str]) -> Snapshot | Non
 
 
 def changes(folder: Path, data: Path, env: Mapping[str, str], old: str, new: str) -> list[Change] | None:
-    """What changed from one tree to another; None where that is not known any more."""
+    """The changes between two trees; None if a tree was removed."""
     git = _private(base_paths.find_project(folder), data, env)
     told = git.ask("diff-tree", "-r", "--no-renames", "--raw", "--abbrev=4", "-z", old, new) if git else None
     if told is None:
@@ -162,16 +162,16 @@ def listing(folder: Path, data: Path, env: Mapping[str, str], tree: str) -> list
 
 
 def content(folder: Path, data: Path, env: Mapping[str, str], tree: str, path: str) -> bytes | None:
-    """A file of a tree; None where it has no such file."""
+    """The content of a file in a tree; None if there is no such file."""
     git = _private(base_paths.find_project(folder), data, env)
     return git.ask("cat-file", "blob", f"{tree}:{path}") if git else None
 
 
-# Removing what is old
+# Pruning
 
 
 def prune(data: Path, env: Mapping[str, str], kept: Iterable[tuple[Path, str]]) -> None:
-    """Remove what was copied and not used for a while, unless a tree of a folder that is to be kept needs it."""
+    """Remove old copied content, except what the given trees of folders need."""
     trees: dict[Path, list[str]] = {}
     for folder, tree in kept:
         trees.setdefault(_folder(base_paths.find_project(folder), data), []).append(tree)
@@ -189,13 +189,13 @@ def _prune(repository: Path, env: Mapping[str, str], trees: Sequence[str]) -> No
         for path in list(repository.iterdir()):
             if path.is_dir():
                 shutil.rmtree(path)
-            elif path.name != "lock":  # others may wait for it
+            elif path.name != "lock":  # other processes may wait for it
                 path.unlink()
         return
     git = _at(repository, repository, env)
     command = ("prune", f"--expire={KEEP_DAYS}.days.ago", "--")
     if git and git.status(*command, *trees) != 0:
-        # What was committed then can be gone from the user's repository; such a tree is of no use any more.
+        # The user's repository may have lost commits that a tree needs; such a tree is useless.
         whole = [one for one in trees if git.status("rev-list", "--objects", "--quiet", one) == 0]
         git.status(*command, *whole)
     base_files.write_file(repository / "pruned", b"", is_lasting=False)
@@ -219,7 +219,7 @@ def _private(root: Path, data: Path, env: Mapping[str, str]) -> Git | None:
 
 
 def _at(repository: Path, root: Path, env: Mapping[str, str]) -> Git | None:
-    """A way to ask a private repository, with nobody's settings but its own."""
+    """Git for a private repository, with only its own settings."""
     git = work_git.git_for(root, env)
     if git is None:
         return None
@@ -234,12 +234,12 @@ def _at(repository: Path, root: Path, env: Mapping[str, str]) -> Git | None:
 
 
 def _write(own: Git, root: Path, data: Path, head: str) -> str:
-    """Put every file into the private index, and name the tree; empty where that failed."""
+    """Add every file to the private index and return the tree's id; empty on failure."""
     private = _private(root, data, own.env)
     if private is None or not _prepare(own, root, _folder(root, data)):
         return ""
     if head and not (_folder(root, data) / "index").exists():
-        # Files that are committed and ignored would be overlooked.
+        # `git add` would skip files that are both committed and ignored.
         private.ask("read-tree", head)
     # A file that cannot be read stays as it was known; all others are added.
     if private.status(*_excludes(own), "add", "--all", "--ignore-errors", "--", ".") not in (0, 1):
@@ -254,14 +254,14 @@ def _excludes(own: Git) -> tuple[str, ...]:
 
 
 def _prepare(own: Git, root: Path, folder: Path) -> bool:
-    """Make the private repository; what the user excludes, and where committed content is, may have changed since."""
+    """Write the private repository's files every time: the user's excludes and object folder may have changed."""
     told = own.ask("rev-parse", "--git-path", "objects", "--git-path", "info/exclude")
     if told is None:
         return False
     objects, exclude = (root / os.fsdecode(line) for line in told.splitlines()[:2])
     for name in ("objects/info", "refs", "info"):
         base_files.make_private_folder(folder / name)
-    (folder / "index.lock").unlink(missing_ok=True)  # of one that was killed: nobody else has the lock
+    (folder / "index.lock").unlink(missing_ok=True)  # left by a killed process: this one holds our own lock
     patterns = b""
     with contextlib.suppress(OSError):
         patterns = base_files.read_file(exclude, LARGEST_EXCLUDE)

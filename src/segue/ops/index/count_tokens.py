@@ -1,8 +1,7 @@
-"""Bringing the index's counts up to date: of every source that changed, what was spent since.
+"""Token counts in the index: counts what each changed source has used since the last refresh.
 
-This is all that totals by time and by model need, so it loads nothing that takes long; `refresh` does the rest.
-Reading is shared out to as many processes as there are processors where there is much to read. Each result
-is complete in itself and does no harm when it is added twice, so two commands may do this at once.
+Totals by time and by model need nothing else, so this module imports nothing slow; `refresh` does the rest. A large
+amount of data is read by one process per CPU. Adding a result twice does no harm, so two commands may count at once.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from segue.store.index.usage_index import ID, PATH, SPENT
 from segue.usage.ledger import EMPTY, pack
 
 TYPE_CHECKING = False
-if TYPE_CHECKING:  # not asked of typing: that takes long to load
+if TYPE_CHECKING:  # `typing` is slow to import
     from pathlib import Path
     from typing import Any, TypeVar
 
@@ -32,25 +31,25 @@ if TYPE_CHECKING:  # not asked of typing: that takes long to load
     R = TypeVar("R")
 
 SHARE_FROM = 64 << 20
-"""From this many bytes on, reading is shared out to several processes."""
+"""From this many bytes on, several processes read."""
 BATCH = 32
-"""How many results are put into the index together, while others are still being read."""
+"""How many results go into the index at once, while other sources are still being read."""
 LONGEST_CHANGE = 2.0
-"""For so many seconds this is done before it is kept, and others have to wait."""
+"""Longest transaction, in seconds: other commands wait for it."""
 Progress = Callable[[int, int], None]
-"""Told how many bytes are read, and how many there are."""
+"""Called with the number of bytes read, and the total."""
 Job = tuple["Found", tuple[int, str]]
-"""A source to be read, and the mark to go on from."""
+"""A source to read, and the mark to resume from."""
 Done = tuple["Ledger", int, str, bool, str]
-"""A job's result: what was spent, the new mark, whether all was read anew; and why there is none, if so."""
+"""A job's result: the ledger, the new mark, whether it was read from the start, and the error, if any."""
 
 
 def in_silence(_done: int, _whole: int) -> None:
-    """Nobody waits for this."""
+    """Report no progress."""
 
 
 def teller(progress: Progress, whole: int) -> Callable[[int], None]:
-    """Progress that is told of one number of bytes after the other."""
+    """A callback that adds up bytes and reports progress."""
     so_far = 0
 
     def tell(more: int) -> None:
@@ -62,7 +61,7 @@ def teller(progress: Progress, whole: int) -> Callable[[int], None]:
 
 
 class Folders:
-    """Folders that are made paths of when somebody looks at them: most agents don't."""
+    """Folders that become paths only when iterated: most agents never do, and pathlib is slow to import."""
 
     def __init__(self, names: list[str]) -> None:
         self.names = names
@@ -74,24 +73,24 @@ class Folders:
 
 
 def names_here(desk: Desk) -> tuple[list[str], Folders]:
-    """The agents that may have left something here, and the folders that are known to be worked in."""
+    """The agents that may have files here, and all known project folders."""
     known = desk.index.projects() if desk.has_index else []
     projects = Folders(sorted({*known, str(desk.project)}))
     return agents.names_here(desk.env, projects.names), projects
 
 
 def counts(name: str) -> bool:
-    """Whether an agent is found and counted here, by what it offers for that."""
+    """Whether an agent has the two capabilities that this module needs: `rows` and `files`."""
     return agents.load(name).rows is not None and agents.load(name).files is not None
 
 
 def put_away(index: Counting, known: dict[Place, SourceRow], found: Iterable[Place]) -> None:
-    """Forget what is gone. What is there and was not found (another folder was looked in, or a database could not be
-    read) is only left out of this run."""
+    """Drop deleted sources. A source that still exists but was not found (another folder was searched, or a database
+    could not be read) is only hidden during this run."""
     missing = [row for place, row in known.items() if place not in found]
     gone: list[int] = []
     if missing:
-        from pathlib import Path  # lazy: mostly all is where it was
+        from pathlib import Path  # lazy: sources rarely disappear
 
         from segue.base import paths  # lazy: as above
 
@@ -104,7 +103,7 @@ def put_away(index: Counting, known: dict[Place, SourceRow], found: Iterable[Pla
 
 
 def jobs_of(desk: Desk, found: Iterable[Found], known: dict[Place, SourceRow]) -> list[Job]:
-    """What has to be counted, the oldest change first: an answer in two files belongs to the older one."""
+    """The sources to count, the oldest change first: an answer in two files belongs to the older one."""
     jobs: list[Job] = []
     for source in found:
         row = known.get(source[1:3])
@@ -119,8 +118,8 @@ def bytes_of(job: Job) -> int:
 
 
 def count(desk: Desk, jobs: list[Job], told: Callable[[int], None]) -> list[str]:
-    """Count what has to be counted; the problems there were. `told` is told of the bytes of each. The index is opened
-    when something is read: to make a new one takes time, in which others are reading already."""
+    """Count these sources and return the errors. `told` is called with the bytes of each source. The index is opened
+    after the first result: creating one takes time, in which other processes read already."""
     problems: list[str] = []
     weights = [*map(bytes_of, jobs)]
     results = run(work, jobs, weights, told)
@@ -144,10 +143,10 @@ def run(
     pack: Callable[[Any], bytes] = marshal.dumps,
     unpack: Callable[[bytes], R] = marshal.loads,
 ) -> Iterator[R]:
-    """What `work` makes of each job, in order; it may be made in another process, and come packed."""
+    """Yield the results of `work` in order. Another process may do the work and return the result packed."""
     results: Iterable[R] = map(work, jobs)
     if sum(weights) >= SHARE_FROM:
-        from segue.ops.index import fork_pool  # lazy: there is rarely so much to read
+        from segue.ops.index import fork_pool  # lazy: rarely needed
 
         processes = fork_pool.processes_for(len(jobs))
         if processes > 1:
@@ -163,7 +162,7 @@ def work(job: Job) -> Done:
     source, (offset, before) = job
     try:
         read = agents.load(source[0]).rows
-        rows, offset, before, is_anew = read(source, offset, before)  # type: ignore[misc]  # see `counts`
+        rows, offset, before, is_anew = read(source, offset, before)  # type: ignore[misc]  # see `can_count`
     except AgentError as error:
         return EMPTY, 0, "", True, str(error)
     except Exception as error:  # noqa: BLE001 - one source that cannot be read must not stop the others
@@ -188,7 +187,7 @@ def keep(index: Counting, batch: list[tuple[Job, Done]]) -> None:
     spent = []
     for id, (source, mark, (ledger, offset, before, is_anew, _)) in zip(ids, read, strict=True):
         if not is_anew and index.spent_mark(id) != mark:
-            # Another process was here since: what this one read does not follow on what is known now.
+            # Another process has updated this source: this result does not follow on the new mark.
             continue
         now = f'{{"offset":{offset},"before":"{before}"}}'
         spent.append((id, *source[3:], now, ledger, is_anew))

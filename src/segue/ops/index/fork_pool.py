@@ -1,8 +1,7 @@
-"""Work shared out to several processes: this one, and copies of it that send back what they found and are gone.
+"""A pool of forked processes: this process and its forks work through a list of jobs.
 
-Not Python's own pool: to load and start it takes a good part of the time that a scan takes altogether. Whoever has
-nothing to do takes what comes next; this process does so while it waits. What a process that dies did not send is
-done here, so nothing is lost with it.
+Python's own pool takes a good part of a scan's time to import and start. An idle process takes the next share of jobs;
+this process works, too, while it waits. What a dead process did not send is done here, so nothing is lost.
 """
 
 from __future__ import annotations
@@ -18,28 +17,27 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 
 TYPE_CHECKING = False
-if TYPE_CHECKING:  # not asked of typing: that takes long to load
+if TYPE_CHECKING:  # `typing` is slow to import
     from typing import NoReturn, TypeVar
 
     J = TypeVar("J")
 
 HEAD = struct.Struct("=II")
-"""What stands before a result: the number of its job, and how long it is."""
+"""Header of a result: the number of its job, and its length."""
 SHARE = struct.Struct("=II")
-"""Jobs that are taken together: the number of the first, and of the one after the last."""
+"""A share of jobs: the number of the first, and of the one after the last."""
 SHARES = 480
-"""Into how many the work is divided: few enough for all to wait in the smallest pipe there is, and so many that at the
-end nobody waits long for the others."""
+"""Number of shares: few enough to fit into the smallest pipe, and enough that no process waits long at the end."""
 ROOM = 1 << 20
-"""How far a process may be ahead of who reads what it sends."""
+"""Pipe size: how many bytes a process may be ahead of the reader."""
 PIECE = 1 << 16
-"""How much is taken of that at once."""
+"""How many bytes are read at once."""
 MOST = 8
 
 
 def processes_for(jobs: int) -> int:
-    """How many processes are worth having. Copying a process that has threads is asking for trouble."""
-    threading = sys.modules.get("threading")  # where nobody loaded it there are none
+    """The number of processes to use: one if this process has threads, which make a fork unsafe."""
+    threading = sys.modules.get("threading")  # not imported means no threads
     if not hasattr(os, "fork") or (threading and threading.active_count() > 1):
         return 1
     here = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
@@ -49,12 +47,12 @@ def processes_for(jobs: int) -> int:
 def shared_out(
     work: Callable[[J], bytes], jobs: Sequence[J], weights: Sequence[int], processes: int
 ) -> Iterator[bytes]:
-    """What `work` makes of each job, in order."""
+    """Yield the results of `work`, in order."""
     shares = _waiting(_shares(weights))
     helpers: list[_Helper] = []
     done: dict[int, bytes] = {}
     try:
-        with contextlib.suppress(OSError):  # no more processes to be had: the rest is done here
+        with contextlib.suppress(OSError):  # cannot fork: the rest is done here
             while len(helpers) < processes - 1:
                 helpers.append(_Helper(work, jobs, shares))
         talking = [*helpers]
@@ -74,7 +72,7 @@ def shared_out(
 
 
 def _shares(weights: Sequence[int]) -> list[tuple[int, int]]:
-    """Jobs that follow each other, in shares that are about as heavy."""
+    """Consecutive jobs, divided into shares of similar weight."""
     enough = max(1.0, sum(weights) / SHARES)
     shares: list[tuple[int, int]] = []
     first, load = 0, 0
@@ -89,7 +87,7 @@ def _shares(weights: Sequence[int]) -> list[tuple[int, int]]:
 
 
 def _waiting(shares: Sequence[tuple[int, int]]) -> int:
-    """A pipe that all take their shares from, and that ends with the last of them."""
+    """A pipe with all shares, closed after the last one."""
     ours, theirs = os.pipe()
     os.write(theirs, b"".join([SHARE.pack(*share) for share in shares]))
     os.close(theirs)
@@ -97,13 +95,13 @@ def _waiting(shares: Sequence[tuple[int, int]]) -> int:
 
 
 def _taken(shares: int) -> range:
-    """The share that is next; empty where all are taken."""
+    """Take the next share; empty if none is left."""
     taken = os.read(shares, SHARE.size)
     return range(*SHARE.unpack(taken)) if taken else range(0)
 
 
 class _Helper:
-    """A copy of this process, and what it sent so far."""
+    """A fork of this process, and what it has sent so far."""
 
     def __init__(self, work: Callable[[J], bytes], jobs: Sequence[J], shares: int) -> None:
         self._pipe, theirs = os.pipe()
@@ -125,7 +123,7 @@ class _Helper:
         return self._pipe
 
     def receive(self, done: dict[int, bytes]) -> bool:
-        """Take what was sent; false where its process is gone."""
+        """Read what was sent; false if the process has ended."""
         sent = os.read(self._pipe, PIECE)
         self._sent += sent
         at = 0
@@ -148,7 +146,7 @@ class _Helper:
 
 
 def _receive(talking: list[_Helper], done: dict[int, bytes], patience: float | None) -> bool:
-    """Take what was sent, or wait for it as long as patience lasts; false where nothing is to come any more."""
+    """Read what was sent, waiting up to `patience` seconds; false if no process is left."""
     if not talking:
         return False
     for helper in select.select(talking, [], [], patience)[0]:
@@ -159,7 +157,7 @@ def _receive(talking: list[_Helper], done: dict[int, bytes], patience: float | N
 
 def _help(work: Callable[[J], bytes], jobs: Sequence[J], shares: int, pipe: int) -> NoReturn:
     try:
-        gc.disable()  # what is read is sent and forgotten
+        gc.disable()  # the process is short-lived
         with os.fdopen(pipe, "wb") as file:
             while mine := _taken(shares):
                 for number in mine:
@@ -168,5 +166,5 @@ def _help(work: Callable[[J], bytes], jobs: Sequence[J], shares: int, pipe: int)
                     file.write(packed)
                 file.flush()
     finally:
-        # Nothing of the process that this is a copy of may be closed or written here.
+        # Skip exit handlers: they belong to the parent process.
         os._exit(0)

@@ -1,8 +1,8 @@
-"""Whose a transcript is: the user's own, or a file that anyone who commits to a repository could have written.
+"""Provenance of transcripts: the user's own, or a file that anyone who commits to a repository could have written.
 
-A transcript where an agent keeps its things by default belongs to the user. One inside a project folder may have come
-with the project. It is used only after the user has confirmed that this agent's transcripts in this folder are theirs,
-and never while git tracks it. Totals are told with this: it loads nothing that takes long.
+A transcript in an agent's default folder belongs to the user. One inside a project folder may have come with the
+project. It is used only after the user has confirmed this agent's transcripts in this folder, and never while git
+tracks it. Totals need this module, so it imports nothing slow.
 """
 
 from __future__ import annotations
@@ -14,23 +14,23 @@ from segue import agents
 from segue.agents.shared.transcripts import file_scan
 
 TYPE_CHECKING = False
-if TYPE_CHECKING:  # not asked of typing: that takes long to load
+if TYPE_CHECKING:  # `typing` is slow to import
     from segue.model import Source
     from segue.ops.common.desk import Desk
 
 TRACKED = "git tracks it, so anyone who commits to that repository could have written it"
-UNKNOWN = "git could not say whether it tracks it"
+UNKNOWN = "git did not answer whether it tracks the file"
 UNCONFIRMED = "it is inside a project folder, and you have not confirmed that it is yours"
-LINKED = "it is behind a link that leads into a project folder, and you have not confirmed that it is yours"
+LINKED = "a link to it leads into a project folder, and you have not confirmed that it is yours"
 CONFIRMABLE = (UNCONFIRMED, LINKED)
-UNTRACK = "git rm --cached takes it out of the repository, if it is yours"
+UNTRACK = "git rm --cached FILE stops tracking it, if it is yours"
 
 Doubt = tuple[str, str]
-"""The project folder that a transcript is in, and why the transcript is not used."""
+"""A transcript's project folder, and why the transcript is not used."""
 
 
 def doubts(desk: Desk, found: Iterable[tuple[str, str]]) -> dict[str, Doubt]:
-    """The transcripts, given by agent and path, that are not to be used, by path."""
+    """The transcripts, given as (agent, path), that must not be used, by path."""
     folders = _folders(desk)
     inside = folders.inside(found)
     if not inside:
@@ -53,7 +53,7 @@ def doubts(desk: Desk, found: Iterable[tuple[str, str]]) -> dict[str, Doubt]:
 
 
 def may_be_doubted(desk: Desk, found: Iterable[tuple[str, str]]) -> bool:
-    """Whether any of these is inside a project: a look at folders tells, and neither git nor a store is asked."""
+    """Whether any of these is inside a project. Only folders are checked, neither git nor a store."""
     return bool(_folders(desk).inside(found))
 
 
@@ -61,13 +61,13 @@ def _folders(desk: Desk) -> _Folders:
     here = str(desk.project)
     projects = {*(desk.index.projects() if desk.has_index else ()), here}
     if not os.path.exists(f"{here}/.git"):  # noqa: PTH110 - quick
-        # Nothing shows where such a project begins: an unpacked archive may start at any folder above.
+        # Without a repository the project's root is unknown: an unpacked archive may start at any parent.
         projects.update(_above(here))
     return _Folders(desk.env, projects, str(desk.places.data))
 
 
 def _above(folder: str) -> Iterator[str]:
-    """Not pathlib's: totals are told without it."""
+    """All parent folders, without pathlib, which is slow to import."""
     while (above := os.path.dirname(folder)) != folder:  # noqa: PTH120 - quick
         yield (folder := above)
 
@@ -77,25 +77,25 @@ def is_confirmed(desk: Desk, project: str, agent: str) -> bool:
 
 
 def confirm_own(desk: Desk, source: Source) -> None:
-    """Count a transcript that a handoff from this machine began as the user's: this file, not the others around it.
-    A database holds others' conversations too, so it is left to the user."""
+    """Confirm a transcript that a handoff from this machine started: this file only. A database also holds other
+    conversations, so the user confirms it."""
     _project, why = doubts(desk, [(source.agent, source.path)]).get(source.path, ("", ""))
     if why in CONFIRMABLE and not source.part:
         desk.local.confirm(file_of(source.path), source.agent, desk.clock())
 
 
 def file_of(path: str) -> str:
-    """What a single file is confirmed under: its agent may compress it later."""
+    """The path that a single file is confirmed under, without a compression suffix: its agent may compress it later."""
     return os.path.realpath(path).removesuffix(file_scan.COMPRESSED)
 
 
 def project_of(desk: Desk, path: str) -> str:
-    """The project folder that a file is in; empty where it is in none."""
+    """The project folder of a file; empty if there is none."""
     return _folders(desk).project_of(path)
 
 
 class _Folders:
-    """Which project folder a path is in."""
+    """Finds the project folder of a path."""
 
     def __init__(self, env: Mapping[str, str], projects: Iterable[str], *defaults: str) -> None:
         home = env.get("HOME", "")
@@ -105,37 +105,37 @@ class _Folders:
         places = [f"{one}/{place}" for one in homes for place in below_home]
         self.defaults = tuple(f"{place}/" for place in (*places, *defaults, *map(os.path.realpath, defaults)))
         known = {each for one in projects for each in (one, os.path.realpath(one))}
-        # Whoever works in the home folder, or above it, has all agents' own places below that.
+        # The home folder and its parents are no projects: they contain the agents' default folders.
         self.projects = {
             one for one in known if not any(f"{home}/".startswith(one.rstrip("/") + "/") for home in homes)
         }
         self.roots: dict[str, str] = {}
         self.known: dict[str, list[str]] = {}
-        """For each folder its spellings."""
+        """The spellings of each folder: resolved, and as written."""
 
     def inside(self, found: Iterable[tuple[str, str]]) -> dict[str, tuple[str, str]]:
-        """Those that are inside a project: by path, the agent and the project folder."""
+        """The files inside a project: (agent, project folder) by path."""
         return {path: (agent, project) for agent, path in found if (project := self.project_of(path))}
 
     def is_default(self, path: str) -> bool:
-        """Whether it is where an agent keeps its transcripts by default, also once links are followed."""
+        """Whether a path is in an agent's default folder, also after following links."""
         return all(one.startswith(self.defaults) for one in self.spellings(path))
 
     def spellings(self, path: str) -> list[str]:
-        """A file's path where links lead, and as it is called, if that is another."""
+        """A file's path with links followed, and as written, if that differs."""
         folder, name = os.path.split(path)
         if folder not in self.known:
             self.known[folder] = [*{os.path.realpath(folder): 0, os.path.abspath(folder): 0}]  # noqa: PTH100 - quick
         found = [f"{one}/{name}" for one in self.known[folder]]
-        # Few files are links: to look at the folders above each one once more would take long.
+        # Few files are links: resolving every file's folders again would be slow.
         return [os.path.realpath(path), *found] if os.path.islink(path) else found  # noqa: PTH114 - as above
 
     def project_of(self, path: str) -> str:
-        """The project folder that a file is in, where links lead or as it is called; empty where it is in none."""
+        """The project folder of a file, with links followed or as written; empty if there is none."""
         return next(filter(None, map(self._around, self.spellings(path))), "")
 
     def _around(self, path: str) -> str:
-        """The repository that a file is in, or the folder that is worked in; empty where neither is."""
+        """The repository or known project that contains a path; empty if there is none."""
         folder = os.path.dirname(path)  # noqa: PTH120 - quick
         if root := self.root_of(folder):
             return root
@@ -148,7 +148,7 @@ class _Folders:
         return folder
 
     def root_of(self, folder: str) -> str:
-        """The root of the repository around a folder; empty where there is none."""
+        """The root of a folder's repository; empty if there is none."""
         if folder not in self.roots:
             above = os.path.dirname(folder)  # noqa: PTH120 - as above
             if os.path.exists(f"{folder}/.git"):  # noqa: PTH110 - as above
@@ -159,16 +159,16 @@ class _Folders:
 
 
 class _Tracked:
-    """What git tracks of some files: each repository is asked once."""
+    """Which files git tracks. Each repository is asked once."""
 
     def __init__(self, desk: Desk, folders: _Folders) -> None:
         self.env, self.folders = desk.env, folders
         self.names: dict[str, list[tuple[str, str]]] = {}
-        """For each file its repositories, with its name in each: as it is called, and where links lead."""
+        """Each file's repositories and its name in each, as written and with links followed."""
         self.known: dict[str, set[str] | None] = {}
 
     def ask(self, paths: Iterable[str]) -> None:
-        from pathlib import Path  # lazy: most transcripts are in no project
+        from pathlib import Path  # lazy: most transcripts are outside of projects
 
         from segue.ops.common import git  # lazy: as above
 
@@ -186,7 +186,7 @@ class _Tracked:
             self.known[root] = None if told is None else {name.casefold() for name in told}
 
     def tracks(self, path: str) -> bool | None:
-        """Whether a repository has a file, or a link that it is behind; None where git does not answer."""
+        """Whether a repository tracks a file or a link in its path; None if git does not answer."""
         answers = []
         for root, name in self.names[path]:
             known = self.known[root]

@@ -1,7 +1,7 @@
-"""Bringing the index up to date: what changed since the last look is read, the rest is left alone.
+"""Refresh of the index: reads what changed since the last time.
 
-What was spent is counted first, by `counting`; the rest is read here. Each result is complete in itself and does no
-harm when it is added twice, so two commands may do this at once.
+`count_tokens` counts usage first; the rest is read here. Adding a result twice does no harm, so two commands may
+refresh at once.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 BATCH = 128
 """How many results go into the index at once."""
 SPOKEN = {EntryKind.PROMPT, EntryKind.REPLY, EntryKind.SUMMARY, EntryKind.CALL}
-"""What is searched by text."""
+"""Kinds of entries in the text index."""
 LONGEST_PASSAGE = 20_000
 
 
@@ -66,7 +66,7 @@ class Job(Struct, frozen=True):
 
 
 class Done(Struct, frozen=True):
-    """A job's result; `problem` tells why there is none."""
+    """A job's result, or the problem that prevented it."""
 
     job: Job
     mark: Mark = Mark()
@@ -78,8 +78,11 @@ class Done(Struct, frozen=True):
     problem: str = ""
 
 
+DONE = msgspec.msgpack.Decoder(Done)
+
+
 class Unused(Struct, frozen=True):
-    """A transcript that was found and is not used: nothing shows that it is the user's."""
+    """A transcript that is not used, because nothing shows that it is the user's."""
 
     agent: str
     path: str
@@ -88,15 +91,15 @@ class Unused(Struct, frozen=True):
 
     @property
     def next(self) -> str:
-        """The command that confirms it, where that is all it takes."""
-        import shlex  # lazy: this is rarely asked for
+        """The command that confirms it, if confirming is enough."""
+        import shlex  # lazy: rarely needed
 
         is_open = self.why in provenance.CONFIRMABLE
         return f"segue transcripts confirm {shlex.quote(self.path)}" if is_open else ""
 
 
 def unused_in_words(unused: Iterable[Unused]) -> list[str]:
-    """One line for each agent and project folder: so far a confirmation reaches."""
+    """One line for each agent and project folder, which is what one confirmation covers."""
     alike: dict[tuple[str, str, str], list[Unused]] = {}
     for one in unused:
         alike.setdefault((one.agent, one.project, one.why), []).append(one)
@@ -108,7 +111,7 @@ def unused_in_words(unused: Iterable[Unused]) -> list[str]:
 
 
 class Refreshed(Struct, frozen=True):
-    """How a refresh went."""
+    """The result of a refresh."""
 
     sources: int
     read: int
@@ -118,7 +121,7 @@ class Refreshed(Struct, frozen=True):
 
 
 def refresh(desk: Desk, wanted: Iterable[Pass], progress: Progress = in_silence) -> Refreshed:
-    """Read what is new for the passes that are wanted. An index that turns out to be damaged is made anew."""
+    """Read what is new for these passes. A damaged index is rebuilt."""
     passes = set(wanted)
     try:
         return _refresh(desk, passes, progress)
@@ -138,13 +141,13 @@ def _refresh(desk: Desk, wanted: set[Pass], progress: Progress) -> Refreshed:
     count_tokens.put_away(index, known, found)
     to_count = _countable(found.values()) if Pass.SPENDS in wanted else ()
     sums = count_tokens.jobs_of(desk, to_count, known)
-    # The oldest change first, as with what is counted.
+    # The oldest change first, as in `count_tokens`.
     jobs = sorted(_jobs(index, found, known, wanted), key=attrgetter("source.stamp", "source.path"))
     whole = sum(map(count_tokens.bytes_of, sums)) + sum(job.bytes for job in jobs)
     told = count_tokens.teller(progress, whole)
     problems += count_tokens.count(desk, sums, told)
     weights = [job.bytes for job in jobs]
-    results = count_tokens.run(work, jobs, weights, told, msgspec.msgpack.encode, _unpacked)
+    results = count_tokens.run(work, jobs, weights, told, msgspec.msgpack.encode, DONE.decode)
     for batch in count_tokens.batched(results, BATCH):
         with index.changing():
             _keep(index, batch)
@@ -158,7 +161,7 @@ def _refresh(desk: Desk, wanted: set[Pass], progress: Progress) -> Refreshed:
 
 
 def find(desk: Desk, problems: list[str]) -> list[Source]:
-    """Every transcript on this machine. An agent that another package brings may be broken: the rest is found."""
+    """Every transcript on this machine. A broken agent of another package does not stop the others."""
     names, projects = count_tokens.names_here(desk)
     found: list[Source] = []
     for name in names:
@@ -166,7 +169,7 @@ def find(desk: Desk, problems: list[str]) -> list[Source]:
             found += agents.reader(name).find(desk.env, projects)
         except AgentError as error:
             problems.append(str(error))
-        except Exception as error:  # noqa: BLE001 - another's code: what it raises is not ours to know
+        except Exception as error:  # noqa: BLE001 - third-party code may raise anything
             problems.append(f"{name}: {error!r}")
     return found
 
@@ -180,7 +183,7 @@ def _countable(sources: Iterable[Source]) -> Iterator[Found]:
 def _jobs(
     index: Index, found: dict[Place, Source], known: dict[Place, SourceRow], wanted: set[Pass]
 ) -> Iterator[Job]:
-    """What has to be read, besides what `counting` counts."""
+    """The sources to read, besides those that `count_tokens` counts."""
     wants_spends, wants_entries, wants_words = (each in wanted for each in Pass)
     quick: dict[str, bool] = {}
     for place, source in found.items():
@@ -200,13 +203,9 @@ def _jobs(
 
 
 def _mark(index: Index, row: SourceRow | None, of: str) -> Mark | None:
-    """Where a pass ended. A mark at the start is none: such a file is written anew, not appended to."""
+    """Where a pass ended. None for offset 0: such a file is rewritten, not appended to."""
     mark = index.mark(row[ID], of) if row else None
     return mark if mark and mark.offset else None
-
-
-def _unpacked(packed: bytes) -> Done:
-    return msgspec.msgpack.decode(packed, type=Done)
 
 
 def work(job: Job) -> Done:
@@ -222,7 +221,7 @@ def work(job: Job) -> Done:
         if job.what is Pass.WORDS:
             texts = [text for entry in reading if (text := passage_of(entry))]
             return Done(job, reading.mark, reading.is_anew, texts=texts)
-        from segue.agents.shared.transcripts import index_scan  # lazy: totals are told without it
+        from segue.agents.shared.transcripts import index_scan  # lazy: totals do not need it
 
         return _scanned(job, index_scan.scan(reading, job.so_far))
     except AgentError as error:
@@ -237,13 +236,13 @@ def _scanned(job: Job, scan: Scan) -> Done:
 
 
 def _latest(source: Source) -> Moment:
-    """No date in a transcript is later than its file's last change, or than now: a file can claim any date."""
+    """The latest credible date in a transcript: its file's last change or now. A file can claim any date."""
     last = min(source.stamp or sys.maxsize, time.time_ns())
     return clock.moment(datetime.fromtimestamp(last / 1e9, UTC))
 
 
 def _dated(transcript: Transcript, latest: Moment) -> Transcript:
-    """The same with no date later than that."""
+    """The transcript with all dates capped."""
     return msgspec.structs.replace(
         transcript,
         started_at=transcript.started_at and min(transcript.started_at, latest),
@@ -268,7 +267,7 @@ def _keep(index: Index, batch: list[Done]) -> None:
     for id, done in zip(ids, read, strict=True):
         source = done.job.source
         if not done.is_anew and index.mark(id, MARKS[done.job.what]) != done.job.mark:
-            # Another process was here since: what this one read does not follow on what is known now.
+            # Another process has updated this source: this result does not follow on the new mark.
             continue
         if done.job.what is Pass.WORDS:
             index.put_told(id, source, done.mark, done.texts, is_anew=done.is_anew)

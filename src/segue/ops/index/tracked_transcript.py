@@ -1,7 +1,7 @@
-"""What is known of a transcript, kept and gone on with: of a long one only what is new since the last look is read.
+"""Cached tracker and conversation tail of a transcript, resumed from the last offset.
 
-The facts (a tracker) and the conversation (a tail) are kept apart, each with its own mark. Facts are asked for often
-and are small; a conversation is only needed when it is handed on, and it would take longer to load than all else.
+The facts (a tracker) and the conversation (a tail) are cached separately, each with its own mark. Facts are small and
+read often. A conversation is only needed for a handoff, and would take longer to load than everything else.
 """
 
 from __future__ import annotations
@@ -28,18 +28,18 @@ from segue.model.tool_action import Act, Answer, Going
 from segue.store.cache_files import Papers
 
 VERSION = f"11 of {__version__}"
-"""What was learned by other rules is not gone on with."""
+"""A cache of another version is discarded: its facts come from other rules."""
 WORTH_KEEPING = 1 << 20
-"""A smaller transcript is as quickly read again."""
+"""A smaller transcript is not cached: reading it again is as fast."""
 BEHIND = 1 << 20
-"""How many bytes a kept tail may be behind: these are read when it is asked for."""
+"""How many bytes a cached tail may be behind; they are read on demand."""
 MOST_TAILS = 20
 SAYING = (EntryKind.NOTE, EntryKind.SUMMARY)
-"""Entries that may say what of the conversation before them stays."""
+"""Kinds of entries that may record a compaction: which earlier turns remain."""
 
 
 class Meaning(Struct, frozen=True):
-    """What an agent's calls mean, for a tracker."""
+    """The meaning of an agent's tool calls, for a tracker."""
 
     agent: str
 
@@ -57,7 +57,7 @@ class Meaning(Struct, frozen=True):
 
 
 class Followed(Struct):
-    """The conversation of a transcript, and how far it was read for it."""
+    """The conversation tail of a transcript, and the mark up to which it was read."""
 
     source: Source
     tail: Tail
@@ -74,28 +74,28 @@ class Followed(Struct):
 
 @functools.cache
 def _kept_by(agent: str) -> Callable[[Entry], Kept | None] | None:
-    """How an agent says what stays of a conversation, if it has a way of its own."""
+    """An agent's own function that reads which turns survive a compaction, if it has one."""
     found: Callable[[Entry], Kept | None] | None = agents.load(agent).kept
     return found
 
 
 class Warm(Struct, dict=True):
-    """How far a transcript was read, and what is known of it up to there."""
+    """A transcript's tracker, and the mark up to which it was read."""
 
     source: Source
     tracker: Tracker
     mark: Mark | None = None
     learned: dict[str, str] = {}
-    """What the transcript says of itself: its id, title and folder."""
+    """The transcript's own metadata: id, title and folder."""
     folder: str = ""
-    """Where its tail is kept; empty if nowhere."""
+    """Where its tail is cached; empty if it is not."""
     told: int = 0
-    """How many bytes of the transcript the kept tail tells of."""
+    """Up to which offset the cached tail was read."""
     broken: int = 0
-    """How many of its lines could not be read."""
+    """Number of unreadable lines."""
     version: str = VERSION
     doubt: str = ""
-    """Why nothing shows that it is the user's, if so: then none of its words are theirs."""
+    """Why it may not be the user's transcript, if so: its prompts then count as an agent's words."""
 
     def reset(self) -> None:
         self.tracker = Tracker()
@@ -104,8 +104,8 @@ class Warm(Struct, dict=True):
         self.tracker.add(entry, Meaning(self.source.agent))
 
     def refresh(self) -> int:
-        """Read what came since; how many entries that was."""
-        # What is read as a whole is read for both at once.
+        """Read new entries and return their number."""
+        # A transcript that is read from the start fills tracker and tail in one pass.
         goes_on = _goes_on(self.mark)
         beside = Followed(self.source, Tail()) if self.folder and not goes_on else None
         count, reading = _read(self.source, self.mark, [self, beside] if beside else [self])
@@ -126,7 +126,7 @@ class Warm(Struct, dict=True):
 
     @functools.cached_property
     def tail(self) -> Tail:
-        """The conversation since its last compaction, for who is to go on with it."""
+        """The conversation since its last compaction, for the next agent."""
         return open_tail(self.source, self.folder)
 
     def facts(self) -> tuple[Fact, ...]:
@@ -135,25 +135,25 @@ class Warm(Struct, dict=True):
 
 
 def _as_data(fact: Fact) -> Fact:
-    """What a prompt said, as words of an agent: those bind nobody."""
+    """A prompt's fact as words of an agent, which are not instructions."""
     if fact.kind not in WORDS:
         return fact
     return msgspec.structs.replace(fact, kind="talk", origin=Origin.ASSISTANT)
 
 
 def _goes_on(mark: Mark | None) -> bool:
-    """Whether a read goes on from a mark. Of a document, what is new cannot be told from what has changed: it is read
-    as a whole."""
+    """Whether a read resumes from a mark. A document (offset 0) is read as a whole: new and changed parts cannot be
+    distinguished."""
     return mark is not None and mark.offset > 0
 
 
 def _read(source: Source, mark: Mark | None, followers: Sequence[Warm | Followed]) -> tuple[int, Reading]:
-    """Tell followers of every entry since a mark; how many there were. What began anew, they forget first."""
+    """Pass every entry since a mark to the followers, and return how many. If the transcript restarted, reset them."""
     reading = agents.reader(source.agent).read(source, mark if _goes_on(mark) else None)
     count = 0
     for entry in reading:
         for follower in followers:
-            # That it began anew is known as soon as there is an entry.
+            # With the first entry it is known whether the transcript restarted.
             if not count and (reading.is_anew or not _goes_on(mark)):
                 follower.reset()
             follower.add(entry)
@@ -165,20 +165,20 @@ def _read(source: Source, mark: Mark | None, followers: Sequence[Warm | Followed
 
 
 def open_warm(source: Source, papers: Papers | None = None, doubt: str = "") -> Warm:
-    """What is known of a transcript, brought up to date; kept for the next time where that pays. `doubt` says why it
-    may not be the user's."""
+    """Open a transcript's tracker, read what is new, and cache it if that pays off. `doubt` says why it may not be the
+    user's transcript."""
     warm = (_kept(source, papers, Warm) if papers else None) or Warm(source, Tracker())
     warm.source = source
     warm.folder = str(papers.folder) if papers else ""
     if warm.refresh() and papers:
-        warm.facts()  # what is looked through for them stays known
+        warm.facts()  # caches what it computes, too
         _keep(warm, papers)
     warm.doubt = doubt
     return warm
 
 
 def open_tail(source: Source, folder: str = "") -> Tail:
-    """The conversation of a transcript, brought up to date; kept in a folder for the next time where that pays."""
+    """Open a transcript's conversation tail, read what is new, and cache it in a folder if that pays off."""
     papers = _tails(folder) if folder else None
     followed = (_kept(source, papers, Followed) if papers else None) or Followed(source, Tail())
     followed.source = source
@@ -199,7 +199,7 @@ T = TypeVar("T", Warm, Followed)
 
 def _keep(what: Warm | Followed, papers: Papers) -> None:
     if _goes_on(what.mark) and what.source.size >= WORTH_KEEPING:
-        with contextlib.suppress(StoreError):  # where there is no room for it, it is read again
+        with contextlib.suppress(StoreError):  # no room: it is read again next time
             papers.put(_name_of(what.source), msgspec.msgpack.encode(what))
 
 

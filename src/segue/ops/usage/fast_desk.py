@@ -1,8 +1,7 @@
-"""A desk for the plainest case: nothing is set, neither in a file nor in the environment.
+"""Fast desk: a minimal desk for usage totals when no setting exists, in a file or in the environment.
 
-Then there is nothing to read, and what would read it (settings, paths, the stores) is not loaded: that takes longer
-than adding up a year's totals. Where anything at all is set, or it is not certain that nothing is, there is no such
-desk, and `desk.open_desk` makes a proper one. It has what totals by time and by model need, and no more.
+It skips the imports of settings, paths and stores, which take longer than adding up a year's totals. If any setting may
+exist, there is no fast desk, and the caller uses `desk.open_desk`. It offers only what totals by time and model need.
 """
 
 from __future__ import annotations
@@ -17,14 +16,14 @@ from segue.base import clock
 from segue.store.index.usage_index import Counting
 
 TYPE_CHECKING = False
-if TYPE_CHECKING:  # not asked of typing: that takes long to load
+if TYPE_CHECKING:  # `typing` is slow to import
     from typing import Any
 
 POLICY = "/etc/segue/policy.toml"
 PROJECT_FILE = ".segue.toml"
 INDEX_FILE = "index.db"
 ELSEWHERE = ("ANDROID_DATA", "ANDROID_ROOT", "PYDROID_PACKAGES")
-"""Where one of these is set, this is a telephone: it keeps its things in other places."""
+"""If one of these is set, this is Android, which has other default folders."""
 
 
 class BareDesk:
@@ -52,7 +51,7 @@ class BareDesk:
 
 
 def open_bare(env: Mapping[str, str]) -> Any:
-    """A desk where nothing is set; None where something may be."""
+    """Open a fast desk; None if any setting may exist."""
     places = _places(env)
     if places is None or any(name.startswith("SEGUE_") and name != "SEGUE_HOME" for name in env):
         return None
@@ -64,7 +63,7 @@ def open_bare(env: Mapping[str, str]) -> Any:
 
 
 def _places(env: Mapping[str, str]) -> tuple[str, str] | None:
-    """The person's settings file, and the folder of the index: what `places.find` finds."""
+    """The user's settings file and the data folder, as `paths.find` returns them."""
     if not sys.platform.startswith("linux") or any(name in env for name in ELSEWHERE):
         return None
     home = env.get("SEGUE_HOME")
@@ -79,7 +78,7 @@ def _places(env: Mapping[str, str]) -> tuple[str, str] | None:
 
 
 def _project(start: str) -> str | None:
-    """The folder that work is counted under; None where one above it has settings of its own."""
+    """The project folder; None if a folder above has a settings file."""
     found, folder = "", start
     while not _may_be_there(f"{folder}/{PROJECT_FILE}"):
         if not found and os.path.exists(f"{folder}/.git"):  # noqa: PTH110 - quick

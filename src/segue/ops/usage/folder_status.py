@@ -1,4 +1,4 @@
-"""What `segue` alone shows: every agent's limits, this folder's session, what is to be expected, and what to do."""
+"""Status of a folder's work: usage, limits, forecast, and whether a handoff is due."""
 
 from __future__ import annotations
 
@@ -20,31 +20,31 @@ from segue.usage.budget import Thresholds
 from segue.usage.forecast import Forecast
 
 USUAL_WINDOW = 200_000
-"""What a context is taken to hold where neither the agent nor the data tells."""
+"""The assumed context window if neither the agent nor the price data give one."""
 
 
 class Standing(Struct, frozen=True):
-    """How the work in this folder stands."""
+    """The status of this folder's work."""
 
     work: Work
     transcript: Transcript | None
-    """The one that was written last."""
+    """The newest transcript."""
     agent: str
-    """The title of the agent that wrote it."""
+    """The title of the transcript's agent."""
     usage: Usage | None
     context: Forecast | None
     trigger: Trigger | None
     recommendation: str
     tokens: Tokens
-    """What the session has used so far, sub-agents included."""
+    """Tokens used by the session, including sub-agents."""
 
 
 DUE = 10
-"""The exit code that says that a handoff is due: none that an error has."""
+"""The exit code for a handoff that is due; no error has it."""
 
 
 class Check(Struct, frozen=True):
-    """Whether to hand over, and why, in four fixed words."""
+    """Whether a handoff is due. `reason` is one of four fixed words."""
 
     session: str
     tokens: int
@@ -54,7 +54,7 @@ class Check(Struct, frozen=True):
     reason: str
     figures: str
     is_known: bool = True
-    """Whether there is a session here at all."""
+    """Whether this folder has a session."""
 
     @property
     def exit_code(self) -> int:
@@ -67,7 +67,7 @@ def thresholds_of(desk: Desk) -> Thresholds:
 
 
 def standing_here(desk: Desk) -> Standing | None:
-    """How the work in this folder stands now."""
+    """The status of this folder's work; None without a session."""
     refresh.refresh(desk, [Pass.SPENDS, Pass.ENTRIES])
     here = discovery.of_folder(desk, discovery.works(desk))
     return stand(desk, here[0], limits.of_agents(desk)) if here else None
@@ -77,7 +77,7 @@ def stand(desk: Desk, work: Work, known: list[AgentLimits]) -> Standing:
     transcript = work.main
     tokens = _tokens(desk, work)
     if transcript is None:
-        nothing = "no transcript belongs to it yet; segue session link adds one"
+        nothing = "it has no transcript yet (segue session link adds one)"
         return Standing(work, None, "", None, None, None, nothing, tokens)
     purse = Purse(desk.index)
     history = purse.history(transcript.model) if transcript.model else ()
@@ -101,7 +101,7 @@ def stand(desk: Desk, work: Work, known: list[AgentLimits]) -> Standing:
 
 
 def usage_of(desk: Desk, work: Work, transcript: Transcript, known: list[AgentLimits], purse: Purse) -> Usage:
-    """The figures that a decision is made from."""
+    """The figures on which handoff decisions are based."""
     history = purse.history(transcript.model) if transcript.model else ()
     window = history[-1].context_window if history else None
     fits, is_estimate = limits.window_of(desk, transcript, window)
@@ -147,16 +147,16 @@ def _cost(desk: Desk, work: Work, purse: Purse) -> float | None:
 
 
 def check(desk: Desk, warning_only: bool = False) -> Check:
-    """Whether this folder's session should be handed over now: by its context, or by its agent's limits."""
+    """Whether a handoff of this folder's session is due, by its context or its agent's limits."""
     standing = standing_here(desk)
     name = standing.work.session.id if standing else "none yet"
     if standing is None or standing.usage is None or standing.transcript is None:
-        return Check(name, 0, USUAL_WINDOW, True, False, "normal", "nothing used yet", standing is not None)
+        return Check(name, 0, USUAL_WINDOW, True, False, "normal", "no usage yet", standing is not None)
     usage, model, thresholds = standing.usage, standing.transcript.model, thresholds_of(desk)
     share = budget.worst_share(usage, thresholds, model)
     percent = share.percent if share else 0.0
     due, reason = budget.should_handoff(int(percent * 100), 10_000, thresholds, warning_only, model)
-    figures = budget.in_words(share, thresholds) if share else "no limit was reported yet"
+    figures = budget.in_words(share, thresholds) if share else "no limits reported yet"
     is_estimate = usage.is_estimate or not usage.tokens_limit
     return Check(
         name, usage.tokens_used, usage.tokens_limit or USUAL_WINDOW, is_estimate, due, reason, figures

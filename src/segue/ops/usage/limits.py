@@ -1,7 +1,7 @@
-"""How near every limit is: what agents reported themselves, newest first, and what is to be expected of it.
+"""Limits of agents: the newest report of each limit, with a forecast.
 
-Reports come from the transcripts (by way of the index) and from the status line (by way of the spool). A report of
-a window that has ended since says nothing any more, and what no agent reported is not guessed.
+Reports come from transcripts (through the index) and from the status line (through the spool). Reports of windows that
+have ended are dropped, and limits that no agent reported are not estimated.
 """
 
 from __future__ import annotations
@@ -20,29 +20,29 @@ from segue.usage import budget, forecast
 from segue.usage.forecast import Forecast, Sample
 
 REPORTS_DAYS = 35
-"""How far back reports may still be of a window that is running."""
+"""Maximum age of a report: an older one cannot belong to a current window."""
 LATELY_DAYS = 7
 HIT = 100
 EARLY_SECONDS = 300
-"""A report from further ahead than this is of a clock that was wrong."""
+"""A report further in the future than this comes from a wrong clock."""
 ORDER = ("context", "5h", "day", "week", "month", "spend")
 
 Key = tuple[str, str, str]
 
 
 class AgentLimits(Struct, frozen=True):
-    """What is known of an agent's limits at a moment."""
+    """An agent's limits at one point in time."""
 
     name: str
     title: str
     is_installed: bool
     tells_status: bool
-    """Whether it tells its limits to a status line."""
+    """Whether it reports its limits to a status line."""
     limits: tuple[Forecast, ...]
 
 
 def of_agents(desk: Desk) -> list[AgentLimits]:
-    """Every agent that is installed here or has told something."""
+    """The limits of every agent that is installed here, was used lately, or has reported limits."""
     now = desk.clock()
     reports = _reports(desk, now)
     found = []
@@ -61,14 +61,14 @@ def of_agents(desk: Desk) -> list[AgentLimits]:
 
 
 def _used_lately(desk: Desk, now: Moment) -> set[str]:
-    """The agents that have left something within the last days."""
+    """The agents with a transcript of the last days."""
     since = clock.later(now, -LATELY_DAYS * 86_400)
     known = (entry.transcript for entry in desk.index.transcripts().values())
     return {transcript.agent for transcript in known if transcript and (transcript.updated_at or "") >= since}
 
 
 def _reports(desk: Desk, now: Moment) -> dict[str, list[Limit]]:
-    """What each agent told, oldest first."""
+    """Each agent's reports, oldest first."""
     since = clock.later(now, -REPORTS_DAYS * 86_400)
     told: dict[str, list[Limit]] = {}
     for name, limit in desk.index.reports(since):
@@ -89,7 +89,7 @@ def _reports(desk: Desk, now: Moment) -> dict[str, list[Limit]]:
 
 
 def _last_answers(desk: Desk) -> dict[str, Moment]:
-    """When a model of each agent last answered."""
+    """The time of each agent's last model response."""
     last: dict[str, Moment] = {}
     for entry in desk.index.transcripts().values():
         if (transcript := entry.transcript) and transcript.contexts:
@@ -98,8 +98,8 @@ def _last_answers(desk: Desk) -> dict[str, Moment]:
 
 
 def _forecasts(limits: Iterable[Limit], now: Moment, answered: Moment) -> Iterable[Forecast]:
-    """The newest report of each window of an account, with the pace that all of them show. One that was hit, and after
-    which there was an answer all the same, holds no more."""
+    """A forecast for the newest report of each window, at the rate of all reports. A limit that was hit counts as reset
+    if a model has answered since."""
     groups: dict[Key, list[Limit]] = {}
     for limit in limits:
         if limit.window != "context":
@@ -124,8 +124,8 @@ def samples_of(limits: Iterable[Limit]) -> list[Sample]:
 
 
 def context_of(desk: Desk, transcript: Transcript, window_of_model: int | None) -> Limit | None:
-    """How full the context of a transcript's model is. Where the agent does not tell how much fits, what its
-    sessions usually hold, or else what the model can take, is an estimate."""
+    """The used share of a transcript's context window. If the agent does not report the window's size, its usual size
+    or the model's maximum is an estimate."""
     used = transcript.context_tokens
     fits, is_estimate = window_of(desk, transcript, window_of_model)
     if used is None or not fits:
@@ -141,18 +141,18 @@ def context_of(desk: Desk, transcript: Transcript, window_of_model: int | None) 
 
 
 def window_of(desk: Desk, transcript: Transcript, window_of_model: int | None) -> tuple[int | None, bool]:
-    """How much fits into a context, and whether that is an estimate."""
+    """The size of a context window, and whether it is an estimate."""
     told = transcript.context_window or _told_window(desk, transcript)
     if told:
         return told, False
-    # What holds more than it could was guessed wrong: then nothing is known.
+    # An estimate smaller than the used tokens is wrong and is dropped.
     guesses = (agents.get(transcript.agent).context_window, window_of_model)
     used = transcript.context_tokens or 0
     return next((guess for guess in guesses if guess and used <= guess), None), True
 
 
 def _told_window(desk: Desk, transcript: Transcript) -> int | None:
-    """What the status line was told of how much fits into this conversation."""
+    """The window size that the agent reported to the status line for this transcript."""
     read = agents.load(transcript.agent).window_of_status
     if read is None:
         return None

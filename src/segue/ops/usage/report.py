@@ -1,6 +1,6 @@
-"""What was used: tokens and money by day, week, 5-hour block, session, transcript, project, model and agent.
+"""Usage reports: tokens and cost by day, week, 5-hour block, session, transcript, project, model and agent.
 
-All figures are sums of what the index holds, where every answer of a model is counted once.
+All figures are sums over the index, which counts every model response once.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class By(StrEnum):
-    """What usage is summed up by."""
+    """How usage is grouped."""
 
     DAILY = "daily"
     WEEKLY = "weekly"
@@ -40,17 +40,17 @@ class By(StrEnum):
 
 
 class Used(Struct, frozen=True):
-    """What one model used."""
+    """Usage of one model."""
 
     model: str
     answers: int
     tokens: Tokens
     cost_usd: float | None
-    """None where no price is known."""
+    """None if the price is unknown."""
 
 
 class Line(Struct, frozen=True):
-    """What was used in one period, or by one of whatever it is summed up by."""
+    """Usage of one period, session, project, model or agent."""
 
     name: str
     answers: int
@@ -61,7 +61,7 @@ class Line(Struct, frozen=True):
     until: Moment | None = None
     """The end of a block."""
     is_active: bool = False
-    """Whether a block is the one we are in."""
+    """Whether it is the current block."""
 
 
 class Report(Struct, frozen=True):
@@ -69,15 +69,15 @@ class Report(Struct, frozen=True):
     lines: tuple[Line, ...]
     total: Line
     is_narrowed: bool = False
-    """Whether only a stretch of time was asked for."""
+    """Whether the report covers only a part of all time."""
     notice: str = ""
-    """What the money is silent about: models without a price."""
+    """A note about models without a price, whose cost is missing."""
     problems: tuple[str, ...] = ()
     """Transcripts that could not be read."""
 
 
 class Purse(totals.Purse):
-    """Prices as values."""
+    """A price table that returns typed values."""
 
     def history(self, model: str) -> tuple[Price, ...]:
         return msgspec.convert(self.kept(model), tuple[Price, ...])
@@ -105,7 +105,7 @@ def report(
 def _by_source(
     desk: Desk, purse: totals.Purse, since: int, until: int
 ) -> list[tuple[Transcript, list[totals.Used]]]:
-    """What each transcript used, priced as of its last day."""
+    """Usage of each transcript, at the prices of its last day."""
     known = {entry.id: entry.transcript for entry in desk.index.transcripts().values()}
     groups: dict[int, list[totals.Used]] = {}
     for sum in desk.index.sum_rows("source", since, until):
@@ -122,7 +122,7 @@ def _transcripts(desk: Desk, purse: totals.Purse, since: int, until: int) -> lis
 
 
 def _sessions(desk: Desk, purse: totals.Purse, since: int, until: int) -> list[totals.Line]:
-    from segue.ops.work import discovery  # lazy: totals are told without it
+    from segue.ops.work import discovery  # lazy: totals do not need it
 
     groups: dict[str, tuple[str, str, list[totals.Used]]] = {}
     session_of = discovery.session_of_each(desk)
@@ -134,7 +134,7 @@ def _sessions(desk: Desk, purse: totals.Purse, since: int, until: int) -> list[t
 
 
 def _projects(desk: Desk, purse: totals.Purse, since: int, until: int) -> list[totals.Line]:
-    return _by(desk, purse, since, until, lambda transcript: transcript.project or "(not told)")
+    return _by(desk, purse, since, until, lambda transcript: transcript.project or "(unknown)")
 
 
 def _agents(desk: Desk, purse: totals.Purse, since: int, until: int) -> list[totals.Line]:
@@ -156,4 +156,4 @@ MAKERS: dict[str, Callable[[Desk, totals.Purse, int, int], list[totals.Line]]] =
     By.PROJECTS: _projects,
     By.AGENTS: _agents,
 }
-"""What is summed up by what is told in transcripts; the rest is in `totals`."""
+"""Groupings that need data of transcripts; the others are in `totals`."""

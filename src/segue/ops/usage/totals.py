@@ -1,7 +1,7 @@
-"""What was used by day, week, 5-hour block and model, added up on what the index holds as it stands.
+"""Usage totals by day, week, 5-hour block and model, summed over the index.
 
-A report is made in its plain form, which is that of its JSON: programs ask for these totals again and again, and are
-told without loading anything that takes long. `usage` makes values of it, and adds what needs the transcripts' titles.
+Reports are plain dicts in the shape of their JSON, because programs poll these totals and slow imports would dominate.
+`report` converts them to typed values, and adds groupings that need data of transcripts.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from segue.usage.ledger import QUARTER, TOLD, size_in
 from segue.usage.rates import KINDS
 
 TYPE_CHECKING = False
-if TYPE_CHECKING:  # not asked of typing: that takes long to load
+if TYPE_CHECKING:  # `typing` is slow to import
     from typing import Any
 
     from segue.base.clock import Moment
@@ -32,13 +32,13 @@ BLOCK = BLOCK_HOURS * 3600 // QUARTER
 HOUR = 3600 // QUARTER
 
 Used = tuple[str, int, Sequence[int], "float | None"]
-"""What one model used: its name, answers, tokens of each kind, and what they cost, None where no price is known."""
+"""Usage of one model: name, answers, tokens of each kind, and cost, which is None without a known price."""
 Line = dict[str, "Any"]
-"""What was used in one period, or by one of whatever it is summed up by: a `usage.Line`."""
+"""A `report.UsageLine` as a dict."""
 
 
 class Purse:
-    """Prices, looked up once and kept in the index: looking up is slow."""
+    """Prices, cached in the index because looking them up is slow."""
 
     def __init__(self, index: Counting) -> None:
         self._index = index
@@ -49,7 +49,7 @@ class Purse:
         self.unknown: set[str] = set()
 
     def kept(self, model: str) -> list[dict[str, Any]]:
-        """The prices of a model, oldest first, as they are kept."""
+        """The cached prices of a model, oldest first."""
         if model not in self._known:
             self._known[model] = json.loads(self._texts.get(model) or self._look_up(model))
         if not self._known[model]:
@@ -57,7 +57,7 @@ class Purse:
         return self._known[model]
 
     def _look_up(self, model: str) -> bytes:
-        from segue.usage import prices  # lazy: a model is looked up once
+        from segue.usage import prices  # lazy: each model is looked up once
 
         found = prices.written(model)
         with self._index.changing():
@@ -65,7 +65,7 @@ class Purse:
         return found
 
     def cost(self, sum: SumRow, day: str) -> float | None:
-        """What a sum cost at the prices of a day."""
+        """The cost of a sum at the prices of a day."""
         _period, model, size_class, _answers, *counts, told = sum
         if size_class == TOLD:
             return told
@@ -77,7 +77,7 @@ class Purse:
 
 
 def report(desk: Desk, by: str) -> dict[str, Any] | None:
-    """A report on all there is; None where more has to be loaded for it than this file does."""
+    """A report on all usage; None if it needs more than this module imports."""
     try:
         return _report(desk, by)
     except IndexRenewed:
@@ -122,7 +122,7 @@ def plain_report(
 
 
 def line(name: str, used: Iterable[Used], **more: Any) -> Line:
-    """Sum up, per model and as a whole."""
+    """Sum up usage per model and in total."""
     models: dict[str, Used] = {}
     for one in used:
         known = models.get(one[0])
@@ -163,7 +163,7 @@ def used_of(purse: Purse, sum: SumRow, day: str) -> Used:
 def _grouped(
     sums: Iterable[SumRow], purse: Purse, name: Callable[[SumRow], str] = lambda sum: str(sum[0])
 ) -> list[Line]:
-    """Lines of sums by day, under a name of each."""
+    """Group daily sums by name."""
     groups: dict[str, list[Used]] = {}
     for sum in sums:
         groups.setdefault(name(sum), []).append(used_of(purse, sum, sum[0]))
@@ -184,7 +184,7 @@ def _weekly(desk: Desk, purse: Purse, since: int, until: int) -> list[Line]:
 
 def _models(desk: Desk, purse: Purse, since: int, until: int) -> list[Line]:
     sums = desk.index.sum_rows("day", since, until)
-    return largest_first(_grouped(sums, purse, lambda sum: sum[1] or "(not told)"))
+    return largest_first(_grouped(sums, purse, lambda sum: sum[1] or "(unknown)"))
 
 
 def largest_first(lines: list[Line]) -> list[Line]:
@@ -205,7 +205,7 @@ def _moment(quarter: int) -> Moment:
 
 
 def _blocks(desk: Desk, purse: Purse, since: int, until: int) -> list[Line]:
-    """Stretches of five hours, each from the full hour of the first answer after the one before."""
+    """Blocks of five hours. Each starts at the full hour of the first answer after the previous block."""
     lines: list[Line] = []
     start, used = None, list[Used]()
     now = desk.clock()
@@ -215,7 +215,7 @@ def _blocks(desk: Desk, purse: Purse, since: int, until: int) -> list[Line]:
             end = _moment(start + BLOCK)
             lines.append(line(_moment(start), used, until=end, is_active=_moment(start) <= now < end))
 
-    # Where a block begins depends on all that came before: so all are made, and those wanted are kept.
+    # A block's start depends on all earlier answers, so all blocks are computed and then filtered.
     for sum in desk.index.sum_rows("quarter"):
         if start is None or sum[0] >= start + BLOCK:
             close()

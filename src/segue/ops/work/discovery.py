@@ -1,7 +1,7 @@
-"""Sessions as they are found in transcripts: what continues, forks or was started by what belongs together.
+"""Sessions discovered in transcripts: a transcript, its continuations, forks and sub-agents form one session.
 
-A found session is not in the store. It has an id all the same, made from its first transcript, so that it can be
-named; whatever is done with it first puts it into the store under that id.
+A discovered session is not in the store. Its id is derived from its first transcript, so it can be named; the first
+operation on it stores it under that id.
 """
 
 from __future__ import annotations
@@ -24,24 +24,24 @@ ID_LENGTH = 12
 
 
 class Work(Struct, frozen=True):
-    """A session with its transcripts, the newest first; `is_kept` tells whether it is in the store."""
+    """A session with its transcripts, the newest first. `is_kept`: whether it is in the store."""
 
     session: Session
     transcripts: tuple[Transcript, ...]
     is_kept: bool
     is_current: bool = False
-    """Whether it is the one of this folder."""
+    """Whether it is this folder's current session."""
     aside: frozenset[str] = frozenset()
-    """Transcripts that handoffs made and that the work is not in: it never got there, or was taken back."""
+    """Transcripts written by handoffs that never arrived or were undone."""
 
     @property
     def active_at(self) -> Moment:
-        """When something last happened to it."""
+        """The time of its last activity."""
         return max([self.session.updated_at, *(t.updated_at or "" for t in self.transcripts)])
 
     @property
     def main(self) -> Transcript | None:
-        """The transcript that was written last, sub-agents' aside."""
+        """The newest transcript, except those of sub-agents."""
         own = [t for t in self.transcripts if t.relation is not Relation.SUBAGENT and t.id not in self.aside]
         return next(iter(own or self.transcripts), None)
 
@@ -52,14 +52,14 @@ def work_folder(project: str) -> str:
 
 
 def id_of(agent: str, first: str) -> str:
-    """The id of the session whose first transcript this is; the same on every look."""
+    """The id of the session that starts with this transcript; always the same."""
     digest = hashlib.sha256(f"{agent}\0{first}".encode()).digest()
     return "s-" + "".join(ALPHABET[byte % 32] for byte in digest[:ID_LENGTH])
 
 
 def families(transcripts: Iterable[Transcript]) -> dict[str, list[Transcript]]:
-    """Transcripts that came from each other, by the id of the first, which may be gone; the newest first in each.
-    Chains of parents may be broken or go round in circles."""
+    """Group related transcripts by the id of the first, which may be deleted; the newest first in each group. Parent
+    links may be broken or circular."""
     known = {transcript.id: transcript for transcript in transcripts}
     root: dict[str, str] = {}
 
@@ -79,14 +79,14 @@ def families(transcripts: Iterable[Transcript]) -> dict[str, list[Transcript]]:
 
 
 def first_of(family: list[Transcript]) -> Transcript:
-    """The oldest of those that nothing else here came before."""
+    """The oldest transcript without a parent in this family."""
     ids = {member.id for member in family}
     roots = [member for member in family if member.parent not in ids] or family
     return min(roots, key=lambda member: (member.started_at or "", member.id))
 
 
 def claimer(transcript: Transcript, known: dict[str, Transcript], claimed: dict[str, str]) -> str | None:
-    """The kept session that a transcript belongs to: the one that it is linked to, or what it came from is."""
+    """The stored session of a transcript: the one that it or one of its parents is linked to."""
     id, seen = transcript.id, set[str]()
     while id and id not in seen:
         if id in claimed:
@@ -97,7 +97,7 @@ def claimer(transcript: Transcript, known: dict[str, Transcript], claimed: dict[
 
 
 def works(desk: Desk) -> list[Work]:
-    """Every session there is, kept or found, the last active first."""
+    """All sessions, stored or discovered, the last active first."""
     kept = {session.id: session for session in desk.shared.all(SESSION)} if desk.has_store else {}
     claimed = {id: session.id for session in kept.values() for id in session.transcripts}
     entries = desk.index.transcripts().values()
@@ -120,14 +120,14 @@ def works(desk: Desk) -> list[Work]:
 
 
 def _aside(desk: Desk) -> frozenset[str]:
-    """Transcripts of targets that the work is not with."""
+    """Transcripts of targets that do not have the work."""
     known = [one for one in desk.shared.all(HANDOFF) if one.delivery and one.delivery.way is not Way.RESUME]
     taken = {one.delivery.transcript for one in known if one.delivery and is_taken(one)}
     return frozenset(one.delivery.transcript for one in known if one.delivery) - taken
 
 
 def is_taken(handoff: Handoff) -> bool:
-    """Whether its target has the work, or had it."""
+    """Whether its target received the work."""
     has_arrived = handoff.delivery is not None and handoff.delivery.has_arrived
     return has_arrived and handoff.state is not HandoffState.ROLLED_BACK
 
@@ -149,7 +149,7 @@ def last_taken(handoffs: Iterable[Handoff]) -> Handoff | None:
 
 
 def satisfaction_of(session: Session, handoffs: Iterable[Handoff]) -> float | None:
-    """How the person rated the work where it is now: since its last handoff, or since it began."""
+    """The user's rating of the work since its last handoff, or since it began."""
     last = last_taken(handoffs)
     if last is None or last.event is None:
         return session.satisfaction
@@ -161,7 +161,7 @@ def _newest_first(family: list[Transcript]) -> tuple[Transcript, ...]:
 
 
 def _session(desk: Desk, id: str, first: Transcript, family: list[Transcript]) -> Session:
-    # Nothing is known of when: then it comes last.
+    # Without any date it is sorted last.
     started = first.started_at or family[-1].updated_at or ""
     return Session(
         id=id,
@@ -177,8 +177,8 @@ def _session(desk: Desk, id: str, first: Transcript, family: list[Transcript]) -
 
 
 def of_folder(desk: Desk, all_works: list[Work]) -> list[Work]:
-    """The open ones of this folder: the chosen one first, then the last active that an agent has worked on, then those
-    without a transcript. The first is the one that every command shows and takes."""
+    """This folder's open sessions: the chosen one first, then by last activity, then those without a transcript. Every
+    command uses the first one."""
     here = work_folder(paths.as_text(desk.project))
     chosen = desk.local.chosen(here) if desk.has_local else None
     own = [
@@ -192,12 +192,12 @@ def of_folder(desk: Desk, all_works: list[Work]) -> list[Work]:
 
 
 def latest(here: list[Work], caller: str = "") -> Work | None:
-    """The first of a folder's sessions. A conversation that asks for it does not mean itself."""
+    """The first of a folder's sessions, except that of the calling conversation."""
     return next((work for work in here if work.main is None or work.main.id != caller), None)
 
 
 def session_of_each(desk: Desk) -> dict[str, tuple[str, str, Moment]]:
-    """For each transcript the session it belongs to: id, title, last activity."""
+    """The session of each transcript: id, title, last activity."""
     return {
         transcript.id: (work.session.id, work.session.title, work.active_at)
         for work in works(desk)

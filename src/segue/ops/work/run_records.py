@@ -1,5 +1,5 @@
-"""Runs on record: one folder each, with the run as it stands, a log that a person can read, and a lock that its
-supervisor holds. They are of this machine alone, so they are files and not in the store."""
+"""Records of supervised runs: one folder each, with the run's state, a readable log, and a lock that the supervisor
+holds. Runs belong to one machine, so they are files outside of the store."""
 
 from __future__ import annotations
 
@@ -52,18 +52,18 @@ def load(desk: Desk, id: str) -> Run:
         _check(run, id)
         return run
     except FileNotFoundError:
-        raise NotFound(noun="run", name=id, next="segue run status --all lists them") from None
+        raise NotFound(noun="run", name=id, next="segue run status --all") from None
     except (OSError, ValueError) as error:
         raise Refused(
             what=f"The record of run {id} cannot be read: {error}.",
-            next=f"look at {path}; the agents' own transcripts are whole (segue transcripts)",
+            next=f"check {path}; the agents' transcripts are not affected (segue transcripts lists them)",
         ) from error
 
 
 def _check(run: Run, id: str) -> None:
-    """Whether a record is one that Segue wrote: what it names is written to."""
+    """Check that Segue wrote the record: files that it names are written to."""
     if run.id != id:
-        raise ValueError(f"it is of another run ({printable(run.id)})")
+        raise ValueError(f"it belongs to run {printable(run.id)}")
     moments = [run.created_at, run.updated_at, run.until, run.taken_up_at]
     for leg in run.legs:
         moments += [leg.started_at, leg.ended_at]
@@ -72,33 +72,36 @@ def _check(run: Run, id: str) -> None:
             clock.parse(moment)
 
 
+def _ids(desk: Desk) -> list[str]:
+    return sorted(path.parent.name for path in (desk.places.data / FOLDER).glob(f"*/{FILE}"))
+
+
 def unreadable(desk: Desk) -> list[str]:
     """The ids of runs whose records cannot be read."""
     found = []
-    for path in sorted((desk.places.data / FOLDER).glob(f"*/{FILE}")):
+    for id in _ids(desk):
         try:
-            load(desk, path.parent.name)
+            load(desk, id)
         except Refused:
-            found.append(path.parent.name)
+            found.append(id)
         except NotFound:
             continue
     return found
 
 
 def listed(desk: Desk, *, everywhere: bool = False) -> list[Run]:
-    """This folder's runs, or all, the newest first. One whose record cannot be read is left out."""
+    """This folder's runs, or all, the newest first. Runs with unreadable records are skipped."""
     runs = []
-    for path in sorted((desk.places.data / FOLDER).glob(f"*/{FILE}")):
+    for id in _ids(desk):
         with contextlib.suppress(Refused, NotFound):
-            runs.append(load(desk, path.parent.name))
+            runs.append(load(desk, id))
     here = discovery.work_folder(paths.as_text(desk.project))
     own = [run for run in runs if everywhere or discovery.work_folder(run.project) == here]
     return sorted(own, key=lambda run: run.created_at, reverse=True)
 
 
 def find(desk: Desk, id: str | None) -> Run:
-    """The run with this id, or with the only one that starts so; without one, this folder's: the one that is not
-    finished, or else the last."""
+    """The run with this id or unique prefix. Without an id, this folder's unfinished run, or else its last one."""
     if id is None:
         own = listed(desk)
         if not own:
@@ -116,11 +119,11 @@ def find(desk: Desk, id: str | None) -> Run:
             return matches[0]
         if matches:
             raise BadInput(what=f"More than one run starts with '{id}'.", next="segue run status --all")
-    raise NotFound(noun="run", name=id, next="segue run status --all lists them")
+    raise NotFound(noun="run", name=id, next="segue run status --all")
 
 
 def unfinished_here(desk: Desk, project: str) -> Run | None:
-    """The run of a folder that has not come to its end."""
+    """A folder's unfinished run."""
     root = discovery.work_folder(project)
     for run in listed(desk, everywhere=True):
         if run.state in UNFINISHED and discovery.work_folder(run.project) == root:
@@ -128,18 +131,18 @@ def unfinished_here(desk: Desk, project: str) -> Run | None:
     return None
 
 
-# Who supervises it
+# Locks
 
 
 @contextlib.contextmanager
 def attended(desk: Desk, run: Run) -> Iterator[None]:
-    """Be the one that supervises a run; the system frees it if that dies."""
+    """Hold the supervisor's lock of a run; the system releases it if this process dies."""
     fd = _open_lock(desk, run.id)
     try:
         if not any(_is_taken(fd) for _ in range(TRIES)):
             raise Refused(
-                what=f"Run {run.id} is being supervised by another segue.",
-                next=f"segue run attach {run.id} shows what it does",
+                what=f"Run {run.id} is already supervised by another process.",
+                next=f"segue run attach {run.id} follows its output",
             )
         yield
     finally:
@@ -147,7 +150,7 @@ def attended(desk: Desk, run: Run) -> Iterator[None]:
 
 
 def _is_taken(fd: int) -> bool:
-    """Take a lock, or wait a moment: whoever only looks whether it is held, holds it for that long."""
+    """Acquire a lock, or wait a moment: `is_supervised` holds it briefly while it checks."""
     try:
         fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -158,7 +161,7 @@ def _is_taken(fd: int) -> bool:
 
 @contextlib.contextmanager
 def alone(desk: Desk) -> Iterator[None]:
-    """Hold what says which runs there are: two that begin at once would not see each other."""
+    """Lock the list of runs: two that start at once would not see each other."""
     from segue.store import os_errors  # lazy: as above
 
     with contextlib.ExitStack() as held:
@@ -190,7 +193,7 @@ def _open_lock(desk: Desk, id: str) -> int:
         return files.open_private(folder(desk, id) / LOCK, os.O_RDWR | os.O_CREAT)
 
 
-# What a person said to it, and what it says to a person
+# Stop requests and the log
 
 
 def ask_to_stop(desk: Desk, id: str) -> None:
@@ -206,7 +209,7 @@ def forget_stop(desk: Desk, id: str) -> None:
 
 
 def log(desk: Desk, id: str, text: str) -> None:
-    """Add to the log. A disk that is full must not stop the work: the record tells the same."""
+    """Append to the log. A full disk must not stop the work: the record has the same facts."""
     when = clock.parse(desk.clock()).astimezone().strftime("%Y-%m-%d %H:%M:%S")
     lines = [printable(line) for line in text.splitlines()] or [""]
     entry = "\n".join([f"{when}  {lines[0]}", *(f"{'':21}{line}" for line in lines[1:])]) + "\n"

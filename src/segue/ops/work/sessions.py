@@ -1,4 +1,4 @@
-"""Sessions: the pieces of work that handoffs belong to, found in transcripts or made by hand."""
+"""Sessions: create, list, find, link and close the pieces of work that handoffs belong to."""
 
 from __future__ import annotations
 
@@ -30,17 +30,17 @@ class Info(Struct, frozen=True):
     work: Work
     handoffs: tuple[Handoff, ...]
     noted: tuple[Noted, ...] = ()
-    """When its conversations were shortened or ended, as far as hooks noted it."""
+    """When its conversations were compacted or ended, as recorded by hooks."""
 
 
 def create(
     desk: Desk, title: str = "", *, project: Path | None = None, key: str | None = None
 ) -> Change[Session]:
     folder = paths.as_text(project or desk.project)
-    title = title.strip() or _title_of(folder)
+    title = title.strip() or printable(Path(folder).name or folder)[:TITLE_LIMIT]
     if len(title) > TITLE_LIMIT or not title.isprintable():
         raise BadInput(
-            what=f"A session's title is one line of at most {TITLE_LIMIT} characters.",
+            what=f"A session's title must be one line of at most {TITLE_LIMIT} characters.",
             next="segue session create --help",
         )
     id = desk.new_id("s")
@@ -61,11 +61,6 @@ def create(
     return desk.shared.record(SESSION, "session.created", id, decide, key=key, request=[title, folder])
 
 
-def _title_of(folder: str) -> str:
-    name = Path(folder).name or folder
-    return printable(name)[:TITLE_LIMIT]
-
-
 def listed(
     desk: Desk,
     *,
@@ -73,8 +68,8 @@ def listed(
     caller: str = "",
     progress: refresh.Progress = refresh.in_silence,
 ) -> list[Work]:
-    """The sessions that are kept, and those that are found in the transcripts of this folder, or of all. The current
-    one is never that of the conversation that asks."""
+    """Stored sessions, and those discovered in this folder's transcripts, or in all. The calling conversation's session
+    is never the current one."""
     refresh.refresh(desk, [Pass.ENTRIES], progress)
     all_works = discovery.works(desk)
     here = discovery.work_folder(paths.as_text(desk.project))
@@ -93,7 +88,7 @@ def current(desk: Desk) -> Work | None:
 
 
 def get(desk: Desk, id: str) -> Work:
-    """The session with this id, or with the only id that starts so."""
+    """The session with this id or unique prefix."""
     refresh.refresh(desk, [Pass.ENTRIES])
     matches = [work for work in discovery.works(desk) if id and work.session.id.startswith(id)]
     exact = [work for work in matches if work.session.id == id] or matches
@@ -105,7 +100,7 @@ def get(desk: Desk, id: str) -> Work:
 
 
 def info(desk: Desk, id: str | None) -> Info:
-    """One session; this folder's if none is named."""
+    """One session with its handoffs; without an id, this folder's."""
     work = get(desk, id) if id is not None else current(desk)
     if work is None:
         raise NotFound(noun="session of this folder", name=str(desk.project), next="segue session create")
@@ -116,8 +111,8 @@ def info(desk: Desk, id: str | None) -> Info:
 
 
 def keep(desk: Desk, work: Work) -> Session:
-    """A session in the store: one that was only found is put there. Its title is the beginning of a transcript, and
-    others may read the store."""
+    """Store a discovered session. Secrets in its title are replaced: the title is the start of a transcript, and others
+    may read the store."""
     if work.is_kept:
         return work.session
     title = redaction.redact(desk, work.session.title).text
@@ -130,13 +125,13 @@ def keep(desk: Desk, work: Work) -> Session:
 
 
 def get_or_create(desk: Desk) -> Session:
-    """This folder's session, in the store; a new one where there is none."""
+    """This folder's session, stored; a new one if there is none."""
     work = current(desk)
     return keep(desk, work) if work else create(desk).kept()
 
 
 def use(desk: Desk, id: str) -> Session:
-    """Make a session the one of this folder."""
+    """Choose a session as this folder's current one."""
     session = keep(desk, get(desk, id))
     _refuse_closed(session)
     desk.local.choose(discovery.work_folder(paths.as_text(desk.project)), session.id, desk.clock())
@@ -144,13 +139,13 @@ def use(desk: Desk, id: str) -> Session:
 
 
 def link(desk: Desk, id: str, transcripts: tuple[str, ...]) -> Change[Session]:
-    """Add transcripts, with what came from them, to a session; a session that had them by hand loses them."""
+    """Link transcripts and their descendants to a session, and unlink them from other sessions."""
     work = get(desk, id)
     named = [find_transcript(desk, name) for name in transcripts]
     _refuse_closed(work.session)
     session = keep(desk, work)
     if set(named) <= set(session.transcripts):
-        what = f"Session {session.id} has that transcript already."
+        what = f"Session {session.id} already contains that transcript."
         raise Refused(what=what, next=f"segue session info {session.id}")
     for other in desk.shared.all(SESSION):
         if other.id != session.id and set(named) & set(other.transcripts):
@@ -161,7 +156,7 @@ def link(desk: Desk, id: str, transcripts: tuple[str, ...]) -> Change[Session]:
 
 
 def include(desk: Desk, id: str, transcript: str) -> None:
-    """Make a transcript part of a session that is kept, if it is not yet."""
+    """Add a transcript to a stored session, if it is not part of it yet."""
     session = desk.shared.get(SESSION, id)
     if transcript not in session.transcripts:
         _set_transcripts(desk, id, "session.included", lambda ids: [*ids, transcript])
@@ -179,7 +174,7 @@ def _set_transcripts(
 
 
 def find_transcript(desk: Desk, id: str) -> str:
-    """The id of the transcript with this id, or with the only one that starts so."""
+    """The full id of the transcript with this id or unique prefix."""
     known = {entry.transcript.id for entry in desk.index.transcripts().values() if entry.transcript}
     matches = [id] if id in known else sorted(name for name in known if id and name.startswith(id))
     if not matches:
@@ -197,7 +192,7 @@ def close(desk: Desk, id: str) -> Change[Session]:
     def decide(present: Session | None) -> Session:
         known = _present(present, id)
         if known.status is SessionStatus.CLOSED:
-            raise Refused(what=f"Session {known.id} is closed already.", next="segue log")
+            raise Refused(what=f"Session {known.id} is already closed.", next="segue log")
         return msgspec.structs.replace(known, status=SessionStatus.CLOSED, updated_at=desk.clock())
 
     return desk.shared.record(SESSION, "session.closed", session.id, decide)
@@ -212,5 +207,6 @@ def _present(session: Session | None, id: str) -> Session:
 def _refuse_closed(session: Session) -> None:
     if session.status is not SessionStatus.OPEN:
         raise Refused(
-            what=f"Session {session.id} is closed.", next="segue undo opens it again, if you closed it last"
+            what=f"Session {session.id} is closed.",
+            next="segue undo (reopens it, if closing it was your last step)",
         )

@@ -1,4 +1,4 @@
-"""Transcripts: every conversation that an agent left on this machine, to list, to search and to read."""
+"""Transcripts: list, search, read and follow every agent's conversations on this machine."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ from segue.ops.work import discovery
 from segue.store.index.transcript_index import Known
 
 LIVE_SECONDS = 120
-"""An agent that wrote within this time is still at it."""
+"""A transcript written within this time is live."""
 THINKING_SECONDS = 3600
-"""However fresh its file, an agent whose last entry is older than this has been copied, not working."""
+"""A fresh file whose last entry is older than this was copied; its agent is not working."""
 START = 4096
-"""How much of a file tells whose it is."""
+"""How many bytes of a file are read to detect its agent."""
 POLL_SECONDS = 0.5
 LARGEST_BESIDE = 4 << 20
 
@@ -45,21 +45,21 @@ class Listed(Struct, frozen=True):
     transcript: Transcript
     state: State
     tokens: Tokens
-    """Those of its sub-agents included."""
+    """Including its sub-agents' tokens."""
     subagents: int
 
 
 class Listing(Struct, frozen=True):
     transcripts: tuple[Listed, ...]
     left_out: int
-    """How many more there are."""
+    """Number of further transcripts."""
     problems: tuple[str, ...]
     unused: tuple[Unused, ...] = ()
-    """Found inside project folders, and not used: nothing shows that they are the user's."""
+    """Transcripts inside project folders that are not used, because nothing shows that they are the user's."""
 
 
 class Confirmed(Struct, frozen=True):
-    """Whether an agent's transcripts inside a project folder count as the user's."""
+    """Whether an agent's transcripts in a project folder are confirmed as the user's."""
 
     agent: str
     project: str
@@ -79,23 +79,23 @@ class Wanted(Struct, frozen=True):
 
 
 class Shown(Struct, frozen=True):
-    """A transcript to be read: what is known of it, and where it is."""
+    """A transcript to read: its index entry and its source."""
 
     source: Source
     transcript: Transcript | None
     entry: str = ""
-    """The one entry that is asked for, if one is."""
+    """The id of the requested entry, if only one is requested."""
     doubt: str = ""
-    """Why nothing shows that it is the user's, if so: then all of it is data, also what it calls a prompt."""
+    """Why it may not be the user's transcript, if so: then its prompts are data, too."""
 
 
 def listing(desk: Desk, wanted: Wanted, progress: refresh.Progress = refresh.in_silence) -> Listing:
-    """Transcripts that fit what is wanted, the newest first."""
+    """Transcripts that match a query, the newest first."""
     if wanted.agent and wanted.agent not in agents.names():
         agents.get(wanted.agent)
     words = re.findall(r"\w+", wanted.text or "")
     if wanted.text is not None and not words:
-        raise BadInput(what="There is no word in that text.", next="segue transcripts --text 'some words'")
+        raise BadInput(what="The search text contains no word.", next="segue transcripts --text 'some words'")
     passes = [Pass.SPENDS, Pass.ENTRIES] + ([Pass.WORDS] if words else [])
     refreshed = refresh.refresh(desk, passes, progress)
     known = {entry.id: entry for entry in desk.index.transcripts().values() if entry.transcript}
@@ -175,7 +175,7 @@ def state_of(entry: Known, now: float) -> State:
 
 
 def find(desk: Desk, name: str) -> Shown:
-    """A transcript by its id, by the start of it, or by its file; after a # may stand one of its entries."""
+    """A transcript by its id, a unique prefix of it, or its file, each optionally followed by `#ENTRY`."""
     name, _, entry = name.partition("#") if not _is_file(desk.cwd / Path(name)) else (name, "", "")
     path = desk.cwd / Path(name)
     if os.sep in name or _is_file(path):
@@ -193,7 +193,7 @@ def find(desk: Desk, name: str) -> Shown:
             f"{len(exact)} transcripts start with '{name}': " + ", ".join(sorted(map(_name, exact))[:3]) + "."
         )
         raise BadInput(
-            what=what, next="segue transcripts --subagents --json lists the whole ids; or name the file"
+            what=what, next="give the full id (segue transcripts --subagents --json lists them) or the file"
         )
     return Shown(exact[0].source, exact[0].transcript, entry)
 
@@ -203,7 +203,7 @@ def _doubt(desk: Desk, source: Source) -> provenance.Doubt:
 
 
 def confirm(desk: Desk, path: Path, *, take_back: bool = False) -> Confirmed:
-    """Let an agent's transcripts in the project folder that a file is in count as the user's, or no longer."""
+    """Confirm an agent's transcripts in a file's project folder as the user's, or revoke that."""
     source = recognise(path)
     project = provenance.project_of(desk, source.path)
     if take_back:
@@ -224,12 +224,12 @@ def confirm(desk: Desk, path: Path, *, take_back: bool = False) -> Confirmed:
 def _is_file(path: Path) -> bool:
     try:
         return path.is_file()
-    except OSError:  # no name that a file could have
+    except OSError:  # not a valid file name
         return False
 
 
 def recognise(path: Path) -> Source:
-    """A transcript in a file that someone named, by what it starts with."""
+    """A transcript in a file. Its agent is detected from the start of the file."""
     try:
         with file_scan.open_file("", os.fspath(path)) as file:
             start = file.read(START)
@@ -240,17 +240,17 @@ def recognise(path: Path) -> Source:
             if isinstance(error, AgentError)
             else f"{path} cannot be read: {error.strerror}"
         )
-        raise BadInput(what=f"{what}.", next="segue transcripts lists those that are known") from error
+        raise BadInput(what=f"{what}.", next="segue transcripts") from error
     for reader in agents.all_readers():
         if reader.recognise(start):
             return Source(agent=reader.AGENT.name, path=str(path), size=stat.st_size, stamp=stat.st_mtime_ns)
     raise BadInput(
-        what=f"{path} is no transcript of any agent that Segue can read.", next="segue transcripts"
+        what=f"{path} is not a transcript of any agent that Segue can read.", next="segue transcripts"
     )
 
 
 def entries(shown: Shown, *, whole: bool = False) -> Iterator[Entry]:
-    """What is in a transcript, in order. With `whole`, results that the agent keeps beside it as well."""
+    """A transcript's entries in order. With `whole`, including results that the agent stores in separate files."""
     beside = agents.load(shown.source.agent).side_file if whole else None
     for entry in agents.reader(shown.source.agent).read(shown.source):
         if shown.entry and entry.id != shown.entry:
@@ -268,7 +268,7 @@ def _start_of(path: Path) -> str:
 
 
 def follow(shown: Shown, *, last: int = 10, goes_on: Callable[[], bool] = lambda: True) -> Iterator[Entry]:
-    """The last entries, and then those that are added, until it is told to stop."""
+    """Yield the last entries, then new ones as they are written, while `goes_on` returns true."""
     reader = agents.reader(shown.source.agent)
     mark: Mark | None = None
     while True:
