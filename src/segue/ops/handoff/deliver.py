@@ -1,4 +1,4 @@
-"""Putting what is to go where the target finds it, and saying the rest."""
+"""Delivery of a handoff: the native transcript, the prompt, and short runs of the target's program."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from segue.ops.handoff import handoff_records, plan
 
 
 def write(desk: Desk, handoff: Handoff, conversation: Conversation, id: str, logs: Path) -> Written:
-    """The conversation as a transcript of the target's own. A second time changes nothing."""
+    """Write the conversation as a native transcript. Writing it again changes nothing."""
     name = handoff_records.agent_of(handoff.target)
     writer = agents.writer(name)
     if writer is None or handoff.delivery is None:
@@ -33,7 +33,7 @@ def write(desk: Desk, handoff: Handoff, conversation: Conversation, id: str, log
 
 
 def discard(desk: Desk, handoff: Handoff, source: Source, logs: Path) -> None:
-    """Take a transcript that Segue had made out of the target's history, where its agent can do that."""
+    """Remove a transcript that Segue wrote from the target's history, if its agent supports that."""
     name = handoff_records.agent_of(handoff.target)
     take_away = agents.load(name).discard
     launch = take_away(source, agents.program_of(name, desk.env) or name, desk.env) if take_away else None
@@ -42,7 +42,7 @@ def discard(desk: Desk, handoff: Handoff, source: Source, logs: Path) -> None:
 
 
 def run(desk: Desk, launch: Launch, project: Path, logs: Path, title: str) -> None:
-    """A short errand of an agent's program, headless."""
+    """Run a short command of an agent's program, headless."""
     ended = process.run(
         launch,
         mode=Mode.HEADLESS,
@@ -54,11 +54,11 @@ def run(desk: Desk, launch: Launch, project: Path, logs: Path, title: str) -> No
     )
     if ended.exit_code or ended.is_given_up:
         said = ended.said.rpartition("\n")[2][:300]
-        raise AgentFailed(agent=title, what=f"{launch.argv[1]} ended with {ended.exit_code}: {said}")
+        raise AgentFailed(agent=title, what=f"{launch.argv[1]} exited with code {ended.exit_code}: {said}")
 
 
 def extra_for(desk: Desk, handoff: Handoff, receipt: Receipt, *, is_above: bool) -> prompt.Extra:
-    """What is to be said beside the brief, as it is now."""
+    """Parts of the prompt besides the brief, as of now."""
     facts = tuple(line.fact for line in receipt.lines)
     known = (entry.transcript for entry in desk.index.transcripts().values())
     source = next((one for one in known if one and one.id == handoff.transcript), None)
@@ -75,19 +75,19 @@ def extra_for(desk: Desk, handoff: Handoff, receipt: Receipt, *, is_above: bool)
 
 
 def spoken(agent: str, text: str) -> str:
-    """A text as it must be said to an agent's program so that all of it is taken for words: some programs read the
-    files that a message names."""
+    """Text escaped so that an agent's program takes it literally: some programs read the files that a message
+    names."""
     say = agents.load(agent).spoken
     return str(say(text)) if say else text
 
 
 def new_id(agent: str, seed: str) -> str:
-    """The id for a new transcript, for agents that let themselves be told."""
+    """Id for a new transcript; empty if the agent chooses its own."""
     make = agents.load(agent).new_id
     return str(make(seed)) if make else ""
 
 
 def tidy(desk: Desk, agent: str, id: str) -> None:
-    """Take away what a program leaves beside a transcript that it went on with."""
+    """Remove the files that a program leaves beside a resumed transcript."""
     if id and (clear := agents.load(agent).tidy):
         clear(id, desk.env)

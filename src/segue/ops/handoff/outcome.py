@@ -1,4 +1,4 @@
-"""What came of a handoff, from what its target left behind: for the event that every handoff leaves."""
+"""Outcome of a handoff, measured from its target's transcript, for the handoff's event."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from segue.ops.index.tracked_transcript import Meaning
 
 
 def of(desk: Desk, handoff: Handoff, found: Arrival, report: Report | None) -> HandoffEvent | None:
-    """The event with how it went so far; None where there is none to begin with."""
+    """Event with the outcome so far; None if the handoff has no event."""
     if handoff.event is None or found.source is None:
         return handoff.event
     since = list(arrival.since(found.source, handoff.id))
@@ -26,7 +26,7 @@ def of(desk: Desk, handoff: Handoff, found: Arrival, report: Report | None) -> H
         facts_after=derive(since, Meaning(found.source.agent)),
         report=report,
         first=report,
-        # What was said is, word for word, what the target recorded. What it was told to read, it may not have read.
+        # The transcript contains the prompt word for word. A file that the prompt only names may not have been read.
         held=events.shown(receipt, said) if found.is_there and not found.is_in_file else None,
         tokens=delivery.tokens if delivery else 0,
         whole=next((one.context_tokens for one in known if one and one.id == handoff.transcript), None),

@@ -1,4 +1,4 @@
-"""What a run has used so far: the tokens and the money of its transcripts, sub-agents included."""
+"""Tokens and money that a run has used, including subagents."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from segue.routing import Spent
 
 
 def of_transcripts(desk: Desk, ids: Iterable[str], seconds: float) -> Spent:
-    """What some transcripts and all that came from them have used."""
+    """Tokens and money used by transcripts and all their descendants."""
     known = {id: entry for entry in desk.index.transcripts().values() if (id := _id(entry.transcript))}
     own = set(ids)
     while grown := {id for id, entry in known.items() if id not in own and _parent(entry.transcript) in own}:
