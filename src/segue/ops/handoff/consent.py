@@ -21,6 +21,12 @@ def vendor_of(desk: Desk, address: str) -> str:
     return str(tells(model, desk.env)) if tells else agents.get(name).vendor
 
 
+def source_transcript(desk: Desk, id: str) -> Transcript | None:
+    """Indexed transcript with this id."""
+    known = (entry.transcript for entry in desk.index.transcripts().values())
+    return next((one for one in known if one and one.id == id), None)
+
+
 def vendor_before(transcript: Transcript) -> str:
     """Vendor that has the work already."""
     return vendor_behind(transcript.agent, transcript.model)

@@ -9,26 +9,34 @@ from segue import conversation as conversations
 from segue.agents.shared.launch import Launch, Written
 from segue.briefs import prompt
 from segue.errors import AgentError, AgentFailed
-from segue.model import Handoff, Receipt, Source
+from segue.model import Agent, Handoff, Receipt, Source
 from segue.model.conversation import Conversation
 from segue.model.delivery import Mode
 from segue.ops.common import process, redaction
 from segue.ops.common.desk import Desk
-from segue.ops.handoff import handoff_records, plan
+from segue.ops.handoff import consent, handoff_records, plan
 
 
 def write(desk: Desk, handoff: Handoff, conversation: Conversation, id: str, logs: Path) -> Written:
-    """Write the conversation as a native transcript. Writing it again changes nothing."""
-    name = handoff_records.agent_of(handoff.target)
-    writer = agents.writer(name)
-    if writer is None or handoff.delivery is None:
-        raise AgentError(agent=agents.get(name).title, what="Segue cannot write transcripts for it")
-    program = plan.target_of(desk, handoff.target)[2]
+    """Write the conversation as a native transcript of a handoff's target."""
+    agent, program = plan.target_of(desk, handoff.target)[1:]
+    if handoff.delivery is None:
+        raise AgentError(agent=agent.title, what=f"handoff {handoff.id} has no delivery")
     project = Path(handoff.delivery.project)
+    return write_transcript(desk, agent, program, project, conversation, id, logs)
+
+
+def write_transcript(
+    desk: Desk, agent: Agent, program: str, project: Path, conversation: Conversation, id: str, logs: Path
+) -> Written:
+    """Write a conversation as a native transcript of an agent. Writing it again changes nothing."""
+    writer = agents.writer(agent.name)
+    if writer is None:
+        raise AgentError(agent=agent.title, what="Segue cannot write transcripts for it")
     redaction.assure_clean(conversations.text_of(conversation), desk.settings.redact_allow)
     written = writer.write(conversation, id, project, program, desk.env)
     if written.admit:
-        run(desk, Launch(argv=written.admit), project, logs / "admitted", agents.get(name).title)
+        run(desk, Launch(argv=written.admit), project, logs / "admitted", agent.title)
     return written
 
 
@@ -60,8 +68,7 @@ def run(desk: Desk, launch: Launch, project: Path, logs: Path, title: str) -> No
 def extra_for(desk: Desk, handoff: Handoff, receipt: Receipt, *, is_above: bool) -> prompt.Extra:
     """Parts of the prompt besides the brief, as of now."""
     facts = tuple(line.fact for line in receipt.lines)
-    known = (entry.transcript for entry in desk.index.transcripts().values())
-    source = next((one for one in known if one and one.id == handoff.transcript), None)
+    source = consent.source_transcript(desk, handoff.transcript)
     target = agents.get(handoff_records.agent_of(handoff.target))
     folder = Path(handoff.delivery.project) if handoff.delivery else desk.project
     source_agent = handoff_records.agent_of(handoff.source)

@@ -171,8 +171,8 @@ def _run(words: Sequence[str]) -> str:
 
 
 def completion(before: Sequence[Fact], after: Sequence[Fact]) -> float | None:
-    """Share of open or new tasks and of failing tests that are done; None if there are none. It is 1 only if there
-    are tasks and nothing fails."""
+    """Share of open or new tasks and of failing tests that are done; None without tasks and tests. It is 1 only if
+    there are tasks and nothing fails."""
     tasks, tests = _tasks(before, after), _tests(before, after)
     at_stake = [*tasks, *tests]
     is_passing = any(fact.kind == "test" and fact.value == "passing" for fact in after)
@@ -200,7 +200,7 @@ def _tests(before: Sequence[Fact], after: Sequence[Fact]) -> list[bool]:
     now = {fact.subject: fact.value == "passing" for fact in after if fact.kind == "test"}
     if not now:
         return []
-    failed = {fact.subject for fact in before if _is(fact, "test", "failing")}
+    failed = {fact.subject for fact in before if (fact.kind, fact.value) == ("test", "failing")}
     known = {name: _passes(name, now) for name in failed}
     new = [name for name, is_passing in now.items() if not is_passing and not _told(name, failed)]
     return [*known.values(), *(False for _ in new)]
@@ -214,10 +214,6 @@ def _passes(test: str, now: Mapping[str, bool]) -> bool:
 
 def _told(name: str, tests: set[str]) -> bool:
     return name in tests or any(name.endswith("/" + one) or one.endswith("/" + name) for one in tests)
-
-
-def _is(fact: Fact, kind: str, *values: str) -> bool:
-    return fact.kind == kind and fact.value in values
 
 
 # Lessons

@@ -56,7 +56,7 @@ from segue.ops.work import sessions
 from segue.store import HANDOFF
 
 SLOW_SECONDS = 2.0
-"""Delay after which the user is told about a slow snapshot."""
+"""Delay before a slow snapshot is announced."""
 ENDED = {HandoffState.COMPLETED, *ENDS}
 RECORD = re.compile(r"^\{$.*?^\}$", re.MULTILINE | re.DOTALL)
 """JSON object over several lines."""
@@ -128,8 +128,7 @@ class Trip:
 
     def vendor_before(self) -> str:
         """Vendor that has the work already; empty if the source transcript is gone."""
-        known = (entry.transcript for entry in self.desk.index.transcripts().values())
-        source = next((one for one in known if one and one.id == self.handoff.transcript), None)
+        source = consent.source_transcript(self.desk, self.handoff.transcript)
         return consent.vendor_before(source) if source else ""
 
     def deliver(self, prove: bool) -> None:
@@ -238,7 +237,7 @@ class Trip:
             self.handoff = handoff_records.settle(self.desk, self.handoff, keeps=keeps, **settled)
 
     def snapshot(self) -> tree.Snapshot | None:
-        """Snapshot of the worktree's files. If it is slow, the user is told what it is for."""
+        """Snapshot of the worktree's files. A slow snapshot is announced."""
         text = f"Recording the state of the files in {self.project}, to check later what changed. This takes "
         late = threading.Timer(SLOW_SECONDS, self.tell, [f"{text}up to {tree.SECONDS:.0f} seconds."])
         late.start()

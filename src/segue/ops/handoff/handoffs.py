@@ -393,35 +393,29 @@ def validate(desk: Desk, id: str) -> Report:
     if handoff.delivery is None or handoff.delivery.prompt is None:
         return Report(handoff, Arrival(), proof, False, "it was never delivered")
     found = Trip(desk, handoff, lambda _text: None).look()
-    if not found.has_handoff:
-        return Report(handoff, found, proof, False, "the target's transcripts no longer contain it")
-    if not found.is_whole:
-        return Report(handoff, found, proof, False, "the target's transcript differs from what was sent")
-    if not found.is_there:
-        why = f"the target's transcript holds {found.carried} of {found.due} turns of the conversation"
+    if why := _why_unproved(found, proof):
         return Report(handoff, found, proof, False, why)
-    if found.is_in_file:
-        return Report(
-            handoff,
-            found,
-            proof,
-            False,
-            "the prompt only named the file with the handoff, and the target may not have read it",
-        )
-    if proof and not proof.report.is_proved:
-        wrong = len(proof.report.results) - proof.report.right
-        why = f"a copy of the target could not answer {wrong} of {len(proof.report.results)} questions"
-        return Report(
-            handoff,
-            found,
-            proof,
-            False,
-            f"{why}; the answers were sent to the target, which was not asked again",
-        )
     if handoff.state is HandoffState.COMPLETED:
         told = outcome.of(desk, handoff, found, proof.report if proof else None)
         handoff = handoff_records.finish(desk, handoff, Event.VALIDATE, told)
     return Report(handoff, found, proof, True)
+
+
+def _why_unproved(found: Arrival, proof: proof.Proof | None) -> str:
+    """Why the target's transcript and answers do not prove the handoff; empty if they do."""
+    if not found.has_handoff:
+        return "the target's transcripts no longer contain it"
+    if not found.is_whole:
+        return "the target's transcript differs from what was sent"
+    if not found.is_there:
+        return f"the target's transcript holds {found.carried} of {found.due} turns of the conversation"
+    if found.is_in_file:
+        return "the prompt only named the file with the handoff, and the target may not have read it"
+    if proof and not proof.report.is_proved:
+        asked = len(proof.report.results)
+        wrong = f"a copy of the target could not answer {asked - proof.report.right} of {asked} questions"
+        return f"{wrong}; the answers were sent to the target, which was not asked again"
+    return ""
 
 
 def proof_of(desk: Desk, handoff: Handoff) -> proof.Proof | None:

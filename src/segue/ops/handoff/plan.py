@@ -74,7 +74,7 @@ class Order(Struct, frozen=True, kw_only=True):
     prove: bool = False
     anyway: bool = False
     """Hand over even if the target reports that it is at its limit."""
-    anew: bool = False
+    allow_same: bool = False
     """Allow a handoff to the agent that has the work already."""
     into: str = ""
     """Transcript of the target to resume, because it has the context already."""
@@ -198,7 +198,7 @@ def plan(desk: Desk, order: Order, work: Work | None = None) -> Plan:
     work = work or work_here(desk, order.session)
     source = source_of(work)
     address, agent, program = target_of(desk, order.to)
-    if not order.anew:
+    if not order.allow_same:
         refuse_same(source, address, agent)
     if check := agents.load(agent.name).check_model:
         check(address.model, desk.env)

@@ -45,7 +45,8 @@ def wait(desk: Desk, handoff: Handoff, brief: Brief) -> None:
     title = agents.get(source).title
     try:
         # Read first, so that a change during the next steps is noticed.
-        settings = waiting_handoffs.state_of(_settings_files(desk, handoff.delivery.project), desk.env)
+        files = desk.settings_files(Path(handoff.delivery.project))
+        settings = waiting_handoffs.state_of([str(path) for path in files], desk.env)
         vendor = consent.vendor_of(desk, handoff.target)
         text = withheld = WITHHELD.format(source=title, id=handoff.id, vendor=vendor)
         if _may_be_told(desk, handoff, vendor):
@@ -82,13 +83,8 @@ def taken(desk: Desk, handoff: str) -> None:
     waiting_handoffs.drop(desk.places.data, handoff)
 
 
-def _settings_files(desk: Desk, folder: str) -> list[str]:
-    return [str(path) for path in desk.settings_files(Path(folder))]
-
-
 def _may_be_told(desk: Desk, handoff: Handoff, vendor: str) -> bool:
-    known = (entry.transcript for entry in desk.index.transcripts().values())
-    source = next((one for one in known if one and one.id == handoff.transcript), None)
+    source = consent.source_transcript(desk, handoff.transcript)
     before = consent.vendor_before(source) if source else ""
     folder = handoff.delivery.project if handoff.delivery else ""
     return Path(folder).is_dir() and consent.is_given(desk, folder, vendor, before)

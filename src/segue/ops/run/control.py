@@ -19,8 +19,9 @@ from segue.model.exit_reason import Stop, Why
 from segue.ops.common import addresses, process
 from segue.ops.common.desk import Desk
 from segue.ops.handoff import consent, handoff_records, leases, plan
+from segue.ops.handoff.execution import Tell
 from segue.ops.run import leg, prewarm
-from segue.ops.run.supervisor import Supervisor, Tell, free
+from segue.ops.run.supervisor import Supervisor, free
 from segue.ops.work import run_records
 from segue.routing import UNFINISHED, Caps, Leg, Run, RunState
 

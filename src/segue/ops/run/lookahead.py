@@ -14,7 +14,7 @@ from segue.model import Limit, Transcript, Urgency, Usage
 from segue.model.exit_reason import Stop, Why
 from segue.ops.briefs import make
 from segue.ops.common.desk import Desk
-from segue.ops.handoff import handoff_records
+from segue.ops.handoff import consent, handoff_records
 from segue.ops.run.prewarm import Prewarming
 from segue.ops.usage import folder_status, limits
 from segue.ops.usage.report import Purse
@@ -38,8 +38,7 @@ class Ahead:
     def look(self, run: Run, told: Sequence[Limit], barred: Mapping[str, Bar]) -> Stop | None:
         """Prepare what is needed soon. Returns a stop if the agent must be ended before a limit stops it."""
         leg = run.legs[-1]
-        known = (entry.transcript for entry in self.desk.index.transcripts().values())
-        transcript = next((one for one in known if one and leg.transcript and one.id == leg.transcript), None)
+        transcript = consent.source_transcript(self.desk, leg.transcript) if leg.transcript else None
         if transcript is None:
             return None
         usage = self.usage_of(transcript, told)

@@ -14,8 +14,8 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
-from segue import agents, conversation
-from segue.agents.shared.launch import Launch, Start
+from segue import agents
+from segue.agents.shared.launch import Start
 from segue.base import files
 from segue.briefs import prompt
 from segue.errors import AgentError, NotFound, SegueError
@@ -149,12 +149,9 @@ def _written(desk: Desk, plan: Plan, id: str, logs: Path) -> str:
     writer = agents.writer(plan.agent.name)
     if plan.way is not Way.NATIVE or writer is None or plan.conversation == Conversation():
         return ""
-    redaction.assure_clean(conversation.text_of(plan.conversation), desk.settings.redact_allow)
-    written = writer.write(plan.conversation, writer.new_id(id), Path(plan.folder), plan.program, desk.env)
-    if written.admit:
-        told = Launch(argv=written.admit)
-        deliver.run(desk, told, Path(plan.folder), logs / "admitted", plan.agent.title)
-    return written.id
+    return deliver.write_transcript(
+        desk, plan.agent, plan.program, Path(plan.folder), plan.conversation, writer.new_id(id), logs
+    ).id
 
 
 def _keep(desk: Desk, run: str, one: Prewarmed) -> None:

@@ -23,7 +23,7 @@ from segue.ops.common import addresses, exit_reason, process, tree
 from segue.ops.common.desk import Desk
 from segue.ops.handoff import arrival, handoff_records, handoffs, leases
 from segue.ops.handoff import plan as handoff_plan
-from segue.ops.handoff.execution import Trip
+from segue.ops.handoff.execution import Tell, Trip
 from segue.ops.handoff.plan import Order
 from segue.ops.index import refresh
 from segue.ops.index.refresh import Pass
@@ -43,7 +43,6 @@ SLACK_NS = 3600 * 10**9
 """Tolerance for the clock that stamps files. Transcripts that existed before are excluded by name."""
 ENDED = (HandoffState.COMPLETED, HandoffState.VALIDATED)
 NAP_SECONDS = 0.5
-Tell = Callable[[str], None]
 
 
 class Supervisor:
@@ -259,7 +258,7 @@ class Supervisor:
             session=self.run.session,
             arguments=run_leg.arguments_for(self.run, agent.name),
             anyway=True,
-            anew=is_same,
+            allow_same=is_same,
             way=Way.NATIVE if is_same else None,
             into=prewarm.transcript_for(self.desk, self.run.id, leg.target, source.id),
             trigger=self.trigger(),

@@ -125,7 +125,7 @@ def undo(desk: Desk, names: Sequence[str] = ()) -> tuple[Change, ...]:
     shown = [one for one in changes if one.state is not State.NOT_SET_UP]
     if left:
         raise _not_all(left, shown)
-    return tuple(shown or _once_each(changes))
+    return tuple(shown or {change.agent: change for change in changes}.values())
 
 
 def _not_all(left: Sequence[SegueError], done: Sequence[Change]) -> SegueError:
@@ -220,10 +220,6 @@ def _at_home(desk: Desk, piece: Piece) -> bool:
 
 def _change(agent: Agent, state: State, path: Path | str = "") -> Change:
     return Change(agent=agent.name, title=agent.title, state=state, path=str(path))
-
-
-def _once_each(changes: Sequence[Change]) -> list[Change]:
-    return list({change.agent: change for change in changes}.values())
 
 
 # Setting up

@@ -34,7 +34,6 @@ from segue.ops.index.tracked_transcript import Meaning
 from segue.ops.verify import project_tests
 from segue.ops.verify.evidence import RealWorld
 from segue.ops.work import discovery, run_records, transcripts
-from segue.ops.work.discovery import Work
 from segue.prohibitions import lock_files, manifests, parse, violations
 from segue.prohibitions.violations import Since, Violation
 
@@ -213,17 +212,8 @@ def _subject(desk: Desk, session: str | None, since: str | None, transcript: str
         return _whole(desk, transcript)
     work = plan.work_here(desk, session)
     main = plan.source_of(work)
-    last = _last_to(desk, work, main.id)
+    last = discovery.last_to(desk.shared.handoffs_of(work.session.id) if work.is_kept else [], main.id)
     return _since_handoff(desk, last) if last else _whole(desk, main.id)
-
-
-def _last_to(desk: Desk, work: Work, transcript: str) -> Handoff | None:
-    """The last handoff that took the work to a transcript."""
-    handoffs = desk.shared.handoffs_of(work.session.id) if work.is_kept else []
-    for handoff in sorted(handoffs, key=lambda one: one.created_at, reverse=True):
-        if discovery.is_taken(handoff) and handoff.delivery and handoff.delivery.transcript == transcript:
-            return handoff
-    return None
 
 
 def _since_handoff(desk: Desk, handoff: Handoff) -> _Subject:
