@@ -76,7 +76,7 @@ def test_what_was_handed_over_comes_back_though_another_conversation_was_begun_s
     assert back.code == 0, back
     assert json.loads(back.out)["handoff"]["delivery"]["transcript"] == FIRST
     again = away(*BACK)
-    assert again.code == 5 and "nowhere to come back from" in again.err
+    assert again.code == 5 and "nowhere to return from" in again.err
 
 
 def test_of_two_that_were_handed_over_the_one_that_holds_the_worktree_comes_back(away: CommandLine) -> None:
@@ -94,7 +94,7 @@ def test_a_session_that_is_named_is_the_one(away: CommandLine) -> None:
     sessions = json.loads(away("session", "list", "--json").out)
     other = next(one["session"]["id"] for one in sessions if "readme" in one["session"]["title"])
     refused = away(*BACK, "--session", other)
-    assert refused.code == 5 and "nowhere to come back from" in refused.err
+    assert refused.code == 5 and "nowhere to return from" in refused.err
 
 
 def test_the_command_that_does_what_was_looked_at_keeps_what_was_asked_for(away: CommandLine) -> None:
@@ -305,7 +305,7 @@ def test_a_prepared_handoff_that_a_return_replaces_is_named(away: CommandLine, a
     assert away("handoff", "prepare", "--to", "codex").code == 0
     agents.do("done I know.")
     said = away(*BACK).err
-    assert "note: handoff h-000000000002 to Codex is cancelled: a new one takes its place." in said
+    assert "note: handoff h-000000000002 to Codex is cancelled: a new one replaces it." in said
 
 
 def test_a_return_that_never_arrived_is_tried_again(away: CommandLine, agents: Agents) -> None:

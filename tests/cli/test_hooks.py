@@ -404,7 +404,7 @@ def test_switched_on_a_handoff_is_prepared_at_a_threshold_and_waits(cli: Command
     tell_status(cli, 93, 88)
     look(cli)
     *_, answer = told_to(cli)
-    replaced = f"note: handoff {handoff['id']} to Codex is cancelled: a new one takes its place."
+    replaced = f"note: handoff {handoff['id']} to Codex is cancelled: a new one replaces it."
     assert replaced in answer["systemMessage"]
 
 
@@ -497,7 +497,7 @@ def test_what_was_noted_of_a_session_is_shown_with_it_and_names_a_moment(cli: Co
     assert any("b.py" in fact["value"] for fact in told["added"])
     assert not any("a.py" in fact["value"] for fact in told["added"])
     result = cli("diff", f"{SESSION}@end", SESSION)
-    assert result.code == 2 and "was noted" in result.err and "segue init" in result.err
+    assert result.code == 2 and "was recorded" in result.err and "segue init" in result.err
 
 
 # Handoffs wait from when they are prepared

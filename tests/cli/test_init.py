@@ -292,7 +292,7 @@ def test_what_was_changed_since_it_was_shown_is_not_written_over(cli: CommandLin
     desk = desk_of(cli)
     planned = install.plan(desk)
     settings.write_text('{"new": true}')
-    with pytest.raises(Refused, match="was changed while you looked at it"):
+    with pytest.raises(Refused, match="changed while you reviewed it"):
         install.apply(desk, planned)
     assert settings.read_text() == '{"new": true}'
 
@@ -363,7 +363,7 @@ def test_a_backup_that_is_not_what_was_kept_is_not_put_back(cli: CommandLine, se
     (backup,) = (cli.home / "data" / "setup").glob("claude-*Z")
     backup.write_text("other")
     after = settings.read_text()
-    assert_refused(cli("init", "--undo"), 5, "is not what was kept there")
+    assert_refused(cli("init", "--undo"), 5, "has changed; ")
     assert settings.read_text() == after
 
 
@@ -667,7 +667,7 @@ def test_what_an_earlier_version_set_up_is_replaced_and_taken_back_as_a_whole(
     cli: CommandLine, settings: Path
 ) -> None:
     old_form(cli, settings)
-    assert "holds what another version of Segue set up" in cli("doctor").out
+    assert "was set up by another version of Segue" in cli("doctor").out
     assert cli("init", "--yes").code == 0
     assert "guard.sh" not in settings.read_text() and len(guards(settings.read_text())) == 1
     assert not (cli.home / "data" / "guard.sh").exists()

@@ -31,7 +31,7 @@ def test_a_file_that_cannot_be_taken_back_keeps_none_of_the_others(cli: CommandL
     settings.write_text(settings.read_text() + "oops")
     result = cli("init", "--undo")
     assert result.code == 5 and "Traceback" not in result.err
-    assert "/.claude/settings.json cannot be understood" in result.err
+    assert "/.claude/settings.json cannot be parsed" in result.err
     assert "Codex: taken back" in result.err and "Gemini CLI: taken back" in result.err
     assert not (cli.folder / ".codex" / "hooks.json").exists()
     assert not (cli.folder / ".gemini" / "settings.json").exists()

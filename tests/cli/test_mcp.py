@@ -368,7 +368,7 @@ def test_an_agent_that_replaces_a_handoff_of_the_persons_says_so(machine: Comman
     machine("config", "set", "mcp.allow", "prepare,offer")
     assert machine("handoff", "prepare", "--to", "codex").code == 0
     (own,) = json.loads(machine("handoff", "list", "--json").out)
-    note = f"handoff {own['id']} to Codex is cancelled: a new one takes its place."
+    note = f"handoff {own['id']} to Codex is cancelled: a new one replaces it."
     prepared = called(machine, "prepare_handoff", to="codex")
     assert f"Tell the person too: {note}" in words(prepared)
     assert prepared.structured_content["notes"] == [f"note: {note}"]

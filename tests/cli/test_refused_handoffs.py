@@ -77,7 +77,7 @@ def test_execute_packs_again_if_the_work_went_on(worked: CommandLine, id: list[s
     add(worked, "New rule: don't touch src/api.py. Round half to even.")
     done = worked("handoff", "execute", *id, "--yes")
     assert done.code == 0 and states(worked) == ["completed", "cancelled"], done
-    assert "h-000000000001 to Demonstration agent (other) is cancelled: the work went on since" in done.err
+    assert "h-000000000001 to Demonstration agent (other) is cancelled: the work continued since" in done.err
     (received,) = worked.cwd.glob("received*.demo.jsonl")
     assert "Round half to even" in received.read_text()
     new, old = json.loads(worked("handoff", "list", "--json").out)
@@ -131,11 +131,9 @@ def test_python_keeps_a_handoff_that_was_refused(
 def test_a_prepared_handoff_that_is_replaced_is_named(worked: CommandLine) -> None:
     worked("handoff", "prepare", "--to", "demo")
     said = worked("handoff", "prepare", "--to", "demo:other").err
-    assert (
-        "note: handoff h-000000000001 to Demonstration agent is cancelled: a new one takes its place" in said
-    )
+    assert "note: handoff h-000000000001 to Demonstration agent is cancelled: a new one replaces it" in said
     add(worked, "And round half to even.")
-    assert "is cancelled: the work went on since" in worked("to", "demo:other", "--headless").err
+    assert "is cancelled: the work continued since" in worked("to", "demo:other", "--headless").err
 
 
 def test_consent_that_is_given_later_reaches_a_waiting_handoff(worked: CommandLine) -> None:
@@ -288,10 +286,10 @@ print(json.dumps(said), file=open(path, 'a'))
 def test_a_transcript_that_the_target_has_used_stays_and_is_named(worked: CommandLine) -> None:
     program(worked, "codex", USING)
     failed = worked(*TO_CODEX)
-    assert failed.code == 6 and "it stays in its history" in failed.err, failed
+    assert failed.code == 6 and "so it stays in its history" in failed.err, failed
     assert len(rollouts(worked)) == 1
     undone = worked("undo")
-    assert undone.code == 0 and "it stays in its history" in undone.out
+    assert undone.code == 0 and "so it stays in its history" in undone.out
     assert len(rollouts(worked)) == 1
 
 
@@ -326,7 +324,7 @@ def test_a_transcript_that_cannot_be_read_back_is_removed_and_the_brief_alone_go
     install(worked, "codex")
     broken_note(monkeypatch, AgentError(agent="Codex", what="this cannot be read"))
     failed = worked(*TO_CODEX)
-    assert failed.code == 6 and "The brief alone goes." in failed.err, failed
+    assert failed.code == 6 and "Only the brief is sent." in failed.err, failed
     assert states(worked) == ["failed"] and rollouts(worked) == []
 
 
@@ -357,7 +355,7 @@ def test_cancelling_what_was_killed_removes_its_transcript_or_names_it(
     (handoff,) = json.loads(worked("handoff", "list", "--json").out)
     cancelled = worked("handoff", "cancel", handoff["id"])
     assert cancelled.code == 0 and states(worked) == ["cancelled"], cancelled
-    assert ("it stays in its history" in cancelled.err) is is_used, cancelled
+    assert ("so it stays in its history" in cancelled.err) is is_used, cancelled
     assert rollouts(worked) == ([path] if is_used else [])
 
 

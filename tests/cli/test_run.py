@@ -167,7 +167,7 @@ def test_a_run_to_its_end_and_how_it_is_shown(cli: CommandLine, agents: Agents) 
 """)
     assert plain(result.err, cli) == snapshot("""\
 Run r-000000000001. Ctrl-C stops it; segue run resume goes on.
-Claude Code has the task.
+Claude Code gets the task.
 Claude Code says it is done.
 The run is done.
 """)
@@ -227,7 +227,7 @@ def test_a_prepared_handoff_that_a_run_replaces_is_named(
 
     monkeypatch.setattr(Supervisor, "handoff_for", meanwhile)
     result = cli("run", "Mend the totals", "--chain", "claude,demo", "--yes")
-    assert " to Codex is cancelled: a new one takes its place." in result.out + result.err, result
+    assert " to Codex is cancelled: a new one replaces it." in result.out + result.err, result
 
 
 def test_an_overloaded_vendor_is_waited_for(cli: CommandLine, agents: Agents) -> None:
@@ -247,9 +247,9 @@ def test_what_shows_no_sign_of_life_is_given_up(cli: CommandLine, agents: Agents
 @pytest.mark.parametrize(
     ("arguments", "code", "said"),
     [
-        (["run", "Mend it"], 2, "The chain is empty"),
-        (["run", "Mend it", "--chain", ", ,"], 2, "The chain is empty"),
-        (["run", "", "--chain", "claude"], 2, "There is no task"),
+        (["run", "Mend it"], 2, "The chain of agents is empty"),
+        (["run", "Mend it", "--chain", ", ,"], 2, "The chain of agents is empty"),
+        (["run", "", "--chain", "claude"], 2, "The task is empty"),
         (["run", "Mend it", "--chain", "claude,claude"], 2, "twice"),
         (["run", "Mend it", "--chain", "nobody"], 1, "nobody"),
         (["run", "Mend it", "--chain", "claude:"], 2, "has no model"),
@@ -257,8 +257,8 @@ def test_what_shows_no_sign_of_life_is_given_up(cli: CommandLine, agents: Agents
         (["run", "Mend it", "--chain", "claude", "--max-time", "soon"], 2, "length of time"),
         (["run", "Mend it", "--chain", "claude", "--max-usd", "-1"], 2, "max-usd"),
         (["run", "Mend it", "--chain", "claude", "--week", "0%"], 2, "percentage"),
-        (["run", "Mend it", "--chain", "claude", "--pass", "codex=--yolo"], 2, "no option for an agent"),
-        (["run", "Mend it", "--chain", "claude", "--pass", "claude=word"], 2, "no option for an agent"),
+        (["run", "Mend it", "--chain", "claude", "--pass", "codex=--yolo"], 2, "not an option for an agent"),
+        (["run", "Mend it", "--chain", "claude", "--pass", "claude=word"], 2, "not an option for an agent"),
         (["run", "Mend it", "--chain", "claude", "--pass", "claude"], 2, "names no option"),
         (["run", "status", "r-9"], 1, "no run 'r-9'"),
         (["run", "status", "../../etc"], 1, "no run"),
@@ -509,7 +509,7 @@ def test_all_that_were_left_are_taken_up_whatever_is_wrong_with_one(
     files.write_file(path.parent.parent / "r-gone" / run_records.FILE, json.dumps(gone).encode())
     agents.do("done")
     result = cli("run", "resume", "--all", "--json")
-    assert result.code == 0 and "is not there" in result.err
+    assert result.code == 0 and "does not exist" in result.err
     assert len(json.loads(result.out)) == 1
 
 
@@ -541,7 +541,7 @@ def test_a_record_that_segue_did_not_write_is_not_believed(
 )
 def test_a_cap_that_is_none_is_refused(cli: CommandLine, agents: Agents, caps: list[str]) -> None:
     result = cli(*RUN, *caps)
-    assert result.code == 2 and "no cap" in result.err
+    assert result.code == 2 and "nvalid cap" in result.err
 
 
 @pytest.mark.parametrize(

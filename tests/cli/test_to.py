@@ -106,7 +106,7 @@ Handoff     h-000000000001, completed
 Session     s-p979gdrp755x
 From        Claude Code, transcript 6f0c1a52-0000-4000-8000-000000000001
 To          Demonstration agent
-Why         the user asked for it: to go on in demo
+Why         the user asked for it: to continue in demo
 When        2026-11-16 09:30:05Z, last changed 2026-11-16 09:30:21Z
 How         prompt, headless (asked for); started 1 time
 Sent        N tokens (estimate of o200k + 8 % (none)), 0 turns
@@ -119,7 +119,7 @@ segue show h-000000000001 --facts tells what became of every fact.
     assert worked("handoff", "validate", handoff["id"]).code == 0
     assert worked("history", "show", "--limit", "10").out == snapshot("""\
 id              when                  from    to    state      kept  satisfied  why
-h-000000000001  2026-11-16 09:30:05Z  claude  demo  validated  100%  -          the user asked for it: to go on in demo
+h-000000000001  2026-11-16 09:30:05Z  claude  demo  validated  100%  -          the user asked for it: to continue in demo
 """)
     assert worked("log", "verify").code == 0
 

@@ -281,7 +281,7 @@ def test_the_screen(cli: CommandLine, project: Path) -> None:
 rigorous       3 of 3 assertions could be checked (100%)
 accurate       1 of 3 checked assertions holds (33%)
 interpretable  2 assertions do not hold, each with its evidence
-transparent    Segue looked at the transcript, the files and the repository
+transparent    Segue checked the transcript, the files and the repository
 """)
 
 
@@ -320,7 +320,7 @@ def test_what_can_be_done_about_it_is_named(cli: CommandLine, project: Path) -> 
     (project / "pytest.ini").write_text("[pytest]\n")
     talk(cli).reply("All 42 tests pass.")
     shown = cli("verify").out
-    assert "\nnext: segue config set verify.test_command pytest, for --tests to run it\n" in shown
+    assert "\nnext: segue config set verify.test_command pytest; then --tests runs it\n" in shown
     cli("config", "set", "verify.test_command", "true")
     assert cli("verify").out.endswith("\nnext: segue verify --tests runs the tests\n")
     assert "next:" not in cli("verify", "--tests").out

@@ -360,7 +360,7 @@ def test_an_agent_that_may_not_write_is_told_of_with_what_would_let_it(household
         script=Script([claude.write_file(project / "poem.txt", "one\n"), Reply("I was refused.")]),
     )
     assert ran.exit_code == 11 and not (project / "poem.txt").exists(), ran.report
-    assert "was refused 1 call (Write)" in ran.stderr, ran.report
+    assert "was denied 1 call (Write)" in ran.stderr, ran.report
     assert "done, 1 call refused" in ran.stdout and "The run is done, 1 call refused." in ran.stderr
     assert "--pass claude=--permission-mode=acceptEdits" in ran.stderr
     allowed = household.segue(
@@ -369,7 +369,7 @@ def test_an_agent_that_may_not_write_is_told_of_with_what_would_let_it(household
         script=Script([claude.write_file(project / "poem.txt", "one\n"), Reply("Written.")]),
     )
     assert allowed.exit_code == 0 and (project / "poem.txt").exists(), allowed.report
-    assert "was refused" not in allowed.stderr
+    assert "was denied" not in allowed.stderr
 
 
 # Watching and stopping

@@ -153,7 +153,7 @@ def test_a_model_that_refuses_is_named_with_its_error_and_the_next_try_starts_ag
     assert failed.exit_code == 6 and "without taking the handoff" in failed.stderr, failed.report
     assert "400" in failed.stderr and here.chats() == []
     back = here("back", "--headless", "--json", script=saying("I know."))
-    assert back.exit_code == 5 and "nowhere to come back from" in back.stderr, back.report
+    assert back.exit_code == 5 and "nowhere to return from" in back.stderr, back.report
     again = here("to", f"llm:{MODEL}", "--headless", "--yes", script=saying("I have it."))
     assert again.exit_code == 0 and len(here.chats()) == 1, again.report
 

@@ -170,7 +170,7 @@ def test_a_second_handoff_is_told_who_holds_the_worktree_since_when_and_what_to_
     leases.take(desk, project, handoff(desk, "h-1").id, "Other Agent")
     with pytest.raises(Refused) as refused:
         leases.take(desk, project, handoff(desk, "h-2").id, "Third Agent")
-    assert f"Other Agent holds {project} since 2026-11-16 09:30 UTC (handoff h-1)" in str(refused.value)
+    assert f"Other Agent has held {project} since 2026-11-16 09:30 UTC (handoff h-1)" in str(refused.value)
     assert refused.value.next_step.startswith("segue back ")
     assert [held.handoff for held in noted(desk)] == ["h-1"]
 

@@ -134,7 +134,7 @@ def test_each_correction_after_the_handoff_costs_continuity() -> None:
     )
     event = events.finish(EVENT, RECEIPT, facts_after=after, held=1.0)
     assert event.outcome.context_continuity == 0.8
-    assert "the person set the target right 2 times" in event.lessons
+    assert "the user corrected the target 2 times" in event.lessons
 
 
 def test_a_correction_from_before_does_not_count_again() -> None:
@@ -233,13 +233,13 @@ def test_what_had_to_be_sent_again_is_a_lesson() -> None:
 def test_what_the_target_could_not_tell_in_the_end_is_a_lesson() -> None:
     due = tuple(probe for probe in probes.questions(RECEIPT) if probe.kind in ("branch", "test"))
     lessons = events.finish(EVENT, RECEIPT, report=probes.grade(due, "")).lessons
-    assert lessons == ("the target could not tell 1 failing test", "the target could not tell 1 branch")
+    assert lessons == ("the target could not recall 1 failing test", "the target could not recall 1 branch")
 
 
 def test_a_constraint_that_was_said_twice_is_a_lesson() -> None:
     after = (fact("constraint", value="Never touch src/legacy.py!"), fact("constraint", value="Never push."))
     assert events.finish(EVENT, RECEIPT, facts_after=after).lessons == (
-        "the person had to repeat 1 constraint",
+        "the user had to repeat 1 constraint",
     )
 
 

@@ -1,4 +1,4 @@
-"""What the target really holds: read back from its own records. A process that started proves nothing."""
+"""Check what reached the target, from its own transcript. A started process proves nothing."""
 
 from __future__ import annotations
 
@@ -19,56 +19,56 @@ MOST_OF = 0.9
 
 
 class Sought(Struct, frozen=True):
-    """What to look for, and where."""
+    """Search for a delivered prompt in an agent's transcripts."""
 
     agent: str
-    """The agent whose transcript it will be."""
+    """Agent that keeps the transcript."""
     handoff: str
-    """Empty where it is no handoff: then it is the text alone that tells."""
+    """Handoff id in the prompt's marker. If empty, the prompt's text must match."""
     project: Path
     since: int
-    """Transcripts that were last changed before this moment (in nanoseconds) are not looked at."""
+    """Time in nanoseconds; transcripts last changed before it are skipped."""
     text: str
-    """What was said."""
+    """Prompt that was sent."""
     is_in_file: bool = False
-    """Whether that was only where to read the rest."""
+    """Whether the prompt only names the file to read."""
     path: str = ""
-    """Where it should be, if that is known."""
+    """Expected transcript file, if known."""
     part: str = ""
     besides: tuple[str, ...] = ()
-    """Transcripts that are another's, by their names."""
+    """Names of transcripts to exclude."""
 
 
 class Arrival(Struct, frozen=True):
-    """What was found."""
+    """Handoff as found in the target's transcript."""
 
     source: Source | None = None
     id: str = ""
-    """Of the transcript."""
+    """Transcript id."""
     has_handoff: bool = False
-    """Whether the target has recorded what was said to it."""
+    """Whether the transcript contains the prompt."""
     is_whole: bool = False
-    """Whether that is, word for word, what was said."""
+    """Whether it contains the prompt word for word."""
     is_first: bool = False
-    """Whether nothing was asked there before."""
+    """Whether it is the first prompt of the transcript."""
     is_in_file: bool = False
-    """Whether that tells only where to read the rest: nothing shows that it was read."""
+    """Whether the prompt only names a file. Nothing proves that the file was read."""
     carried: int = 0
-    """Of the turns that were carried along and have words, how many stand before it."""
+    """Number of carried turns with text before the prompt."""
     due: int = 0
-    """How many there are."""
+    """Number of turns with text that were carried."""
     ending: Ending = Ending.OPEN
     reply: str = ""
-    """What the agent said last, after it."""
+    """Last reply after the prompt."""
 
     @property
     def is_there(self) -> bool:
-        """Whether the target has all of it. A few turns may be told otherwise than they were written."""
+        """Whether the target has the whole handoff. Agents may rewrite a few turns."""
         return self.has_handoff and self.is_whole and self.carried >= MOST_OF * self.due
 
 
 def look(sought: Sought, env: Mapping[str, str], conversation: Conversation | None = None) -> Arrival:
-    """Look through what the target has left since it was started."""
+    """Find the prompt in the transcripts that changed since the target started."""
     for source in _candidates(sought, env):
         try:
             found = _read(source, sought, conversation or Conversation())
@@ -80,7 +80,7 @@ def look(sought: Sought, env: Mapping[str, str], conversation: Conversation | No
 
 
 def state_of_files(sought: Sought, env: Mapping[str, str]) -> tuple[tuple[str, str, int, int], ...]:
-    """What changes whenever the target writes something down."""
+    """File sizes and times; they change when the target writes to a transcript."""
     return tuple((one.path, one.part, one.size, one.stamp) for one in _candidates(sought, env))
 
 
@@ -95,12 +95,12 @@ def _candidates(sought: Sought, env: Mapping[str, str]) -> list[Source]:
 
 
 def name_of(source: Source) -> str:
-    """What tells a transcript from all others on this machine."""
+    """Unique name of a transcript on this machine."""
     return f"{source.path}#{source.part}" if source.part else source.path
 
 
 def there_since(agent: str, project: Path, since: int, env: Mapping[str, str]) -> tuple[str, ...]:
-    """The names of an agent's transcripts in a folder that were written to from a moment on."""
+    """Names of an agent's transcripts for a folder that changed since a time in nanoseconds."""
     found = agents.reader(agent).find(env, [project])
     return tuple(sorted(name_of(source) for source in found if source.stamp >= since))
 
@@ -150,8 +150,8 @@ def _plain(text: str) -> str:
 
 
 def since(source: Source, handoff: str) -> Iterator[Entry]:
-    """What happened in a transcript from the moment a handoff was read until another one was; from the beginning
-    where it never was."""
+    """Entries between a handoff's prompt and the next handoff's prompt; from the start of the transcript if the
+    handoff is not in it."""
     entries = list(agents.reader(source.agent).read(source))
     marks = [
         (number, id)

@@ -1,4 +1,4 @@
-"""Two briefs, receipts or moments side by side: what came, what went, and what changed in between."""
+"""Comparison of two briefs, receipts or points in time: facts added, removed and changed."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from segue.ops.index.tracked_transcript import Warm
 from segue.ops.work import transcripts
 
 NOTED = ("compact", "end")
-"""Moments by the name that a hook has for them."""
+"""Hook events that name a point in time: ID@compact, ID@end."""
 PASSING = ("name", "reply", *select.ONLY_FULL)
-"""Kinds that say little of what happened: they change with every entry."""
+"""Fact kinds that are not compared because they change with every entry."""
 
 
 class Side(Struct, frozen=True):
-    """What one of the two holds: facts, and of each what became of it, where it was packed."""
+    """Facts of one side, and the fate of each if it comes from a receipt."""
 
     name: str
     facts: tuple[Fact, ...]
@@ -47,12 +47,12 @@ class Difference(Struct, frozen=True):
     gone: tuple[Fact, ...]
     changed: tuple[Changed, ...]
     fates: tuple[Changed, ...]
-    """Facts that are in both, passed in one and not in the other."""
+    """Facts in both that were passed in only one."""
 
 
 def compare(desk: Desk, before: str, after: str) -> Difference:
-    """A and B are each a brief's or a handoff's id, a transcript, or a transcript at a moment: ID@TIME,
-    or the last that a hook noted: ID@compact, ID@end."""
+    """Compare two sides. Each is the id of a brief, a handoff or a transcript, or a transcript at a point in time:
+    ID@TIME, ID@compact or ID@end (the last such event that a hook recorded)."""
     old, new = side(desk, before), side(desk, after)
     left = {_key(fact): fact for fact in old.facts if fact.kind not in PASSING}
     right = {_key(fact): fact for fact in new.facts if fact.kind not in PASSING}
@@ -76,7 +76,7 @@ def compare(desk: Desk, before: str, after: str) -> Difference:
 
 
 def _said(fact: Fact) -> str:
-    """A fact by its subject, or by its words where that is only an id."""
+    """Fact's subject, or its text if the subject is only an id."""
     return fact.value if fact.kind in ("instruction", "plan") or not fact.subject else fact.subject
 
 
@@ -103,7 +103,7 @@ def _packed(name: str, receipt: Receipt) -> Side:
 
 
 def _noted(desk: Desk, name: str, event: str) -> Moment | None:
-    """When a hook last noted an event of a transcript: ID@compact, ID@end."""
+    """Time at which a hook last recorded an event of a transcript."""
     if event not in NOTED:
         return None
     shown = transcripts.find(desk, name)
@@ -111,8 +111,8 @@ def _noted(desk: Desk, name: str, event: str) -> Moment | None:
     noted = [each for each in spool.read_moments(desk.places.data, id) if each.event == event]
     if not noted:
         raise BadInput(
-            what=f"No '{event}' of {name} was noted: hooks note it, where they are set up.",
-            next="segue session info lists what was noted; segue init sets hooks up",
+            what=f"No '{event}' event of {name} was recorded. Hooks record it.",
+            next="segue session info lists recorded events; segue init sets up hooks",
         )
     return noted[-1].at
 
@@ -123,16 +123,16 @@ def _moment(text: str) -> Moment | None:
     try:
         return clock.moment(clock.parse(text))
     except (ValueError, OverflowError):
-        raise BadInput(what=f"'{text}' is no moment.", next="segue diff ID@2026-11-16T10:00:00Z ID") from None
+        raise BadInput(what=f"Invalid time '{text}'.", next="segue diff ID@2026-11-16T10:00:00Z ID") from None
 
 
 def _facts_at(desk: Desk, name: str, moment: Moment | None) -> tuple[Fact, ...]:
-    """What held in a transcript then; now, where no moment is named."""
+    """Facts of a transcript at a point in time; without one, all of them."""
     shown = transcripts.find(desk, name)
     known = Warm(shown.source, Tracker(), doubt=shown.doubt)
     for entry in transcripts.entries(shown):
         if moment is not None and entry.at is not None and entry.at > moment:
-            continue  # not the end: entries may be out of order
+            continue  # not break: entries may be out of order
         known.add(entry)
     facts = known.facts()  # which finds the secrets
     return make.without_secrets(desk, facts, known.tracker.heat.secrets)

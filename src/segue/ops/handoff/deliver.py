@@ -1,4 +1,4 @@
-"""Putting what is to go where the target finds it, and saying the rest."""
+"""Delivery of a handoff: the native transcript, the prompt, and short runs of the target's program."""
 
 from __future__ import annotations
 
@@ -9,31 +9,39 @@ from segue import conversation as conversations
 from segue.agents.shared.launch import Launch, Written
 from segue.briefs import prompt
 from segue.errors import AgentError, AgentFailed
-from segue.model import Handoff, Receipt, Source
+from segue.model import Agent, Handoff, Receipt, Source
 from segue.model.conversation import Conversation
 from segue.model.delivery import Mode
 from segue.ops.common import process, redaction
 from segue.ops.common.desk import Desk
-from segue.ops.handoff import handoff_records, plan
+from segue.ops.handoff import consent, handoff_records, plan
 
 
 def write(desk: Desk, handoff: Handoff, conversation: Conversation, id: str, logs: Path) -> Written:
-    """The conversation as a transcript of the target's own. A second time changes nothing."""
-    name = handoff_records.agent_of(handoff.target)
-    writer = agents.writer(name)
-    if writer is None or handoff.delivery is None:
-        raise AgentError(agent=agents.get(name).title, what="Segue cannot write transcripts for it")
-    program = plan.target_of(desk, handoff.target)[2]
+    """Write the conversation as a native transcript of a handoff's target."""
+    agent, program = plan.target_of(desk, handoff.target)[1:]
+    if handoff.delivery is None:
+        raise AgentError(agent=agent.title, what=f"handoff {handoff.id} has no delivery")
     project = Path(handoff.delivery.project)
+    return write_transcript(desk, agent, program, project, conversation, id, logs)
+
+
+def write_transcript(
+    desk: Desk, agent: Agent, program: str, project: Path, conversation: Conversation, id: str, logs: Path
+) -> Written:
+    """Write a conversation as a native transcript of an agent. Writing it again changes nothing."""
+    writer = agents.writer(agent.name)
+    if writer is None:
+        raise AgentError(agent=agent.title, what="Segue cannot write transcripts for it")
     redaction.assure_clean(conversations.text_of(conversation), desk.settings.redact_allow)
     written = writer.write(conversation, id, project, program, desk.env)
     if written.admit:
-        run(desk, Launch(argv=written.admit), project, logs / "admitted", agents.get(name).title)
+        run(desk, Launch(argv=written.admit), project, logs / "admitted", agent.title)
     return written
 
 
 def discard(desk: Desk, handoff: Handoff, source: Source, logs: Path) -> None:
-    """Take a transcript that Segue had made out of the target's history, where its agent can do that."""
+    """Remove a transcript that Segue wrote from the target's history, if its agent supports that."""
     name = handoff_records.agent_of(handoff.target)
     take_away = agents.load(name).discard
     launch = take_away(source, agents.program_of(name, desk.env) or name, desk.env) if take_away else None
@@ -42,7 +50,7 @@ def discard(desk: Desk, handoff: Handoff, source: Source, logs: Path) -> None:
 
 
 def run(desk: Desk, launch: Launch, project: Path, logs: Path, title: str) -> None:
-    """A short errand of an agent's program, headless."""
+    """Run a short command of an agent's program, headless."""
     ended = process.run(
         launch,
         mode=Mode.HEADLESS,
@@ -54,14 +62,13 @@ def run(desk: Desk, launch: Launch, project: Path, logs: Path, title: str) -> No
     )
     if ended.exit_code or ended.is_given_up:
         said = ended.said.rpartition("\n")[2][:300]
-        raise AgentFailed(agent=title, what=f"{launch.argv[1]} ended with {ended.exit_code}: {said}")
+        raise AgentFailed(agent=title, what=f"{launch.argv[1]} exited with code {ended.exit_code}: {said}")
 
 
 def extra_for(desk: Desk, handoff: Handoff, receipt: Receipt, *, is_above: bool) -> prompt.Extra:
-    """What is to be said beside the brief, as it is now."""
+    """Parts of the prompt besides the brief, as of now."""
     facts = tuple(line.fact for line in receipt.lines)
-    known = (entry.transcript for entry in desk.index.transcripts().values())
-    source = next((one for one in known if one and one.id == handoff.transcript), None)
+    source = consent.source_transcript(desk, handoff.transcript)
     target = agents.get(handoff_records.agent_of(handoff.target))
     folder = Path(handoff.delivery.project) if handoff.delivery else desk.project
     source_agent = handoff_records.agent_of(handoff.source)
@@ -75,19 +82,19 @@ def extra_for(desk: Desk, handoff: Handoff, receipt: Receipt, *, is_above: bool)
 
 
 def spoken(agent: str, text: str) -> str:
-    """A text as it must be said to an agent's program so that all of it is taken for words: some programs read the
-    files that a message names."""
+    """Text escaped so that an agent's program takes it literally: some programs read the files that a message
+    names."""
     say = agents.load(agent).spoken
     return str(say(text)) if say else text
 
 
 def new_id(agent: str, seed: str) -> str:
-    """The id for a new transcript, for agents that let themselves be told."""
+    """Id for a new transcript; empty if the agent chooses its own."""
     make = agents.load(agent).new_id
     return str(make(seed)) if make else ""
 
 
 def tidy(desk: Desk, agent: str, id: str) -> None:
-    """Take away what a program leaves beside a transcript that it went on with."""
+    """Remove the files that a program leaves beside a resumed transcript."""
     if id and (clear := agents.load(agent).tidy):
         clear(id, desk.env)

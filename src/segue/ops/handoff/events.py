@@ -1,7 +1,7 @@
-"""The event that every handoff leaves: what set it off, what it kept, how it went, and what is to be learned from it.
+"""Event that every handoff records: trigger, context preservation, outcome and lessons.
 
-Everything in it is measured or was said by a person. What nothing tells stays None, and a lesson is a sentence that
-the record proves. An event can be finished more than once, as more becomes known.
+Every value is measured or comes from a person. Unknown values stay None, and the record proves every lesson. An event
+can be finished several times as more becomes known.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ from segue.briefs.probes import Report
 from segue.model import Fact, Fate, Handoff, Origin, Receipt, Trigger, TriggerType, Urgency
 from segue.model.handoff import Cause, ContextPreservation, HandoffEvent, Outcome
 
-ASKED_FOR = "a person asked for it"
+ASKED_FOR = "requested by the user"
 LONGEST_REASON = 200
 LONGEST_QUOTE = 100
 CORRECTION_COSTS = 0.1
-"""What each time that the person had to set the target right takes from the continuity."""
+"""Reduction of the continuity score for each correction by the user."""
 KEY_WORDS = 12
-"""How many words of a fact must stand in a text for it to be shown there: briefs cut longer ones short."""
+"""Number of leading words of a fact that a text must contain; briefs truncate longer facts."""
 OPEN = ("open", "active")
 MOST_LESSONS = 8
 MOST_LEFT_OUT = 3
-"""Of how many kinds it is told that they did not fit."""
+"""Number of fact kinds listed as not fitting into the brief."""
 CALLED = {
     "test": "failing test",
     "error": "open error",
@@ -40,14 +40,14 @@ BY_VALUE = (
     *("constraint", "correction", "instruction", "plan", "rule", "question", "next step", "branch", "folder"),
     *("reply", "summary", "talk"),
 )
-"""Kinds whose words are their value; the others are told by their subject."""
+"""Kinds whose text is their value; for others it is their subject."""
 
 
-# When it is made
+# At the start
 
 
 def begin(handoff: Handoff, trigger: Trigger | None, receipt: Receipt) -> HandoffEvent:
-    """The event of a handoff that was just prepared. Without a trigger a person asked for it, and said why."""
+    """Event of a handoff that was just prepared. Without a trigger, the user requested it."""
     kept = select.preservation(receipt)
     return HandoffEvent(
         id=handoff.id,
@@ -79,7 +79,7 @@ def _cause(trigger: Trigger | None, reason: str) -> Cause:
     )
 
 
-# When it is over
+# At the end
 
 
 def finish(
@@ -93,12 +93,11 @@ def finish(
     tokens: int = 0,
     whole: int | None = None,
 ) -> HandoffEvent:
-    """The event with how it went. An outcome that nothing tells of stays as it was; the lessons are those of now.
+    """Event with its outcome. Unknown values keep their earlier value; lessons are replaced.
 
-    `facts_after` are those of the target's own work: of what came after the brief in its transcript. `report` is what
-    it could answer in the end, `first` what it could before anything was sent again. `held` is the share of the facts
-    that its transcript shows (`shown`). `tokens` is what it was given to read, and `whole` how much the source's
-    context held.
+    `facts_after` come from the target's work after the brief. `report` grades the target's final answers, `first` its
+    answers before anything was sent again. `held` is the share of the facts that its transcript contains
+    (`passed_share`). `tokens` is the size of what it had to read, and `whole` the size of the source's context.
     """
     before = tuple(line.fact for line in receipt.lines)
     outcome = Outcome(
@@ -114,7 +113,7 @@ def finish(
 
 
 def rated(event: HandoffEvent, satisfaction: float) -> HandoffEvent:
-    """The event with what a person said of it, from 0 to 1."""
+    """Event with the user's rating, from 0 to 1."""
     said = Outcome(user_satisfaction=max(0.0, min(1.0, satisfaction)))
     return msgspec.structs.replace(event, outcome=_over(event.outcome, said))
 
@@ -125,8 +124,8 @@ def _over(known: Outcome, new: Outcome) -> Outcome:
 
 
 def efficiency(tokens: int, whole: int | None) -> float | None:
-    """The share of the source's context that the target did not have to read: 0.95 where a brief of 8,000 tokens
-    stood for 160,000, and 0 where it read as much as there was."""
+    """Share of the source's context that the target did not have to read: 0.95 for a brief of 8,000 tokens from a
+    context of 160,000, and 0 if it read as much as there was."""
     if tokens <= 0 or not whole or whole <= 0:
         return None
     return round(max(0.0, 1 - tokens / whole), 4)
@@ -135,8 +134,8 @@ def efficiency(tokens: int, whole: int | None) -> float | None:
 def continuity(
     before: Sequence[Fact], after: Sequence[Fact], report: Report | None, held: float | None
 ) -> float | None:
-    """How much of the thread the target held: what it proved by its answers, else the share of the facts that its
-    transcript shows; less for every time that the person had to set it right."""
+    """Share of the facts that the target kept: by its answers to questions, or else by its transcript; reduced for
+    each correction by the user."""
     share = report.score if report and report.results else held
     if share is None:
         return None
@@ -145,7 +144,7 @@ def continuity(
 
 
 def shown(receipt: Receipt, text: str) -> float | None:
-    """The share of the facts passed whose words stand in a text that the target holds; None if none was passed."""
+    """Share of the passed facts that a text of the target contains; None if no fact was passed."""
     passed = [line.fact for line in receipt.lines if line.fate is Fate.PASSED]
     keys = [key for key in map(_key, passed) if key]
     if not keys:
@@ -168,12 +167,12 @@ def _run(words: Sequence[str]) -> str:
     return f" {' '.join(words)} "
 
 
-# How far the task got
+# Task completion
 
 
 def completion(before: Sequence[Fact], after: Sequence[Fact]) -> float | None:
-    """The share of what was at stake that is done: tasks that were open or came up, and tests that failed or fail.
-    None where neither tells. The whole is only claimed where tasks say so and nothing fails."""
+    """Share of open or new tasks and of failing tests that are done; None without tasks and tests. It is 1 only if
+    there are tasks and nothing fails."""
     tasks, tests = _tasks(before, after), _tests(before, after)
     at_stake = [*tasks, *tests]
     is_passing = any(fact.kind == "test" and fact.value == "passing" for fact in after)
@@ -185,8 +184,8 @@ def completion(before: Sequence[Fact], after: Sequence[Fact]) -> float | None:
 
 
 def _tasks(before: Sequence[Fact], after: Sequence[Fact]) -> list[bool]:
-    """For each task whether it is done. One that the target put in words of its own cannot be told from a new one, so
-    what was open before counts as open only where the target kept to that list."""
+    """Whether each task is done. A task that the target reworded looks like a new one, so earlier open tasks count as
+    open only if the target used that list."""
     was = {grading.plain(fact.subject): fact.value for fact in before if fact.kind == "todo"}
     now = {grading.plain(fact.subject): fact.value for fact in after if fact.kind == "todo"}
     was_open = {name for name, value in was.items() if value in OPEN}
@@ -197,18 +196,18 @@ def _tasks(before: Sequence[Fact], after: Sequence[Fact]) -> list[bool]:
 
 
 def _tests(before: Sequence[Fact], after: Sequence[Fact]) -> list[bool]:
-    """For each test that failed before or fails now whether it passes; nothing where the target ran none."""
+    """Whether each test that failed before or fails now passes; empty if the target ran no tests."""
     now = {fact.subject: fact.value == "passing" for fact in after if fact.kind == "test"}
     if not now:
         return []
-    failed = {fact.subject for fact in before if _is(fact, "test", "failing")}
+    failed = {fact.subject for fact in before if (fact.kind, fact.value) == ("test", "failing")}
     known = {name: _passes(name, now) for name in failed}
     new = [name for name, is_passing in now.items() if not is_passing and not _told(name, failed)]
     return [*known.values(), *(False for _ in new)]
 
 
 def _passes(test: str, now: Mapping[str, bool]) -> bool:
-    """A test may be told from another folder than before."""
+    """Whether a test passes in every folder that it was reported from."""
     results = [is_passing for name, is_passing in now.items() if _told(name, {test})]
     return bool(results) and all(results)
 
@@ -217,17 +216,13 @@ def _told(name: str, tests: set[str]) -> bool:
     return name in tests or any(name.endswith("/" + one) or one.endswith("/" + name) for one in tests)
 
 
-def _is(fact: Fact, kind: str, *values: str) -> bool:
-    return fact.kind == kind and fact.value in values
-
-
-# What is to be learned
+# Lessons
 
 
 def lessons_of(
     receipt: Receipt, after: Sequence[Fact] = (), report: Report | None = None, first: Report | None = None
 ) -> tuple[str, ...]:
-    """Short sentences, each of which the record proves."""
+    """Short sentences that the record proves."""
     return tuple(itertools.islice(_lessons(receipt, after, report, first), MOST_LESSONS))
 
 
@@ -238,11 +233,11 @@ def _lessons(
     for kind, count in _lost(first).items():
         yield f"{_counted(count, kind)} had to be sent again"
     for kind, count in _lost(report).items():
-        yield f"the target could not tell {_counted(count, kind)}"
+        yield f"the target could not recall {_counted(count, kind)}"
     if times := len(_said_anew(before, after, "correction")):
-        yield f"the person set the target right {'once' if times == 1 else f'{times} times'}"
+        yield f"the user corrected the target {'once' if times == 1 else f'{times} times'}"
     if again := _said_again(before, after):
-        yield f"the person had to repeat {_counted(again, 'constraint')}"
+        yield f"the user had to repeat {_counted(again, 'constraint')}"
     for question in _asked_again(before, after):
         yield f"the target asked again: {fence.one_line(question, LONGEST_QUOTE)}"
     left_out = Counter(line.fact.kind for line in receipt.lines if line.reason == "over budget")
@@ -261,7 +256,7 @@ def _counted(count: int, kind: str) -> str:
 
 
 def _said_anew(before: Sequence[Fact], after: Sequence[Fact], kind: str) -> list[Fact]:
-    """What the person said after the handoff and not before it: a brief that quotes them says nothing new."""
+    """What the user said only after the handoff. Quotes in the brief are not new."""
     known = [fact.value for fact in before if fact.origin is Origin.HUMAN]
     return [
         fact
@@ -271,14 +266,14 @@ def _said_anew(before: Sequence[Fact], after: Sequence[Fact], kind: str) -> list
 
 
 def _said_again(before: Sequence[Fact], after: Sequence[Fact]) -> int:
-    """How many constraints the person had laid down before and laid down once more."""
+    """Number of constraints that the user had to repeat."""
     known = [fact.value for fact in before if fact.kind == "constraint"]
     said = [fact.value for fact in after if fact.kind == "constraint" and fact.origin is Origin.HUMAN]
     return len({one for text in said for one in grading.says_bound(text, known)})
 
 
 def _asked_again(before: Sequence[Fact], after: Sequence[Fact]) -> list[str]:
-    """What the person had decided before, and was asked once more."""
+    """Questions that the user had decided before and was asked again."""
     decided = {grading.plain(fact.subject) for fact in before if fact.kind == "decision"}
     asked = [fact.value for fact in after if fact.kind == "question"]
     asked += [fact.subject for fact in after if fact.kind == "decision"]

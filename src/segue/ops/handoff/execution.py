@@ -1,4 +1,4 @@
-"""One handoff on its way, in the hands of one process."""
+"""Execution of one handoff: claim the worktree, deliver, start the target, check what arrived, record the outcome."""
 
 from __future__ import annotations
 
@@ -56,16 +56,16 @@ from segue.ops.work import sessions
 from segue.store import HANDOFF
 
 SLOW_SECONDS = 2.0
-"""How long a person waits for a snapshot without being told."""
+"""Delay before a slow snapshot is announced."""
 ENDED = {HandoffState.COMPLETED, *ENDS}
 RECORD = re.compile(r"^\{$.*?^\}$", re.MULTILINE | re.DOTALL)
-"""JSON over several lines."""
+"""JSON object over several lines."""
 
 Tell = Callable[[str], None]
 May = Callable[[Handoff], bool]
-"""Asks the person whether a handoff may go to its vendor."""
+"""Asks the user whether a handoff may go to its vendor."""
 Doubt = Callable[[proof.Proof], bool]
-"""Asks the person whether to start a target whose copy failed the questions."""
+"""Asks the user whether to start a target whose copy failed the questions."""
 
 
 def refuse(_proof: proof.Proof) -> bool:
@@ -73,7 +73,7 @@ def refuse(_proof: proof.Proof) -> bool:
 
 
 class Trip:
-    """One handoff on its way, in the hands of one process."""
+    """One handoff, executed by one process."""
 
     def __init__(self, desk: Desk, handoff: Handoff, tell: Tell, doubt: Doubt = refuse) -> None:
         self.desk = desk
@@ -94,7 +94,7 @@ class Trip:
         self.since = 0
         self.patience = process.PATIENCE_SECONDS
         self.enough: Callable[[], bool] = process.seldom(self.is_in_vain)
-        """Whether the target is to be ended, for whoever attends the trip."""
+        """Whether the target must be ended. A run replaces this check."""
 
     @property
     def delivery(self) -> Delivery:
@@ -103,7 +103,7 @@ class Trip:
         return self.handoff.delivery
 
     def use(self, mode: Mode) -> None:
-        """Go on in another mode than it was begun in: there is a terminal now, or none any more."""
+        """Change the mode of a handoff whose target is not running, for example if there is a terminal now."""
         if self.delivery.mode is not mode and not self.is_running():
             self.handoff = handoff_records.settle(self.desk, self.handoff, mode=mode)
 
@@ -111,7 +111,7 @@ class Trip:
 
     def refuse_unasked(self, may: May) -> None:
         if self.handoff.returns:
-            return  # the work was there before
+            return  # the vendor had the work before
         vendor = consent.vendor_of(self.desk, self.handoff.target)
         if consent.is_given(self.desk, self.delivery.project, vendor, self.vendor_before()):
             return
@@ -127,13 +127,12 @@ class Trip:
         handoff_records.renew_offers(self.desk)
 
     def vendor_before(self) -> str:
-        """Who has the work already; nobody that is known, where the transcript is gone."""
-        known = (entry.transcript for entry in self.desk.index.transcripts().values())
-        source = next((one for one in known if one and one.id == self.handoff.transcript), None)
+        """Vendor that has the work already; empty if the source transcript is gone."""
+        source = consent.source_transcript(self.desk, self.handoff.transcript)
         return consent.vendor_before(source) if source else ""
 
     def deliver(self, prove: bool) -> None:
-        """Put everything in place, and start the target."""
+        """Write everything the target needs, and start it."""
         self.claim()
         try:
             path = self.write()
@@ -147,7 +146,7 @@ class Trip:
         self.start(self.said(text), self.delivery.transcript if self.delivery.way is not Way.PROMPT else "")
 
     def text(self, prove: bool) -> str:
-        """What is to be said, with what a target that was asked turned out not to know."""
+        """Prompt for the target. With `prove`, it repeats what a copy of the target could not answer."""
         brief, receipt = (
             handoff_records.brief_of(self.desk, self.handoff),
             handoff_records.receipt_of(self.desk, self.handoff),
@@ -165,7 +164,7 @@ class Trip:
         return text
 
     def refuse_unproved(self, proof: proof.Proof) -> None:
-        """Start no target whose copy failed the questions, unless the person wants that."""
+        """Refuse to start a target whose copy failed the questions, unless the user agrees."""
         if not proof.report.has_failed or self.doubt(proof):
             return
         raise NotProved(
@@ -177,7 +176,7 @@ class Trip:
         )
 
     def claim(self) -> None:
-        """Take the worktree, from the handoff before if that is of the same session."""
+        """Acquire the worktree's lease, from an earlier handoff if it is of the same session."""
         held = leases.holder(self.desk, self.project)
         if held is not None and held.handoff != self.handoff.id:
             self.refuse_busy(held)
@@ -188,18 +187,18 @@ class Trip:
             leases.take(self.desk, self.project, self.handoff.id, self.title)
 
     def refuse_busy(self, held: Held) -> None:
-        """What is still at work keeps the worktree."""
+        """Refuse the worktree while its holder is running."""
         if process.is_running(handoff_records.folder_of(self.desk, held.handoff)):
             raise Refused(
-                what=f"{held.holder} is still at work in {held.root} (handoff {held.handoff}).",
-                next="let it end, or end it; then run this command again",
+                what=f"{held.holder} is still working in {held.root} (handoff {held.handoff}).",
+                next="wait until it ends, or end it; then run this command again",
             )
 
     def let_go(self) -> None:
         leases.give_back(self.desk, self.project, self.handoff.id)
 
     def write(self) -> str:
-        """The conversation, where the target finds it; the file it is in."""
+        """Write the conversation as a native transcript; returns its path."""
         if self.delivery.way is not Way.NATIVE:
             return self.delivery.path
         sessions.include(self.desk, self.handoff.session, self.delivery.transcript)
@@ -211,8 +210,8 @@ class Trip:
             leftovers.note(self.desk, self.handoff, written)
         except AgentError as error:
             self.remove_leftover()
-            why = f"no transcript could be written for it: {error}"
-            self.tell(f"{why.capitalize()} The brief alone goes.")
+            why = f"no native transcript could be written: {error}"
+            self.tell(f"{why.capitalize()} Only the brief is sent.")
             self.conversation = Conversation()
             self.handoff = handoff_records.settle(
                 self.desk, self.handoff, way=Way.PROMPT, why=why, transcript="", turns=0
@@ -238,7 +237,7 @@ class Trip:
             self.handoff = handoff_records.settle(self.desk, self.handoff, keeps=keeps, **settled)
 
     def snapshot(self) -> tree.Snapshot | None:
-        """The state of the worktree's files. A person who waits for it is told what for."""
+        """Snapshot of the worktree's files. A slow snapshot is announced."""
         text = f"Recording the state of the files in {self.project}, to check later what changed. This takes "
         late = threading.Timer(SLOW_SECONDS, self.tell, [f"{text}up to {tree.SECONDS:.0f} seconds."])
         late.start()
@@ -248,7 +247,7 @@ class Trip:
             late.cancel()
 
     def said(self, text: str) -> str:
-        """What is said to the target: all of it, or where it is too long for that, where to read it."""
+        """Prompt as the target gets it: the whole text or, if that is too long, the file to read."""
         told = prompt.pointing_to(self.handoff.id, self.file) if self.is_in_file(text) else text
         return deliver.spoken(handoff_records.keeper_of(self.desk, self.handoff), told)
 
@@ -259,7 +258,7 @@ class Trip:
         return len(said.encode()) >= ONE_ARGUMENT
 
     def lay_out(self, text: str) -> None:
-        """Put what is too long to be said where it can be read."""
+        """Write a prompt that is too long for the command line to a file."""
         self.file.unlink(missing_ok=True)
         if self.is_in_file(text):
             files.write_file(self.file, text.encode())
@@ -305,11 +304,11 @@ class Trip:
             deliver.tidy(self.desk, self.agent.name, resume)
 
     def hear_no_keys(self) -> None:
-        """To the end of the command: they are the agent's, and who leaves one often presses them once more."""
+        """Ignore interrupts until the command ends. They are for the agent, and users often press Ctrl-C twice."""
         self.desk.until_closed.enter_context(process.undisturbed(self.delivery.mode))
 
     def go_on(self) -> None:
-        """The target has it, and is not running: open it again, or let it finish."""
+        """Resume a target that has the handoff and is not running."""
         self.claim()
         found = self.look()
         self.acknowledge(found)
@@ -332,7 +331,7 @@ class Trip:
             raise
 
     def is_in_vain(self) -> bool:
-        """Whether a headless target waits for what will not come: some try again for ever without a network."""
+        """Whether a headless target can no longer succeed: some retry for ever without a network."""
         if self.delivery.mode is not Mode.HEADLESS:
             return False
         return (
@@ -340,11 +339,11 @@ class Trip:
         )
 
     def watch(self) -> object:
-        """What is done while the target runs: see what it got, and pack the rest. Whatever goes wrong with that, the
-        target goes on: it is looked at once more when it has ended."""
+        """Check the target's transcript while it runs, and store the package. Errors are ignored here, because the
+        transcript is checked again after the target has ended."""
         is_packed = self.handoff.package.context is not None
         if self.delivery.mode is Mode.OPEN and self.delivery.has_arrived and is_packed:
-            return None  # a person works there for hours, and it is they who see whether it gets on
+            return None  # the user works there for hours and sees its progress
         files = arrival.state_of_files(self.sought, self.desk.env)
         if files != self.seen:
             self.seen = files
@@ -391,7 +390,7 @@ class Trip:
         )
 
     def end(self) -> Arrival:
-        """What came of it, by the target's own records."""
+        """Check the target's transcript after it has ended, and record the outcome."""
         self.hear_no_keys()
         found = self.look()
         if not found.is_there and not self.delivery.has_arrived:
@@ -405,18 +404,18 @@ class Trip:
         )
         if not is_done:
             raise Stopped(agent=self.title, what=self.how_it_stopped(found), again=self.again)
-        with self.told("the context was not packed"):
+        with self.told("could not store the package"):
             self.handoff = handoff_records.package(self.desk, self.handoff)
         told = outcome.of(self.desk, self.handoff, found, self.proof.report if self.proof else None)
         self.handoff = handoff_records.finish(self.desk, self.handoff, Event.COMPLETE, told)
         if not self.file.exists():  # the target may read it again
             shutil.rmtree(self.folder, ignore_errors=True)
-        with self.told("old copies of files were not removed"):
+        with self.told("could not remove old snapshots"):
             self.prune_trees()
         return found
 
     def prune_trees(self) -> None:
-        """Remove snapshots that no handoff under way refers to, nor one that changed lately."""
+        """Remove snapshots that no unfinished or recent handoff refers to."""
         since = clock.later(self.desk.clock(), -tree.KEEP_DAYS * 86_400)
         known = self.desk.shared.all(HANDOFF)
         live = [one for one in known if one.state not in ENDED or one.updated_at >= since]
@@ -425,12 +424,12 @@ class Trip:
 
     @property
     def again(self) -> str:
-        """The command that tries once more."""
+        """Command that tries the handoff again."""
         return "segue back" if self.handoff.returns else f"segue to {self.handoff.target}"
 
     @contextlib.contextmanager
     def told(self, what: str) -> Iterator[None]:
-        """Something beside the handoff itself: where it fails, that is told, and no more."""
+        """Report an error of a side task without failing the handoff."""
         try:
             yield
         except SegueError as error:
@@ -443,7 +442,7 @@ class Trip:
         if self.ended is None:
             return "left no record of the handoff"
         if self.ended.is_given_up:
-            return "showed no sign of life and was given up: it never took the handoff"
+            return "stopped responding and was ended without taking the handoff"
         code = self.ended.exit_code
         how = (
             "was ended"
@@ -459,19 +458,21 @@ class Trip:
         if cause := self.cause():
             return cause
         if found.ending is Ending.LIMIT:
-            return "at a limit of its own"
-        return f"in the middle of it ({self.how_it_ended()})"
+            return "it reached a limit"
+        return f"the task is not finished ({self.how_it_ended()})"
 
     def how_it_ended(self) -> str:
         if self.ended is None:
-            return "it left no record of it"
+            return "it left no record"
         if self.ended.is_given_up:
-            return "it showed no sign of life and was given up"
+            return "it stopped responding and was ended"
         code, said = self.ended.exit_code, self.last_words()
-        return (f"exit code {code}" if code is not None else "it is gone") + (f": {said}" if said else "")
+        return (f"exit code {code}" if code is not None else "the process is gone") + (
+            f": {said}" if said else ""
+        )
 
     def cause(self) -> str:
-        """Why the program could not go on, as far as what it printed tells."""
+        """Why the program stopped, according to its output."""
         output = self.ended.output if self.ended else None
         return begun(exit_reason.cause(self.desk, self.agent.name, output), LONGEST_SAID) if output else ""
 
@@ -480,17 +481,17 @@ class Trip:
         return begun(exit_reason.clean(self.desk, _last_line(output)), LONGEST_SAID) if output else ""
 
     def record_interruption(self) -> None:
-        """The target was ended from outside: it has the handoff and can be continued, or it never got it."""
-        with self.told("the interruption was not recorded"):
+        """Record that the target was interrupted: acknowledged if it has the handoff, failed if not."""
+        with self.told("could not record the interruption"):
             # The signal may have arrived between a change in the store and its result here.
             self.handoff = handoff_records.get(self.desk, self.handoff.id)
             found = self.look()
             if found.has_handoff:
                 self.acknowledge(found)
-                self.tell(f"Stopped. {self.again} continues it; segue undo takes it back.")
+                self.tell(f"Stopped. {self.again} resumes it; segue undo reverts it.")
             else:
                 self.fail()
-                self.tell(f"Stopped before {self.title} had the handoff. {self.again} starts again.")
+                self.tell(f"Stopped before {self.title} had the handoff. {self.again} tries again.")
 
     def fail(self, **delivery: Any) -> None:
         self.step(Event.FAIL, **delivery)
@@ -498,13 +499,13 @@ class Trip:
         self.remove_leftover()
 
     def remove_leftover(self) -> None:
-        with self.told("the target's history was not cleaned up"):
+        with self.told("could not clean up the target's history"):
             if stays := leftovers.remove(self.desk, self.handoff):
                 self.tell(f"note: {stays}")
 
     def fail_untaken(self) -> None:
-        """A target that recorded the handoff, stopped in trouble and did nothing with it has not taken it. One that
-        goes on with a conversation of its own keeps the handoff there, and can go on with it later."""
+        """Fail a handoff that a stopped target recorded but did not start on. A resumed conversation keeps the handoff
+        and can continue it later."""
         is_new = self.delivery.way is not Way.RESUME
         if is_new and self.found.source and leftovers.is_untaken(self.handoff, self.found.source):
             self.fail(has_arrived=False)
@@ -520,7 +521,7 @@ class Trip:
 
 
 def _last_line(output: Output) -> str:
-    """The last line for people that a program printed, to standard error if anything; what is for programs is none."""
+    """Last readable line that a program printed, from stderr if possible. JSON is skipped."""
     for printed in (output.stderr, output.stdout):
         lines = RECORD.sub("", printed).splitlines()
         for line in map(str.strip, reversed(lines)):

@@ -1,4 +1,4 @@
-"""The records of handoffs: reading them, and taking them a step further."""
+"""Stored handoffs: read them and move them to the next state."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def get(desk: Desk, id: str) -> Handoff:
 
 
 def listed(desk: Desk, limit: int, *, everywhere: bool = False) -> list[Handoff]:
-    """This folder's handoffs, or all, the newest first."""
+    """Handoffs of this folder, or all of them, newest first."""
     known = desk.shared.all(HANDOFF) if desk.has_store else []
     here = discovery.work_folder(paths.as_text(desk.project))
     own = [
@@ -42,15 +42,15 @@ def listed(desk: Desk, limit: int, *, everywhere: bool = False) -> list[Handoff]
 
 
 def folder_of(desk: Desk, id: str) -> Path:
-    """What a handoff needs on this machine while it is on its way: what its target prints, what it is told by file."""
+    """Folder of a running handoff: the target's output, and the brief if it is passed as a file."""
     return desk.places.data / "runs" / id
 
 
 def last_here(desk: Desk) -> Handoff:
-    """The last handoff of this folder."""
+    """Latest handoff of this folder."""
     for handoff in listed(desk, 1):
         return handoff
-    raise Refused(what="Nothing was handed over in this folder yet.", next="segue to AGENT")
+    raise Refused(what="This folder has no handoffs yet.", next="segue to AGENT")
 
 
 def brief_of(desk: Desk, handoff: Handoff) -> Brief:
@@ -62,12 +62,12 @@ def receipt_of(desk: Desk, handoff: Handoff) -> Receipt:
 
 
 def violations_in(receipt: Receipt) -> tuple[str, ...]:
-    """The prohibitions that were broken, each with its evidence."""
+    """Prohibitions that were broken, with evidence."""
     return tuple(line.fact.value for line in receipt.lines if line.fact.kind == "violation")
 
 
 def unconfirmed_in(receipt: Receipt) -> tuple[str, ...]:
-    """The claims that could not be confirmed, each with its evidence."""
+    """Claims that could not be confirmed, with evidence."""
     return tuple(line.fact.value for line in receipt.lines if line.fact.kind == "assertion")
 
 
@@ -81,14 +81,14 @@ def agent_of(address: str) -> str:
 
 
 def title_of(address: str) -> str:
-    """An address as people call it: the agent, with the model where one is named."""
+    """Display name of an address: the agent, and the model if it names one."""
     name, _, model = address.partition(":")
     title = agents.get(name).title
     return f"{title} ({agents.model_title(model)})" if model else title
 
 
 def keeper_of(desk: Desk, handoff: Handoff) -> str:
-    """The agent in whose format the target keeps its transcript."""
+    """Agent whose transcript format the target uses."""
     if handoff.delivery and handoff.delivery.keeper:
         return handoff.delivery.keeper
     return keeper_for(desk, agent_of(handoff.target))
@@ -105,8 +105,7 @@ def keeper_for(desk: Desk, agent: str) -> str:
 def step(
     desk: Desk, handoff: Handoff, event: Event, *, keeps: Sequence[Blob] = (), **delivery: Any
 ) -> Handoff:
-    """Take a handoff one state further, with what was found out of its delivery and content that was put in its place
-    for it."""
+    """Move a handoff to its next state and update its delivery. `keeps` are stored contents that it refers to."""
     kind = f"handoff.{event.value.replace(' ', '_')}"
 
     def move(known: Handoff) -> Handoff:
@@ -117,7 +116,7 @@ def step(
 
 
 def settle(desk: Desk, handoff: Handoff, *, keeps: Sequence[Blob] = (), **delivery: Any) -> Handoff:
-    """Note what was found out of its delivery."""
+    """Update the delivery of a handoff; its state stays."""
     return change(desk, handoff.id, "handoff.settled", lambda known: _with(known, delivery), keeps)
 
 
@@ -142,7 +141,7 @@ def change(
 
 
 def package(desk: Desk, handoff: Handoff) -> Handoff:
-    """Put the lossless context beside the brief, if it is not there yet. What is prepared waits from then on."""
+    """Store the lossless context beside the brief, once. A prepared handoff is announced to its target from then on."""
     if handoff.package.context is not None:
         return handoff
     packed = context.of_transcript(
@@ -163,7 +162,7 @@ def package(desk: Desk, handoff: Handoff) -> Handoff:
 
 
 def renew_offers(desk: Desk) -> None:
-    """Rewrite the notes of the handoffs that wait: consent was given or withdrawn after they were prepared."""
+    """Rewrite the notes of waiting handoffs after consent was given or withdrawn."""
     for id in waiting_list.offered(desk):
         with contextlib.suppress(NotFound):
             handoff = get(desk, id)
@@ -172,13 +171,13 @@ def renew_offers(desk: Desk) -> None:
 
 
 def keep_proof(desk: Desk, handoff: Handoff, proof: Struct) -> Handoff:
-    """Note what a target that was asked turned out to know."""
+    """Store the answers of a target that was asked questions."""
     hash = desk.shared.keep(msgspec.json.encode(proof)).hash
     return change(desk, handoff.id, "handoff.asked", lambda known: msgspec.structs.replace(known, proof=hash))
 
 
 def finish(desk: Desk, handoff: Handoff, event: Event, told: HandoffEvent | None) -> Handoff:
-    """Take a handoff one state further, with what came of it. A rating that was given meanwhile stays."""
+    """Move a handoff to its next state and store its event. A rating given meanwhile stays."""
 
     def move(known: Handoff) -> Handoff:
         state = transition(known.state, event)

@@ -1,11 +1,11 @@
-"""Handing work over: prepare, execute, validate. The order of the steps; `trips` takes those from the claim to the end.
+"""Handoffs: prepare, execute, validate. `execution` does the steps from the claim of the worktree to the outcome.
 
-plan -> store (prepared) -> the person agrees -> the worktree is claimed -> the conversation is written where the
-target finds it -> store (delivered) -> the target runs -> what it holds is read back -> store (acknowledged)
--> it ends -> store (completed) -> looked at once more -> store (validated)
+plan -> store (prepared) -> the user agrees -> claim the worktree -> write the native transcript -> store (delivered)
+-> the target runs -> read its transcript back -> store (acknowledged) -> it ends -> store (completed)
+-> read it back again -> store (validated)
 
-A process can be killed between any two of these. Whatever is done before it is recorded can be done again without
-harm, and what has been started is looked for before it is started again.
+A process can be killed between any two steps. A step that was not recorded can be repeated without harm, and a target
+that was started is looked for before it is started again.
 """
 
 from __future__ import annotations
@@ -51,19 +51,19 @@ UNFINISHED = (HandoffState.PREPARED, HandoffState.DELIVERED, HandoffState.ACKNOW
 
 
 class Handed(Struct, frozen=True):
-    """How a handoff went."""
+    """Result of a handoff."""
 
     handoff: Handoff
     arrival: Arrival
     proof: proof.Proof | None = None
     is_old: bool = False
-    """Whether it had been begun before."""
+    """Whether it had been started earlier."""
     violations: tuple[str, ...] = ()
-    """Of a return: the prohibitions that were broken, each with its evidence."""
+    """For a return: prohibitions that were broken, with evidence."""
     unconfirmed: tuple[str, ...] = ()
-    """Of a return: the claims that could not be confirmed, each with its evidence."""
+    """For a return: claims that could not be confirmed, with evidence."""
     home: str = ""
-    """Of a return: the agent that the next return leads to, as people call it; empty where the work is at home."""
+    """For a return: title of the agent that the next return leads to; empty if there is none."""
 
 
 def hand_over(
@@ -75,8 +75,8 @@ def hand_over(
     show: Callable[[Plan], None] = lambda _plan: None,
     doubt: Doubt = refuse,
 ) -> Handed:
-    """Take this folder's work to another agent. What was begun before and not finished is finished. `show` is given
-    what would go, before anything does."""
+    """Hand this folder's work to another agent, or finish a handoff that was interrupted. `show` gets the plan before
+    anything is sent."""
     work = handoff_plan.work_here(desk, order.session)
     with alone(desk, work.session.id, order.to):
         begun = unfinished(desk, work, order, tell)
@@ -92,7 +92,7 @@ def hand_over(
 
 
 def _whose(desk: Desk, handoff: Handoff) -> str:
-    """Whose work a handoff takes that was prepared before."""
+    """Line that says whose work a prepared handoff carries."""
     title = fence.one_line(desk.shared.get(SESSION, handoff.session).title, 90)
     at = clock.parse(handoff.created_at).astimezone().strftime("%Y-%m-%d %H:%M")
     return f"Work of {agents.get(agent_of(handoff.source)).title}, prepared {at} ({handoff.id}): {title}"
@@ -100,7 +100,7 @@ def _whose(desk: Desk, handoff: Handoff) -> str:
 
 @contextlib.contextmanager
 def alone(desk: Desk, session: str, target: str) -> Iterator[None]:
-    """Hold a session while it is handed over: one process at a time, and the system frees it if that dies."""
+    """Lock a session while it is handed over. The system frees the lock if the process dies."""
     folder = desk.places.data / "runs"
     files.make_private_folder(folder)
     fd = files.open_private(folder / f"{session}.lock", os.O_RDWR | os.O_CREAT)
@@ -115,8 +115,8 @@ def alone(desk: Desk, session: str, target: str) -> Iterator[None]:
 
 
 def unfinished(desk: Desk, work: Work, order: Order, tell: Tell) -> Handoff | None:
-    """A handoff of this session to the same target that has not come to its end. One whose work has gone on elsewhere
-    since, or that was prepared to go in another way, is put aside."""
+    """Unfinished handoff of this session to the same target. Outdated ones, and prepared ones that differ from the
+    request, are ended."""
     if not work.is_kept:
         return None
     target = str(handoff_plan.target_of(desk, order.to)[0])
@@ -127,7 +127,10 @@ def unfinished(desk: Desk, work: Work, order: Order, tell: Tell) -> Handoff | No
         is_outdated = _is_outdated(work, handoff)
         if is_other or is_outdated:
             _put_aside(
-                desk, handoff, "the work went on since" if is_outdated else "it was prepared otherwise", tell
+                desk,
+                handoff,
+                "the work continued since" if is_outdated else "it was prepared differently",
+                tell,
             )
             continue
         return handoff
@@ -135,7 +138,7 @@ def unfinished(desk: Desk, work: Work, order: Order, tell: Tell) -> Handoff | No
 
 
 def _put_aside(desk: Desk, handoff: Handoff, why: str, tell: Tell) -> None:
-    """End a handoff that another one takes the place of, and say so where it was still to go."""
+    """End a handoff that another one replaces, and report it if it had not been taken."""
     event = PUT_ASIDE[handoff.state]
     ended = handoff_records.step(desk, handoff, event)
     if event is not Event.COMPLETE:
@@ -157,7 +160,7 @@ PUT_ASIDE = {
 
 
 def _is_as_ordered(handoff: Handoff, order: Order) -> bool:
-    """Whether a handoff that was prepared is what is asked for now."""
+    """Whether a prepared handoff matches the request."""
     delivery = handoff.delivery
     return (
         delivery is not None
@@ -170,7 +173,7 @@ def _is_as_ordered(handoff: Handoff, order: Order) -> bool:
 
 
 def _is_outdated(work: Work, handoff: Handoff) -> bool:
-    """Whether the work has gone on since, and not where this handoff took it."""
+    """Whether the work has continued since, outside of this handoff's target."""
     source = handoff_plan.source_of(work)
     if handoff.state is HandoffState.PREPARED and source.id != handoff.transcript:
         return True
@@ -182,7 +185,7 @@ def _is_outdated(work: Work, handoff: Handoff) -> bool:
 
 
 def prepare(desk: Desk, plan: Plan, tell: Tell) -> Handoff:
-    """Put all that is to go into the store. Nothing has left yet."""
+    """Store a planned handoff. Nothing is sent yet."""
     session = sessions.keep(desk, plan.work)
     _clear_before(desk, session.id, plan.source.id, tell)
     id = desk.new_id("h")
@@ -238,24 +241,23 @@ def prepare(desk: Desk, plan: Plan, tell: Tell) -> Handoff:
 
 
 def _reason(desk: Desk, plan: Plan) -> str:
-    """Why it is made, without secrets: they could stand in what the person said of it."""
+    """Reason for the handoff, with secrets removed from the user's words."""
     reasoning = plan.trigger.reasoning
     return redaction.redact(desk, reasoning).text if plan.order.reason else reasoning
 
 
 def _clear_before(desk: Desk, session: str, transcript: str, tell: Tell) -> None:
-    """What was prepared before is put aside, and the handoff that brought the work to where it is now has done what it
-    was for."""
+    """Cancel earlier prepared handoffs, and complete the handoff that brought the work to its present transcript."""
     for handoff in desk.shared.handoffs_of(session):
         is_there = handoff.delivery is not None and handoff.delivery.transcript == transcript
         if handoff.state is HandoffState.PREPARED:
-            _put_aside(desk, handoff, "a new one takes its place", tell)
+            _put_aside(desk, handoff, "a new one replaces it", tell)
         elif is_there and handoff.state is HandoffState.ACKNOWLEDGED:
             handoff_records.step(desk, handoff, Event.COMPLETE)
 
 
 def _source(plan: Plan) -> str:
-    """The agent that the work comes from; the model too, where only that changes: it is what one comes back to."""
+    """Address of the source agent, with its model if only the model changes: a return needs it."""
     is_same = plan.source.agent == plan.agent.name and plan.source.model and not plan.returns
     return f"{plan.source.agent}:{plan.source.model}" if is_same else plan.source.agent
 
@@ -266,7 +268,7 @@ def prepare_whole(
     tell: Tell,
     show: Callable[[Plan], None] = lambda _plan: None,
 ) -> Handoff:
-    """The same with the lossless context beside it, for a handoff that is not urgent."""
+    """Prepare a handoff and store its lossless package as well, if it is not urgent."""
     plan = handoff_plan.plan(desk, order)
     show(plan)
     return package(desk, prepare(desk, plan, tell))
@@ -287,7 +289,7 @@ def execute_named(
     show: Callable[[Plan], None] = lambda _plan: None,
     doubt: Doubt = refuse,
 ) -> Handed:
-    """Execute the handoff with this id, a new one, or the one of this folder that was prepared last."""
+    """Execute the handoff with this id, a new one, or this folder's last prepared one."""
     if order is not None:
         return hand_over(desk, order, may=may, tell=tell, show=show, doubt=doubt)
     handoff = get(desk, id) if id else _last_prepared(desk)
@@ -299,7 +301,7 @@ def execute_named(
 
 
 def _up_to_date(desk: Desk, handoff: Handoff, mode: Mode, tell: Tell, *, prove: bool) -> Handoff:
-    """A prepared handoff, to be executed in a mode; packed again as it was ordered if the work went on since."""
+    """Prepared handoff in the wanted mode; prepared again with the same options if the work continued since."""
     work, delivery = handoff_plan.work_here(desk, handoff.session), handoff.delivery
     is_current = work.main is None or not _is_outdated(work, handoff)
     if delivery is None or handoff.returns or is_current:
@@ -316,7 +318,7 @@ def _up_to_date(desk: Desk, handoff: Handoff, mode: Mode, tell: Tell, *, prove: 
         anyway=True,
     )
     plan = handoff_plan.plan(desk, order, work)
-    _put_aside(desk, handoff, "the work went on since, so it is packed again", tell)
+    _put_aside(desk, handoff, "the work continued since, so it is prepared again", tell)
     return prepare(desk, plan, tell)
 
 
@@ -325,7 +327,7 @@ def _last_prepared(desk: Desk) -> Handoff:
     found = desk.shared.handoffs_of(work.session.id) if work.is_kept else []
     handoff = next((one for one in found if one.state in UNFINISHED), None)
     if handoff is None:
-        raise Refused(what="Nothing is prepared in this folder.", next="segue handoff prepare --to AGENT")
+        raise Refused(what="This folder has no prepared handoff.", next="segue handoff prepare --to AGENT")
     return handoff
 
 
@@ -339,10 +341,10 @@ def execute(
     mode: Mode | None = None,
     doubt: Doubt = refuse,
 ) -> Handed:
-    """Take a handoff as far as it goes from where it is; in a mode, if one is named, or else as it was begun."""
+    """Execute a handoff from its present state to the end; `mode` overrides the mode it was prepared with."""
     if handoff.state not in UNFINISHED or handoff.delivery is None:
         raise Refused(
-            what=f"Handoff {handoff.id} is {handoff.state.value}: there is nothing left to do.",
+            what=f"Handoff {handoff.id} is {handoff.state.value}: nothing is left to do.",
             next=f"segue handoff show {handoff.id}",
         )
     trip = Trip(desk, handoff, tell, doubt)
@@ -359,57 +361,61 @@ def execute(
 
 
 def travel(trip: Trip, *, may: May, prove: bool = False) -> None:
-    """Take a handoff from where it is to the end of its target's run."""
+    """Run a handoff from its present state until its target ends."""
     if trip.handoff.state is HandoffState.PREPARED:
         trip.refuse_unasked(may)
         trip.deliver(prove)
     elif trip.is_running():
-        trip.tell(f"{trip.title} is still at it.")
+        trip.tell(f"{trip.title} is still working on it.")
         trip.wait()
     elif trip.handoff.state is HandoffState.DELIVERED and not trip.look().has_handoff:
-        trip.tell(f"{trip.title} was started before and never got it: once more.")
+        trip.tell(f"{trip.title} was started before but did not get the handoff. Starting it again.")
         trip.deliver(prove)
     else:
         trip.go_on()
 
 
 class Report(Struct, frozen=True):
-    """What shows that a handoff arrived."""
+    """Whether a handoff arrived, with the evidence."""
 
     handoff: Handoff
     arrival: Arrival
     proof: proof.Proof | None
     is_proved: bool
     why: str = ""
-    """Why it is not."""
+    """Why it is not proved."""
 
 
 def validate(desk: Desk, id: str) -> Report:
-    """Look once more at what the target holds; what can be proved is validated."""
+    """Check the target's transcript again; a handoff that is proved becomes validated."""
     handoff = get(desk, id)
     proof = proof_of(desk, handoff)
     if handoff.delivery is None or handoff.delivery.prompt is None:
         return Report(handoff, Arrival(), proof, False, "it was never delivered")
     found = Trip(desk, handoff, lambda _text: None).look()
-    if not found.has_handoff:
-        return Report(handoff, found, proof, False, "nothing of it is in the target's records any more")
-    if not found.is_whole:
-        return Report(handoff, found, proof, False, "what the target holds is not what was sent")
-    if not found.is_there:
-        why = f"of {found.due} turns of the conversation the target holds {found.carried}"
+    if why := _why_unproved(found, proof):
         return Report(handoff, found, proof, False, why)
-    if found.is_in_file:
-        return Report(handoff, found, proof, False, "the target was told where to read it, and may not have")
-    if proof and not proof.report.is_proved:
-        wrong = len(proof.report.results) - proof.report.right
-        why = f"a copy of the target could not answer {wrong} of {len(proof.report.results)} questions"
-        return Report(
-            handoff, found, proof, False, f"{why}; what it did not know was said again, and not asked again"
-        )
     if handoff.state is HandoffState.COMPLETED:
         told = outcome.of(desk, handoff, found, proof.report if proof else None)
         handoff = handoff_records.finish(desk, handoff, Event.VALIDATE, told)
     return Report(handoff, found, proof, True)
+
+
+def _why_unproved(found: Arrival, proof: proof.Proof | None) -> str:
+    """Why the target's transcript and answers do not prove the handoff; empty if they do."""
+    if not found.has_handoff:
+        return "the target's transcripts no longer contain it"
+    if not found.is_whole:
+        return "the target's transcript differs from what was sent"
+    if not found.is_there:
+        return f"the target's transcript holds {found.carried} of {found.due} turns of the conversation"
+    if found.is_in_file:
+        return "the prompt only named the file with the handoff, and the target may not have read it"
+    if proof and not proof.report.is_proved:
+        asked = len(proof.report.results)
+        wrong = f"a copy of the target could not answer {asked - proof.report.right} of {asked} questions"
+        return f"{wrong}; the answers were sent to the target, which was not asked again"
+    return ""
 
 
 def proof_of(desk: Desk, handoff: Handoff) -> proof.Proof | None:
@@ -418,7 +424,7 @@ def proof_of(desk: Desk, handoff: Handoff) -> proof.Proof | None:
 
 
 def cancel(desk: Desk, id: str, tell: Tell) -> Handoff:
-    """Put a handoff aside that has not gone yet."""
+    """Cancel a handoff that was not delivered."""
     handoff = get(desk, id)
     cancelled = handoff_records.step(desk, handoff, Event.CANCEL)
     if handoff.delivery:

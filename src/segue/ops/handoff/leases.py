@@ -1,7 +1,7 @@
-"""One writer: a handoff takes a lease on the worktree that its target works in, and gives it back.
+"""Leases on worktrees: only the target of a handoff, or the agent of a run, may write.
 
-The store knows who holds what. A note beside it tells the agents' hooks, which open no store: it is written after the
-row and removed before the row is settled, so a note never speaks of a lease that was not taken.
+Leases are rows of the store. Agents' hooks do not open the store and read a note instead. The note is written after
+the row and removed before it, so every note belongs to a lease that was acquired.
 """
 
 from __future__ import annotations
@@ -20,13 +20,12 @@ from segue.ops.common.desk import Desk
 
 KIND = "worktree"
 SECONDS = 12 * 3600
-"""How long a lease holds unless it is taken again: longer than a working day, shorter than a forgotten window."""
+"""Duration of a lease unless it is renewed: longer than a working day, shorter than a forgotten window."""
 TRIES = 3
 
 
 def take(desk: Desk, project: Path, holder_id: str, title: str) -> None:
-    """Let nobody but the target of a handoff, or the agent of a run, change the worktree; again for longer. `title` is
-    what people call it."""
+    """Acquire or renew the worktree's lease for a handoff or a run. `title` is the holder's display name."""
     root = root_of(project)
     lease = None
     for _ in range(TRIES):
@@ -35,18 +34,20 @@ def take(desk: Desk, project: Path, holder_id: str, title: str) -> None:
             break
         if held := holder(desk, project):
             raise Refused(
-                what=f"{held.holder} holds {paths.as_text(root)} since {held.since[:16].replace('T', ' ')} UTC "
+                what=f"{held.holder} has held {paths.as_text(root)} since {held.since[:16].replace('T', ' ')} UTC "
                 f"(handoff {held.handoff}); one agent at a time may change it.",
-                next=f"{held.back} ends that and returns the work; it ends by itself at "
+                next=f"{held.back} ends the lease and returns the work; it expires at "
                 f"{held.expires[:16].replace('T', ' ')} UTC",
             )
     if lease is None:
-        raise Refused(what=f"{paths.as_text(root)} passes from hand to hand.", next="run the command again")
+        raise Refused(
+            what=f"The lease on {paths.as_text(root)} keeps changing hands.", next="run the command again"
+        )
     _write(desk, _held(root, lease, title))
 
 
 def holder(desk: Desk, project: Path) -> Held | None:
-    """Who may change the worktree now, if it is not just anyone."""
+    """Holder of the worktree's lease, if there is one."""
     if not desk.has_store:
         return None
     root = root_of(project)
@@ -55,7 +56,7 @@ def holder(desk: Desk, project: Path) -> Held | None:
 
 
 def session_of_holder(desk: Desk, project: Path) -> str | None:
-    """The session whose handoff holds the worktree; None where nobody does, or a run."""
+    """Session whose handoff holds the worktree; None if nobody or a run does."""
     held = holder(desk, project)
     if held is None:
         return None
@@ -68,7 +69,7 @@ def session_of_holder(desk: Desk, project: Path) -> str | None:
 
 
 def give_back(desk: Desk, project: Path, handoff_id: str) -> None:
-    """The handoff no longer needs the worktree. What it does not hold (any more) is left as it is."""
+    """Release the worktree's lease if this handoff or run holds it."""
     from segue.store import os_errors  # lazy: as the desk does
 
     root = root_of(project)
@@ -76,17 +77,17 @@ def give_back(desk: Desk, project: Path, handoff_id: str) -> None:
         guard.drop(desk.places.data, str(root), handoff_id)
     lease = desk.shared.held(_subject(root)) if desk.has_store else None
     if lease and lease.holder == handoff_id:
-        with contextlib.suppress(Refused):  # its time ran out between the two
+        with contextlib.suppress(Refused):  # it expired in between
             desk.shared.settle(lease)
 
 
 def root_of(project: Path) -> Path:
-    """The worktree that a folder is in, under the one name that it has without links."""
+    """Root of a folder's worktree, with symbolic links resolved."""
     return paths.find_project(Path(os.path.realpath(project)))
 
 
 def _subject(root: Path) -> str:
-    # A store can serve many machines, and the same path is another folder on each.
+    # A store can serve many machines; the same path is a different folder on each.
     return f"{KIND}:{os.uname().nodename}:{paths.as_text(root)}"
 
 
@@ -103,7 +104,7 @@ def _held(root: Path, lease: Lease, title: str) -> Held:
 
 
 def _title(desk: Desk, root: Path, lease: Lease) -> str:
-    """What people call the holder: as it was noted, or by the handoff itself."""
+    """Display name of the holder, from its note or its handoff."""
     for held in guard.notes(desk.places.data):
         if held.root == str(root) and held.handoff == lease.holder:
             return held.holder

@@ -1,8 +1,7 @@
-"""Transcripts that Segue wrote into a target's own history: noted before and after they are written, and removed when
-the handoff ends and the target has added nothing to them.
+"""Native transcripts that Segue wrote into a target's history: removed if the target never used them.
 
-The note lies in the handoff's folder of this machine, where the transcript is too. What the target or the person has
-said in a transcript is theirs: then it stays.
+A note in the handoff's folder is written before and after the transcript. A transcript to which the target or the user
+has added something stays.
 """
 
 from __future__ import annotations
@@ -32,23 +31,23 @@ LARGEST = 1 << 16
 
 
 class Note(Struct, frozen=True, kw_only=True):
-    """A transcript as it was written."""
+    """Transcript as it was written."""
 
     id: str
     path: str = ""
     entries: int = 0
     digest: str = ""
-    """Empty until it was read back: whatever happens before that, no target was started with it."""
+    """Empty until the transcript was read back; no target was started with it before that."""
 
 
 def expect(desk: Desk, handoff: Handoff, id: str) -> None:
-    """Remember that a transcript is about to be written."""
+    """Note that a transcript is about to be written."""
     if _read(desk, handoff) is None:
         _keep(desk, handoff, Note(id=id))
 
 
 def note(desk: Desk, handoff: Handoff, written: Written) -> None:
-    """Remember what was written, as the target's reader sees it."""
+    """Note what was written, as the target's reader sees it."""
     known, path = _read(desk, handoff), str(written.path)
     source = _find(desk, handoff, Note(id=written.id, path=path))
     if source is None or (known and known.digest):
@@ -64,7 +63,7 @@ def _keep(desk: Desk, handoff: Handoff, known: Note) -> None:
 
 
 def is_untaken(handoff: Handoff, source: Source) -> bool:
-    """Whether a target that recorded the handoff has said and done nothing since."""
+    """Whether a target that recorded the handoff has done nothing since."""
     try:
         return not any(_is_theirs(entry, handoff) for entry in arrival.since(source, handoff.id))
     except AgentError:
@@ -72,7 +71,7 @@ def is_untaken(handoff: Handoff, source: Source) -> bool:
 
 
 def remove(desk: Desk, handoff: Handoff) -> str:
-    """Remove what was written for a target that never used it; why it stays, where it does."""
+    """Remove a transcript that the target never used. Returns why it stays, or an empty text."""
     known = _read(desk, handoff)
     source = _find(desk, handoff, known) if known else None
     if known is None or source is None:
@@ -80,13 +79,13 @@ def remove(desk: Desk, handoff: Handoff) -> str:
     title = agents.get(handoff_records.agent_of(handoff.target)).title
     folder = handoff_records.folder_of(desk, handoff.id)
     if process.is_running(folder):
-        return f"{title} is still running: its transcript {known.id} stays."
+        return f"{title} is still running, so its transcript {known.id} stays."
     try:
         if not _is_unused(desk, source, known, handoff):
-            return f"{title} has used its transcript {known.id}: it stays in its history."
+            return f"{title} has used transcript {known.id}, so it stays in its history."
         deliver.discard(desk, handoff, source, folder)
     except (AgentError, OSError) as error:
-        return f"The transcript {known.id} that was written for {title} could not be removed: {error}"
+        return f"The transcript {known.id}, written for {title}, could not be removed: {error}"
     (folder / NOTE).unlink(missing_ok=True)
     return ""
 
@@ -125,7 +124,7 @@ def _is_unused(desk: Desk, source: Source, known: Note, handoff: Handoff) -> boo
 
 
 def _is_theirs(entry: Entry, handoff: Handoff) -> bool:
-    """Whether an entry is a word or a deed of the target or the person, not of Segue or the program itself."""
+    """Whether an entry comes from the target or the user, not from Segue or the agent's program."""
     if entry.origin is Origin.HUMAN:
         own = (prompt.marker(handoff.id), *RESUME.all)
         return entry.kind is EntryKind.PROMPT and not entry.text.lstrip().startswith(own)

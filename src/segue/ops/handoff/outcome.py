@@ -1,4 +1,4 @@
-"""What came of a handoff, from what its target left behind: for the event that every handoff leaves."""
+"""Outcome of a handoff, measured from its target's transcript, for the handoff's event."""
 
 from __future__ import annotations
 
@@ -7,27 +7,27 @@ from segue.facts.tracker import derive
 from segue.model import Handoff
 from segue.model.handoff import HandoffEvent
 from segue.ops.common.desk import Desk
-from segue.ops.handoff import arrival, events, handoff_records
+from segue.ops.handoff import arrival, consent, events, handoff_records
 from segue.ops.handoff.arrival import Arrival
 from segue.ops.index.tracked_transcript import Meaning
 
 
 def of(desk: Desk, handoff: Handoff, found: Arrival, report: Report | None) -> HandoffEvent | None:
-    """The event with how it went so far; None where there is none to begin with."""
+    """Event with the outcome so far; None if the handoff has no event."""
     if handoff.event is None or found.source is None:
         return handoff.event
     since = list(arrival.since(found.source, handoff.id))
     receipt, delivery = handoff_records.receipt_of(desk, handoff), handoff.delivery
     said = desk.shared.content(delivery.prompt).decode() if delivery and delivery.prompt else ""
-    known = (entry.transcript for entry in desk.index.transcripts().values())
+    source = consent.source_transcript(desk, handoff.transcript)
     return events.finish(
         handoff.event,
         receipt,
         facts_after=derive(since, Meaning(found.source.agent)),
         report=report,
         first=report,
-        # What was said is, word for word, what the target recorded. What it was told to read, it may not have read.
+        # The transcript contains the prompt word for word. A file that the prompt only names may not have been read.
         held=events.shown(receipt, said) if found.is_there and not found.is_in_file else None,
         tokens=delivery.tokens if delivery else 0,
-        whole=next((one.context_tokens for one in known if one and one.id == handoff.transcript), None),
+        whole=source.context_tokens if source else None,
     )

@@ -1,5 +1,5 @@
-"""What a handoff would be: who gets what, in which way, for how many tokens. Nothing is sent here, and nothing started
-but a program that has changed, to be asked its version."""
+"""Plan of a handoff: target, delivery, content, tokens and cost. Nothing is sent. A target's program is started only to
+ask its version, if it has changed."""
 
 from __future__ import annotations
 
@@ -47,43 +47,43 @@ from segue.ops.work.discovery import Work
 from segue.usage import budget, prices
 
 SHORT = 2000
-"""The brief's budget for whoever has the conversation already."""
+"""Brief's budget for a target that has the conversation already."""
 FULLEST = 0.75
-"""A context that would be fuller than this is not gone on with."""
+"""Largest filled share of a context that is resumed."""
 BACK = "back"
-"""What an order says that names no target, but where the work came from."""
+"""Target of a request to return the work to where it came from."""
 ASKED_FOR = "asked for"
-"""Why a way is taken that the person named."""
+"""Reason recorded for a delivery that the user chose."""
 PASSES_CONVERSATION = (Tier.FULL, Tier.SELECTIVE)
 
 
 class Order(Struct, frozen=True, kw_only=True):
-    """What the person asks for."""
+    """Handoff that the user requests."""
 
     to: str
     mode: Mode = Mode.OPEN
     reason: str = ""
     preserve: Preserve | None = None
     budget: int | None = None
-    """How long the brief may be, in tokens; None for what fits the way and the target."""
+    """Brief's budget in tokens; None for one that fits the delivery and the target."""
     way: Way | None = None
-    """The way that is wanted; None for the best that there is."""
+    """Required delivery; None for the best one available."""
     session: str | None = None
     arguments: tuple[str, ...] = ()
-    """For the target's program, as the person typed them."""
+    """Arguments for the target's program, as typed."""
     prove: bool = False
     anyway: bool = False
-    """Whether to try a target that has told that it is at its limit."""
-    anew: bool = False
-    """Whether the agent that has the work may be the one that it goes to."""
+    """Hand over even if the target reports that it is at its limit."""
+    allow_same: bool = False
+    """Allow a handoff to the agent that has the work already."""
     into: str = ""
-    """A transcript of the target's own that has the context already, and is to be gone on with."""
+    """Transcript of the target to resume, because it has the context already."""
     trigger: Trigger | None = None
-    """Why it is made, where no person asks for it."""
+    """Trigger, if the user did not request the handoff."""
 
 
 class Plan(Struct, frozen=True, kw_only=True, dict=True):
-    """All that is known before anything is done."""
+    """Everything that is known before a handoff is prepared."""
 
     order: Order
     work: Work
@@ -97,7 +97,7 @@ class Plan(Struct, frozen=True, kw_only=True, dict=True):
     made: Made
     conversation: Conversation
     dropped: int
-    """How many turns did not fit."""
+    """Number of turns that did not fit."""
     tokens: int
     counter: str
     cost_usd: float | None
@@ -106,21 +106,21 @@ class Plan(Struct, frozen=True, kw_only=True, dict=True):
     instructions: tuple[tuple[str, str], ...]
     vendor: str
     is_allowed: bool
-    """Whether the vendor may have it without being asked for."""
+    """Whether the vendor may have it without asking the user."""
     trigger: Trigger
     folder: str
-    """Where the target is started."""
+    """Folder in which the target starts."""
     resumes: str = ""
-    """The transcript of the target's own that is gone on with."""
+    """Transcript of the target that is resumed."""
     returns: str = ""
-    """The handoff that this one comes back from."""
+    """Handoff that this one returns from."""
     claims: Claims | None = None
-    """Of a return: what was checked before it."""
+    """For a return: result of checking the claims."""
     find_drift: Callable[[], tuple[str, ...]]
 
     @functools.cached_property
     def drift(self) -> tuple[str, ...]:
-        """How the folder differs from what the brief says; looked for only where someone is shown it."""
+        """How the folder differs from the brief; computed only when it is shown."""
         return self.find_drift()
 
     @property
@@ -134,25 +134,25 @@ class Plan(Struct, frozen=True, kw_only=True, dict=True):
 
 
 def work_here(desk: Desk, id: str | None) -> Work:
-    """The session that is named, or this folder's."""
+    """Session with this id, or this folder's."""
     work = sessions.get(desk, id) if id else sessions.current(desk)
     if work is None:
         raise NotFound(
             noun="session of this folder",
             name=paths.as_text(desk.project),
-            next="segue transcripts lists the conversations that there are; start an agent here first",
+            next="start an agent in this folder first; segue transcripts lists all conversations",
         )
     if work.session.status is not SessionStatus.OPEN:
         raise Refused(
             what=f"Session {work.session.id} is closed.",
-            next="segue undo opens it again, if you closed it last",
+            next="segue undo opens it again if closing it was the last step",
         )
     refuse_unused(desk, work)
     return work
 
 
 def refuse_unused(desk: Desk, work: Work) -> None:
-    """Refuse work whose last transcript is not used: an older one would be taken for it."""
+    """Refuse work whose latest transcript is unused, because an older one would be taken instead."""
     last = discovery.last_delivered(desk.shared.handoffs_of(work.session.id)) if work.is_kept else None
     if last is None or last.delivery is None or last.delivery.transcript in {t.id for t in work.transcripts}:
         return
@@ -167,23 +167,23 @@ def refuse_unused(desk: Desk, work: Work) -> None:
 
 
 def source_of(work: Work) -> Transcript:
-    """The transcript that the work is in."""
+    """Transcript that the work is in."""
     if work.main is not None:
         return work.main
     raise Refused(
-        what=f"No agent has worked in this folder yet, as far as session {work.session.id} knows.",
-        next=f"start an agent here, or segue session link {work.session.id} TRANSCRIPT",
+        what=f"No agent has worked in this folder yet: session {work.session.id} has no transcript.",
+        next=f"start an agent here, or add one with segue session link {work.session.id} TRANSCRIPT",
     )
 
 
 def folder_of(desk: Desk, transcript: Transcript) -> str:
-    """Where an agent is to work: where it was worked so far, if that is still there."""
+    """Folder in which the target works: that of the transcript, if it still exists."""
     folder = transcript.project
     return folder if folder and Path(folder).is_dir() else paths.as_text(desk.project)
 
 
 def target_of(desk: Desk, to: str) -> tuple[Address, Agent, str]:
-    """Where the work is to go, and the program that takes it."""
+    """Target's address, agent and program."""
     address = addresses.resolve(desk, to)
     agent = agents.get(address.agent)
     agents.starter(agent.name)
@@ -198,7 +198,7 @@ def plan(desk: Desk, order: Order, work: Work | None = None) -> Plan:
     work = work or work_here(desk, order.session)
     source = source_of(work)
     address, agent, program = target_of(desk, order.to)
-    if not order.anew:
+    if not order.allow_same:
         refuse_same(source, address, agent)
     if check := agents.load(agent.name).check_model:
         check(address.model, desk.env)
@@ -214,7 +214,7 @@ def plan(desk: Desk, order: Order, work: Work | None = None) -> Plan:
     earlier = facts_before(desk, work, source)
     made = made_for(desk, known, wish_for(way, tier, agent, order.budget), order.budget, window, earlier)
     counter = tokens.remembering(tokens.estimated(agent.vendor))
-    # A copy that is asked has nothing to resume: it is given the conversation.
+    # A copy that is asked questions cannot resume, so it gets the conversation.
     is_carried = way is Way.NATIVE or (way is Way.RESUME and order.prove)
     conversation, dropped, hidden = (
         carried(desk, known, tier, counter, window, source) if is_carried else (Conversation(), 0, set())
@@ -256,7 +256,7 @@ def plan(desk: Desk, order: Order, work: Work | None = None) -> Plan:
 def made_for(
     desk: Desk, known: Warm, wish: Wish, asked: int | None, window: int, earlier: tuple[Fact, ...]
 ) -> Made:
-    """The brief. Where the person named no budget, it is as long as what must not be lost."""
+    """Make the brief. Without a budget from the user, it grows until everything that must not be lost fits."""
     budgets = [wish.budget] if asked or wish.budget is None else [wish.budget, window // 8, window // 2]
     return make.long_enough(
         budgets,
@@ -265,19 +265,19 @@ def made_for(
 
 
 def facts_before(desk: Desk, work: Work, source: Transcript) -> tuple[Fact, ...]:
-    """What was known when the agent took the work over, if it did: its own transcript need not show all of that."""
+    """Facts that the source agent received with its own handoff; its transcript may not show all of them."""
     handoffs = desk.shared.handoffs_of(work.session.id) if work.is_kept else []
     handoff = discovery.last_to(handoffs, source.id)
     return tuple(line.fact for line in handoff_records.receipt_of(desk, handoff).lines) if handoff else ()
 
 
 def refuse_same(source: Transcript, target: Address, agent: Agent) -> None:
-    """Work is not handed to where it is."""
+    """Refuse to hand work to the agent and model that have it."""
     is_same_model = not target.model or (source.model and budget.is_of_family(source.model, target.model))
     if source.agent == agent.name and is_same_model:
         raise Refused(
             what=f"This work is in {agent.title} already (transcript {source.id}).",
-            next="segue to AGENT:MODEL for another model, or segue to another agent",
+            next="segue to AGENT:MODEL switches the model; segue to AGENT switches the agent",
         )
 
 
@@ -287,16 +287,16 @@ def refuse_at_limit(told: list[AgentLimits], agent: Agent, model: str) -> None:
         limit = each.limit
         if (limit.used_percent or 0) < limits.HIT:
             continue
-        # Of a model that nobody named it is not known whether a limit of one model holds for it.
+        # Without a named model, it is unknown whether a limit of one model applies.
         if limit.scope is Scope.ACCOUNT or (model and budget.holds_for(limit, model)):
             raise AtLimit(
                 agent=agent.title,
                 limit=_limit_in_words(limit),
                 until=f" until {limit.resets_at[:16].replace('T', ' ')} UTC" if limit.resets_at else "",
-                scope=": it holds for the account, so another of its models is no way out"
+                scope="; switching models won't help, because the limit covers the whole account"
                 if limit.scope is Scope.ACCOUNT
                 else "",
-                next="segue status shows what each agent has left; --anyway tries it all the same",
+                next="segue status shows what each agent has left; --anyway hands over anyway",
             )
 
 
@@ -306,7 +306,7 @@ def _limit_in_words(limit: Limit) -> str:
 
 
 def way_for(order: Order, source: Transcript, agent: Agent, tier: Tier, window: int) -> tuple[Way, str]:
-    """The best way there is, and why it is no better one."""
+    """Best available delivery, and why a better one is not possible."""
     if order.into:
         return Way.RESUME, ""
     if order.way is Way.PROMPT:
@@ -316,7 +316,7 @@ def way_for(order: Order, source: Transcript, agent: Agent, tier: Tier, window: 
     if source.agent == agent.name and order.way is not Way.NATIVE:
         if (source.context_tokens or 0) + SHORT <= FULLEST * window:
             return Way.RESUME, ""
-        why = "its own transcript fills the context too far to be gone on with"
+        why = "its own transcript fills too much of the context to be resumed"
     else:
         why = ""
     if agents.writer(agent.name) is None:
@@ -325,7 +325,7 @@ def way_for(order: Order, source: Transcript, agent: Agent, tier: Tier, window: 
 
 
 def wish_for(way: Way, tier: Tier, agent: Agent, budget: int | None) -> Wish:
-    """Whoever has the conversation needs a shorter brief than who has only that."""
+    """Request for the brief: shorter if the target has the conversation."""
     if way is Way.RESUME:
         return Wish(Tier.SELECTIVE, budget or SHORT, agent.name, in_haste=True)
     budget = budget or (make.BUDGET if way is Way.NATIVE else None)
@@ -342,7 +342,7 @@ def window_of(desk: Desk, agent: Agent, model: str) -> int:
 def carried(
     desk: Desk, known: Warm, tier: Tier, counter: Counter, window: int, source: Transcript
 ) -> tuple[Conversation, int, set[str]]:
-    """The conversation that goes along, how many of its turns do not, and the placeholders in it."""
+    """Conversation to carry, the number of dropped turns, and the placeholders in it."""
     room = max(window // (2 if tier is Tier.FULL else 4) - make.BUDGET, window // 8)
     key, allow = redaction.key(desk), desk.settings.redact_allow
     seen = redact.Known(known.tracker.heat.secrets, key, allow)
@@ -370,7 +370,7 @@ def _left_behind(way: Way, dropped: int) -> tuple[str, ...]:
 def travelling(
     desk: Desk, source: str, agent: Agent, folder: Path
 ) -> tuple[tuple[tuple[str, str], ...], tuple[str, ...]]:
-    """Instruction files that the target does not load by itself, without secrets, and what cannot travel."""
+    """Instruction files that the target does not load by itself, without secrets, and what cannot be carried."""
     if source == agent.name:
         return (), ()
     project = paths.find_project(folder)
@@ -391,36 +391,36 @@ def _shown(project: Path, path: str) -> str:
 
 
 def drift_of(desk: Desk, facts: tuple[Fact, ...], source: Transcript | None, folder: Path) -> tuple[str, ...]:
-    """How the folder differs from what the facts say."""
+    """How the folder differs from the facts."""
     now = git.look(paths.find_project(folder), facts, desk.env)
     lines = [str(one) for one in drift.compare(facts, now, source.updated_at if source else None)]
     return tuple(redaction.redact(desk, "\n".join(lines)).text.split("\n")) if lines else ()
 
 
 def cost_of(desk: Desk, agent: Agent, model: str, count: int) -> float | None:
-    """What it costs to read that once, where the price is known."""
+    """Cost of reading that many tokens once, if the price is known."""
     name = model or _usual_model(desk, agent.name)
     price = prices.look_up(name, desk.clock()) if name else None
     return prices.cost(price, Tokens(input=count)) if price else None
 
 
 def _usual_model(desk: Desk, agent: str) -> str:
-    """The model that an agent used last here."""
+    """Model that the agent used last."""
     known = [entry.transcript for entry in desk.index.transcripts().values() if entry.transcript]
     own = [one for one in known if one.agent == agent and one.model]
     return max(own, key=lambda one: one.updated_at or "").model if own else ""
 
 
 def trigger_for(desk: Desk, work: Work, order: Order, told: list[AgentLimits]) -> Trigger:
-    """Why this handoff is made: what the person says, with what the limits say beside it."""
+    """Trigger of the handoff: the user's request, and the state of the limits."""
     if order.trigger is not None:
         return order.trigger
     standing = folder_status.stand(desk, work, told)
-    request = order.reason or ("to come back" if order.to == BACK else f"to go on in {order.to}")
+    request = order.reason or ("to return the work" if order.to == BACK else f"to continue in {order.to}")
     usage = standing.usage
     model = standing.transcript.model if standing.transcript else ""
     usage = usage or Usage(at=desk.clock(), tokens_used=0, tokens_limit=0)
     trigger = budget.trigger_for(usage, folder_status.thresholds_of(desk), model, request)
     if trigger is None:
-        raise Refused(what="There is no reason to hand over.", next="segue to AGENT --reason WHY")
+        raise Refused(what="No reason for the handoff was given.", next="segue to AGENT --reason WHY")
     return trigger

@@ -1,7 +1,7 @@
-"""Proof by questions: a throw-away copy of the target is given the same handoff and asked what it knows.
+"""Proof by questions: a temporary copy of the target gets the same handoff and answers questions about it.
 
-The copy gets the same conversation and the same words as the target will, then the questions. What it cannot answer
-is said to the target once more; the copy is thrown away.
+The copy gets the same conversation and prompt as the target, then the questions. What it cannot answer is repeated in
+the target's prompt. The copy is removed.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ NOTHING = "(Nothing was said before. A handoff follows, and then questions about
 
 
 class Asked(Struct, frozen=True):
-    """What a target is asked about."""
+    """Handoff that a target is asked about."""
 
     handoff: Handoff
     brief: Brief
@@ -40,13 +40,13 @@ class Asked(Struct, frozen=True):
 
 
 class Proof(Struct, frozen=True):
-    """What a target that was asked turned out to know."""
+    """Graded answers of a target's copy."""
 
     report: probes.Report
     tokens: int
-    """What asking cost, in tokens read."""
+    """Tokens read to ask the questions."""
     missing: tuple[Section, ...] = ()
-    """What it did not know: said to it once more."""
+    """What it could not answer; repeated in the target's prompt."""
 
 
 def prove(desk: Desk, asked: Asked, folder: Path, tell: Callable[[str], None]) -> Proof:
@@ -56,7 +56,7 @@ def prove(desk: Desk, asked: Asked, folder: Path, tell: Callable[[str], None]) -
     questions = probes.questions(asked.receipt)
     if not questions:
         raise Refused(
-            what="There is nothing to ask: the brief holds no fact of a kind that can be asked for.",
+            what="The brief contains no facts to ask questions about.",
             next=f"segue to {handoff.target}, without --prove",
         )
     agent = agents.get(handoff_records.agent_of(handoff.target))
@@ -64,14 +64,14 @@ def prove(desk: Desk, asked: Asked, folder: Path, tell: Callable[[str], None]) -
     text = prompt.compose(handoff.id, asked.brief, asked.extra, closing=put)
     count = tokens.counter(agent.vendor).count
     price = probes.price(handoff.delivery.tokens, count(put), count(probes.right_reply(questions)))
-    tell(f"Asking {agent.title} {len(questions)} questions first: about {price:,} tokens are read for that.")
+    tell(f"Asking a copy of {agent.title} {len(questions)} questions first; it reads about {price:,} tokens.")
     reply = _answer(desk, asked, text, folder / "asked")
     report = probes.grade(questions, reply)
     return Proof(report, price, probes.missing(report))
 
 
 def _answer(desk: Desk, asked: Asked, text: str, logs: Path) -> str:
-    """Start the throw-away copy, and take what it says from its own records."""
+    """Start the copy, and read its reply from its transcript."""
     handoff, delivery = asked.handoff, asked.handoff.delivery
     if delivery is None:
         return ""
@@ -79,7 +79,7 @@ def _answer(desk: Desk, asked: Asked, text: str, logs: Path) -> str:
     agent, writer = agents.get(name), agents.writer(name)
     project = Path(delivery.project)
     program = plan.target_of(desk, handoff.target)[2]
-    # Anew each time: what was asked before is not to be seen.
+    # A new id each time, so that earlier questions are not in the transcript.
     resume, unique = "", os.urandom(4).hex()
     if writer:
         resume = _write(desk, asked, f"{handoff.id} asked {unique}", logs)
@@ -111,7 +111,7 @@ def _answer(desk: Desk, asked: Asked, text: str, logs: Path) -> str:
         )
         found = arrival.look(sought, desk.env, asked.conversation)
     finally:
-        # Nothing of the copy stays. One that cannot be taken away does no harm.
+        # A copy that cannot be removed does no harm.
         if source := arrival.look(sought, desk.env).source:
             with contextlib.suppress(AgentError, OSError):
                 deliver.discard(desk, handoff, source, logs)
@@ -122,8 +122,8 @@ def _answer(desk: Desk, asked: Asked, text: str, logs: Path) -> str:
 
 
 def _write(desk: Desk, asked: Asked, seed: str, logs: Path) -> str:
-    """The copy's transcript, under an id by which it can be thrown away: also where nothing was said before. Where
-    none can be written, there is none."""
+    """Write the copy's transcript under an id by which it can be removed, even if the conversation is empty. Returns
+    the id, or an empty text if no transcript can be written."""
     id = deliver.new_id(handoff_records.agent_of(asked.handoff.target), seed)
     nothing = Conversation(turns=(Turn(speaker=Speaker.PERSON, text=NOTHING),))
     try:

@@ -1,4 +1,4 @@
-"""Ratings: how satisfied the person is with a handoff, or with a session that was not handed over yet."""
+"""Ratings of handoffs, and of sessions that were not handed over yet."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ LARGEST = 5
 
 
 def rate(desk: Desk, rating: int, session: str | None) -> Change[Session] | Change[Handoff]:
-    """Rate from 1 to 5 the last handoff of a session, in the event that the handoff leaves; the session itself if it
-    was not handed over. Another handoff starts without a rating."""
+    """Rate a session's last handoff from 1 to 5, or the session itself if it was not handed over. The next handoff
+    starts without a rating."""
     if not 1 <= rating <= LARGEST:
         raise BadInput(what=f"A rating is a number from 1 to {LARGEST}.", next="segue rate 4")
     known = sessions.info(desk, session)

@@ -1,4 +1,4 @@
-"""What was passed and what was not: of a brief that was made, or of a handoff."""
+"""Briefs and receipts by id: of `segue pack` or of a handoff."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ LISTED = 20
 
 
 class Listed(Struct, frozen=True):
-    """A brief that was made, in a line."""
+    """Summary of a stored brief."""
 
     id: str
     title: str
@@ -25,7 +25,7 @@ class Listed(Struct, frozen=True):
 
 
 def get(desk: Desk, id: str) -> Made:
-    """A brief, or a handoff's, by its id or the start of it."""
+    """Brief and receipt of `segue pack` or of a handoff, by id or start of the id."""
     if id.startswith("h-"):
         handoff = handoffs.get(desk, id)
         return Made(handoff.id, handoffs.brief_of(desk, handoff), handoffs.receipt_of(desk, handoff))
@@ -33,7 +33,7 @@ def get(desk: Desk, id: str) -> Made:
 
 
 def listed(desk: Desk) -> list[Listed]:
-    """The last briefs that were made, the newest first."""
+    """Latest stored briefs, newest first."""
     found = []
     for id in make.made(desk)[:LISTED]:
         try:

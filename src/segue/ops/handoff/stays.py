@@ -1,8 +1,8 @@
-"""Where the work of a session has been since it left an agent, replayed from its handoffs. Pure.
+"""Stays of a session's work with other agents, replayed from its handoffs. Pure.
 
-Every handoff that its target took is a stay of that target. One that goes on to another agent opens a trip; a return
-closes that trip and every later one, and their stays then belong to the trip that is still open. So after A -> B -> C
--> back to B, the next return is to A, and reports three stays: B, C, B again.
+Every handoff that its target took is a stay with that target. A handoff to another agent opens a round trip. A return
+closes that round trip and every later one; their stays then belong to the round trip that is still open. After
+A -> B -> C -> back to B, the next return is to A and reports three stays: B, C, B again.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from segue.ops.work import discovery
 
 
 class OpenTrip(Struct, frozen=True):
-    """A handoff that the work has not come back from, and the stays since, in order."""
+    """Handoff that the work has not returned from, and the stays since, in order."""
 
     out: Handoff
     stays: tuple[Handoff, ...]
 
 
 def open_trips(handoffs: Iterable[Handoff]) -> list[OpenTrip]:
-    """The trips of one session that were not closed by a return, the latest last."""
+    """Round trips of a session that no return has closed, latest last."""
     trips: list[OpenTrip] = []
     for one in sorted(handoffs, key=lambda handoff: handoff.created_at):
         if not discovery.is_taken(one):
@@ -34,7 +34,7 @@ def open_trips(handoffs: Iterable[Handoff]) -> list[OpenTrip]:
             continue
         start = next((n for n, trip in enumerate(trips) if trip.out.id == one.returns), len(trips))
         closed, trips = trips[start:], trips[:start]
-        # An agent is not told again about stays that a return to its own transcript has reported.
+        # Stays that a return to the same transcript has reported are not reported again.
         if closed and trips and trips[-1].out.transcript != closed[0].out.transcript:
             stays = (*trips[-1].stays, *_all_stays(closed), one)
             trips[-1] = OpenTrip(trips[-1].out, stays)
@@ -42,7 +42,7 @@ def open_trips(handoffs: Iterable[Handoff]) -> list[OpenTrip]:
 
 
 def stays_since(handoffs: Iterable[Handoff], out: Handoff) -> tuple[Handoff, ...]:
-    """The stays that a return from a handoff reports."""
+    """Stays that a return from a handoff reports."""
     trips = open_trips(handoffs)
     start = next((n for n, trip in enumerate(trips) if trip.out.id == out.id), len(trips))
     return _all_stays(trips[start:]) or (out,)
@@ -53,7 +53,7 @@ def _all_stays(trips: Sequence[OpenTrip]) -> tuple[Handoff, ...]:
 
 
 def names(stays: Sequence[Handoff]) -> tuple[str, ...]:
-    """The agent of each stay, as people call it; "again" where it had the work before."""
+    """Title of each stay's agent, with "again" if it had the work before."""
     agents = [agent_of(stay.target) for stay in stays]
     titles = [title_of(agent) for agent in agents]
     return tuple(f"{title} again" if agents[n] in agents[:n] else title for n, title in enumerate(titles))

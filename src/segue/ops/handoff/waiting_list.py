@@ -1,8 +1,8 @@
-"""Handoffs that wait: what the agent that is to have one is told when it begins, by its hook.
+"""Waiting handoffs: notes that a target's hook shows when a conversation starts.
 
-A handoff waits from when it was prepared to when it is executed, cancelled or undone. The words are put together then,
-as a hook opens no store: the head of the brief, what of it was left out, and how to have the rest. What may not go to
-the vendor yet is not told; that it is there, is.
+A handoff waits from its preparation until it is executed, cancelled or undone. Hooks do not open the store, so the
+text is made in advance: the start of the brief, what was left out, and the command that delivers the rest. Without
+consent for the vendor, the note only says that a handoff is waiting.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from segue.ops.common.desk import Desk
 from segue.ops.handoff import consent, leases
 
 DAYS = 7
-"""A handoff that nobody took by then is no news any more."""
+"""Days after which a waiting handoff is no longer announced."""
 ABOUT = (
     "Segue: a handoff of the work in this folder from {source} to you is waiting ({id}). The following is for your "
     "information: continue this work only if the user asks you to. `segue handoff execute {id}` delivers the whole "
@@ -36,7 +36,7 @@ WITHHELD = (
 
 
 def wait(desk: Desk, handoff: Handoff, brief: Brief) -> None:
-    """Let the target's hook know of a handoff. That it cannot be told by a hook is no reason not to prepare it."""
+    """Write the note that the target's hook shows. A failure is recorded and does not stop the handoff."""
     target, source = (address.partition(":")[0] for address in (handoff.target, handoff.source))
     manner = agents.load(target).hooks
     if manner is None or target == source or handoff.delivery is None:
@@ -44,8 +44,9 @@ def wait(desk: Desk, handoff: Handoff, brief: Brief) -> None:
     form = msgspec.to_builtins(manner().tell)
     title = agents.get(source).title
     try:
-        # Before anything is decided: what changes meanwhile is a change.
-        settings = waiting_handoffs.state_of(_settings_files(desk, handoff.delivery.project), desk.env)
+        # Read first, so that a change during the next steps is noticed.
+        files = desk.settings_files(Path(handoff.delivery.project))
+        settings = waiting_handoffs.state_of([str(path) for path in files], desk.env)
         vendor = consent.vendor_of(desk, handoff.target)
         text = withheld = WITHHELD.format(source=title, id=handoff.id, vendor=vendor)
         if _may_be_told(desk, handoff, vendor):
@@ -66,36 +67,31 @@ def wait(desk: Desk, handoff: Handoff, brief: Brief) -> None:
             known.handoff == handoff.id and known.text != text
             for known in waiting_handoffs.notes(desk.places.data)
         ):
-            taken(desk, handoff.id)  # who was given the old words is to have the new ones
+            taken(desk, handoff.id)  # agents that were given the old text get the new one
         waiting_handoffs.put(desk.places.data, note)
     except (OSError, SegueError) as error:
         guard.note_failure(desk.places.data, error, desk.clock())
 
 
 def offered(desk: Desk) -> list[str]:
-    """The handoffs that wait to be taken, by their ids."""
+    """Ids of the waiting handoffs."""
     return [note.handoff for note in waiting_handoffs.notes(desk.places.data)]
 
 
 def taken(desk: Desk, handoff: str) -> None:
-    """It waits no more."""
+    """Remove the note of a handoff."""
     waiting_handoffs.drop(desk.places.data, handoff)
 
 
-def _settings_files(desk: Desk, folder: str) -> list[str]:
-    return [str(path) for path in desk.settings_files(Path(folder))]
-
-
 def _may_be_told(desk: Desk, handoff: Handoff, vendor: str) -> bool:
-    known = (entry.transcript for entry in desk.index.transcripts().values())
-    source = next((one for one in known if one and one.id == handoff.transcript), None)
+    source = consent.source_transcript(desk, handoff.transcript)
     before = consent.vendor_before(source) if source else ""
     folder = handoff.delivery.project if handoff.delivery else ""
     return Path(folder).is_dir() and consent.is_given(desk, folder, vendor, before)
 
 
 def told(form: object, id: str, source: str, brief: Brief) -> str:
-    """As much of a brief as an answer holds: the person's words first, then from the next step backwards."""
+    """Text with as much of a brief as a hook's answer holds: the user's words first, then the sections from the end."""
     order = [section for section in brief.sections if section.origin is Origin.HUMAN]
     order += [section for section in reversed(brief.sections) if section.origin is not Origin.HUMAN]
     kept: dict[str, Section] = {}

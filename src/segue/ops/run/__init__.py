@@ -1,1 +1,1 @@
-"""One task under supervision: records, legs, look-ahead, prewarming, spending and control."""
+"""One supervised task: legs, look-ahead, prewarming, spending and control."""

@@ -1,4 +1,4 @@
-"""Runs: begin one, take one up that was left, stop one. What happens in between is in `supervising`."""
+"""Runs: start, resume, stop and follow. `supervisor` does the work in between."""
 
 from __future__ import annotations
 
@@ -19,8 +19,9 @@ from segue.model.exit_reason import Stop, Why
 from segue.ops.common import addresses, process
 from segue.ops.common.desk import Desk
 from segue.ops.handoff import consent, handoff_records, leases, plan
+from segue.ops.handoff.execution import Tell
 from segue.ops.run import leg, prewarm
-from segue.ops.run.supervisor import Supervisor, Tell, free
+from segue.ops.run.supervisor import Supervisor, free
 from segue.ops.work import run_records
 from segue.routing import UNFINISHED, Caps, Leg, Run, RunState
 
@@ -31,7 +32,7 @@ START_SECONDS = 15.0
 
 
 class Wish(Struct, frozen=True, kw_only=True):
-    """What the person asks for."""
+    """Run that the user requests."""
 
     task: str
     chain: tuple[str, ...]
@@ -43,46 +44,45 @@ class Wish(Struct, frozen=True, kw_only=True):
 
 
 class Shown(Struct, frozen=True, kw_only=True):
-    """A run as it stands, for people."""
+    """Status of a run."""
 
     run: Run
     is_attended: bool
-    """Whether a process supervises it now."""
+    """Whether a supervisor process is running."""
     is_agent_at_work: bool
     log: str
     lines: tuple[str, ...]
-    """The last of its log."""
+    """Last lines of its log."""
 
 
 MayGo = Callable[[str, str], bool]
-"""Asks the person whether a project's context may go to a vendor: the vendor, and the agent."""
+"""Asks the user whether a project's context may go to a vendor (first argument) for an agent (second)."""
 
 
 class Begun(Struct, frozen=True):
-    """A run that can be supervised, and whether it was on record before."""
+    """Run that can be supervised, and whether it existed before."""
 
     run: Run
     is_old: bool = False
     stopped: str = ""
-    """A run of this folder with the same words that was stopped: it could be resumed instead."""
+    """Stopped run of this folder with the same task, which could be resumed instead."""
 
 
 def begin(desk: Desk, wish: Wish, may: MayGo) -> Begun:
-    """A new run on record, or the one of this folder that was begun with the same words: what else is wished for holds
-    from now on. Nothing has started yet."""
+    """Create a run, or update the unfinished run of this folder with the same task and chain. Nothing starts yet."""
     task = wish.task.strip()
     if not task:
-        raise BadInput(what="There is no task.", next='segue run "TASK" --chain AGENT,AGENT')
+        raise BadInput(what="The task is empty.", next='segue run "TASK" --chain AGENT,AGENT')
     if len(task) > LONGEST_TASK:
         raise BadInput(
             what=f"The task is longer than {LONGEST_TASK:,} characters.",
-            next="put it into a file of the project, and name that file in the task",
+            next="put it into a file of the project and name that file in the task",
         )
     chain = _chain(desk, wish.chain)
     _check_arguments(wish.arguments, chain)
     check_caps(wish.caps)
     project = _folder(desk)
-    _begun_here(desk, project, task, chain)  # nobody is asked in vain
+    _begun_here(desk, project, task, chain)  # refuse before the user is asked for consent
     _settle_consent(desk, chain, project, may)
     with run_records.alone(desk):
         known = _begun_here(desk, project, task, chain)
@@ -99,22 +99,22 @@ def begin(desk: Desk, wish: Wish, may: MayGo) -> Begun:
             arguments=wish.arguments,
         )
         if known is not None and run_records.is_attended(desk, known.id):
-            return Begun(known, True)  # whoever supervises it says so
+            return Begun(known, True)  # it keeps its options while it is supervised
         run_records.forget_stop(desk, run.id)
         return Begun(run_records.save(desk, wished), known is not None, _stopped_before(desk, run))
 
 
 def _begun_here(desk: Desk, project: str, task: str, chain: tuple[str, ...]) -> Run | None:
-    """The run of a folder that was begun with the same words and is not finished; another one is in the way, and so is
-    whoever else holds the worktree."""
+    """Unfinished run of a folder with the same task and chain. Refuses if another run is unfinished, or if the worktree
+    is held."""
     known = run_records.unfinished_here(desk, project)
     if known is None:
         _refuse_held(desk, desk.project)
     elif (known.task, known.chain) != (task, chain):
-        goes_on = "attach" if run_records.is_attended(desk, known.id) else "resume"
+        verb = "attach" if run_records.is_attended(desk, known.id) else "resume"
         raise Refused(
-            what=f"Run {known.id} is not finished in this folder ({known.state.value}): one at a time.",
-            next=f"segue run {goes_on} {known.id} goes on with it, segue run stop {known.id} ends it",
+            what=f"Run {known.id} of this folder is not finished ({known.state.value}). A folder can have one run.",
+            next=f"segue run {verb} {known.id} continues it; segue run stop {known.id} ends it",
         )
     return known
 
@@ -126,49 +126,50 @@ def _stopped_before(desk: Desk, run: Run) -> str:
 
 
 def _folder(desk: Desk) -> str:
-    """Where the agents are to work."""
+    """Folder in which the agents work."""
     project = paths.as_text(desk.project)
     is_text = project.encode(errors="replace").decode() == project
     if not desk.cwd.is_dir() or not Path(project).is_dir() or not is_text:
         raise BadInput(
             what=f"An agent cannot be started in {project.encode(errors='replace').decode()}.",
-            next="segue run, from a folder that is there and has a name that is text",
+            next="run segue run in an existing folder whose path is valid UTF-8",
         )
     return project
 
 
 def check_caps(caps: Caps) -> None:
-    """Caps that are none would let a run go on for ever."""
+    """Refuse invalid caps: they would let a run continue for ever."""
     for name, value in (("money", caps.usd), ("tokens", caps.tokens), ("time", caps.seconds)):
         if value is None:
             continue
         is_number = isinstance(value, int | float) and not isinstance(value, bool)
         if not is_number or not math.isfinite(value) or not 0 < value <= LARGEST_CAP:
             raise BadInput(
-                what=f"'{value}' is no cap for {name}.", next="segue run start --help tells what it takes"
+                what=f"Invalid cap '{value}' for {name}.",
+                next="segue run start --help lists the valid values",
             )
     if not isinstance(caps.tokens, int | None) or not 1 <= caps.week <= 100:
-        raise BadInput(what="That is no cap.", next="segue run start --help tells what it takes")
+        raise BadInput(what="Invalid cap.", next="segue run start --help lists the valid values")
 
 
 def _refuse_held(desk: Desk, project: Path) -> None:
     if held := leases.holder(desk, project):
         raise Refused(
-            what=f"{held.holder} holds this worktree ({held.handoff}).", next=f"{held.back} ends that"
+            what=f"{held.holder} holds this worktree ({held.handoff}).", next=f"{held.back} ends the lease"
         )
 
 
 def _chain(desk: Desk, names: tuple[str, ...]) -> tuple[str, ...]:
     if not names:
         raise BadInput(
-            what="The chain is empty: nobody is named who could do the task.",
-            next='segue run "TASK" --chain AGENT,AGENT:MODEL; segue config set run.chain keeps one',
+            what="The chain of agents is empty.",
+            next='segue run "TASK" --chain AGENT,AGENT:MODEL; segue config set run.chain sets a default',
         )
     chain = tuple(str(addresses.resolve(desk, name)) for name in names)
     if twice := [name for name in chain if chain.count(name) > 1]:
         raise BadInput(
             what=f"{twice[0]} is in the chain twice.",
-            next='segue run "TASK" --chain with every agent, or model of an agent, once',
+            next='segue run "TASK" --chain with each agent or AGENT:MODEL once',
         )
     missing: list[NotInstalled] = []
     for target in chain:
@@ -186,14 +187,14 @@ def _check_arguments(arguments: tuple[tuple[str, str], ...], chain: tuple[str, .
     for agent, argument in arguments:
         if agent not in named or not argument.startswith("-"):
             raise BadInput(
-                what=f"'{agent}={argument}' is no option for an agent of the chain.",
+                what=f"'{agent}={argument}' is not an option for an agent of the chain.",
                 next="segue run ... --pass AGENT=--option",
             )
 
 
 def _settle_consent(desk: Desk, chain: tuple[str, ...], project: str, may: MayGo) -> None:
-    """What may go where is settled before anything starts: later nobody is there to be asked. The first agent is the
-    one that the person gives the task to."""
+    """Ask for consent for every vendor of the chain before anything starts, because nobody can be asked later. The user
+    gives the task to the first agent, so that one needs no question."""
     vendors = {consent.vendor_of(desk, target): target for target in reversed(chain)}
     due = [vendor for vendor in vendors if not consent.is_given(desk, project, vendor, "")]
     for vendor in due:
@@ -207,12 +208,12 @@ def _settle_consent(desk: Desk, chain: tuple[str, ...], project: str, may: MayGo
 
 
 def supervise(desk: Desk, run: Run, tell: Tell) -> Run:
-    """Stay with a run to its end. Interrupted, it is stopped, and can be taken up again."""
+    """Supervise a run until it ends. An interrupt stops it; it can be resumed."""
     with run_records.attended(desk, run):
         run = run_records.load(desk, run.id)
         if run.state not in UNFINISHED:
             return run
-        process.end(prewarm.logs_of(desk, run.id))  # of a supervisor that is gone
+        process.end(prewarm.logs_of(desk, run.id))  # left by an earlier supervisor
         supervisor = Supervisor(desk, run, tell)
         try:
             return supervisor.work()
@@ -223,11 +224,11 @@ def supervise(desk: Desk, run: Run, tell: Tell) -> Run:
                 supervisor.change_leg(stop=cut, ended_at=desk.clock())
             supervisor.keep(state=RunState.STOPPED, why="you interrupted it")
             free(desk, supervisor.run)
-            supervisor.tell(f"Stopped. segue run resume {run.id} goes on.")
+            supervisor.tell(f"Stopped. segue run resume {run.id} resumes it.")
             raise
         except SegueError as error:
-            run_records.log(desk, run.id, f"The run stands still: {error} Next: {error.next_step}")
-            with contextlib.suppress(SegueError):  # it may be the disk that is full
+            run_records.log(desk, run.id, f"The run cannot continue: {error} Next: {error.next_step}")
+            with contextlib.suppress(SegueError):  # the disk may be full
                 supervisor.keep(why=str(error))
             raise
         finally:
@@ -235,13 +236,11 @@ def supervise(desk: Desk, run: Run, tell: Tell) -> Run:
 
 
 def take_up(desk: Desk, run: Run, caps: Mapping[str, object]) -> Run:
-    """Let a run that was left, or has ended before its work did, go on: with other caps, if some are named."""
+    """Resume a run that was left or that ended early, with new caps if some are named."""
     with run_records.alone(desk), run_records.attended(desk, run):
         run = run_records.load(desk, run.id)
         if run.state is RunState.DONE:
-            raise Refused(
-                what=f"Run {run.id} is done: there is nothing left to do.", next=f"segue run status {run.id}"
-            )
+            raise Refused(what=f"Run {run.id} is done.", next=f"segue run status {run.id}")
         _refuse_in_the_way(desk, run)
         run_records.forget_stop(desk, run.id)
         return run_records.save(
@@ -265,16 +264,16 @@ def _other(present: Caps, named: Mapping[str, object]) -> Caps:
 
 
 def _refuse_in_the_way(desk: Desk, run: Run) -> None:
-    """One at a time works in a folder, and the folder must be there."""
+    """Refuse if the run's folder is missing, has another unfinished run, or is held by somebody else."""
     if not Path(run.project).is_dir():
         raise Refused(
-            what=f"The folder of run {run.id}, {run.project}, is not there.",
-            next=f"bring it back, then segue run resume {run.id}",
+            what=f"The folder of run {run.id}, {run.project}, does not exist.",
+            next=f"restore it, then segue run resume {run.id}",
         )
     other = run_records.unfinished_here(desk, run.project)
     if other is not None and other.id != run.id:
         raise Refused(
-            what=f"Run {other.id} is not finished in that folder ({other.state.value}): one at a time.",
+            what=f"Run {other.id} of that folder is not finished ({other.state.value}). A folder can have one run.",
             next=f"segue run stop {other.id} ends it",
         )
     held = leases.holder(desk, Path(run.project))
@@ -284,7 +283,7 @@ def _refuse_in_the_way(desk: Desk, run: Run) -> None:
 
 
 def _reopened(leg: Leg) -> Leg:
-    """A leg that the same agent goes on with. One that must wait for a limit, or whose context is full, is over."""
+    """Reopen a leg for the same agent, unless it must wait for a limit or its context is full."""
     stop = leg.stop
     if stop is None or stop.why is Why.CONTEXT:
         return leg
@@ -294,7 +293,7 @@ def _reopened(leg: Leg) -> Leg:
 
 
 def stop(desk: Desk, run: Run) -> Run:
-    """End a run, and the agent that is at work for it. The work so far is kept."""
+    """Stop a run and its agent. The work so far is kept."""
     if run.state not in UNFINISHED and not _ends_leftovers(desk, run):
         raise Refused(what=f"Run {run.id} is {run.state.value} already.", next=f"segue run status {run.id}")
     if run.state not in UNFINISHED:
@@ -307,7 +306,7 @@ def stop(desk: Desk, run: Run) -> Run:
         run = run_records.load(desk, run.id)
         if run.state not in UNFINISHED:
             return run
-        _ends_leftovers(desk, run)  # its supervisor is gone; what it started need not be
+        _ends_leftovers(desk, run)  # the agent may outlive its supervisor
         run_records.forget_stop(desk, run.id)
         run_records.log(desk, run.id, "The run is stopped: you stopped it.")
         return run_records.save(
@@ -316,7 +315,7 @@ def stop(desk: Desk, run: Run) -> Run:
 
 
 def _ends_leftovers(desk: Desk, run: Run) -> bool:
-    """End what a supervisor that is gone has left at work; whether there was anything."""
+    """End processes that a dead supervisor left running. Returns whether there were any."""
     started = [prewarm.logs_of(desk, run.id), *([leg.logs_of(desk, run, run.leg)] if run.leg else [])]
     running_now = [logs for logs in started if process.is_running(logs)]
     for logs in running_now:
@@ -340,7 +339,7 @@ def in_background(desk: Desk, run: Run) -> None:
             stderr=log,
             start_new_session=True,
         )
-    left.returncode = 0  # it outlives this process, and is nobody's to wait for
+    left.returncode = 0  # it outlives this process, so Popen must not warn that it still runs
     deadline = time.monotonic() + START_SECONDS
     while not run_records.is_attended(desk, run.id):
         if run_records.load(desk, run.id).state not in UNFINISHED:
@@ -348,13 +347,13 @@ def in_background(desk: Desk, run: Run) -> None:
         if time.monotonic() > deadline:
             raise Refused(
                 what=f"The supervisor of run {run.id} did not start.",
-                next=f"segue run resume {run.id} supervises it here; {folder / 'supervisor.log'} tells more",
+                next=f"segue run resume {run.id} supervises it here; see {folder / 'supervisor.log'}",
             )
         time.sleep(NAP_SECONDS)
 
 
 def _where_it_is(desk: Desk) -> dict[str, str]:
-    """The person's environment, with a home of Segue that means the same from another folder."""
+    """Environment of the user, with SEGUE_HOME as an absolute path."""
     home = desk.env.get("SEGUE_HOME", "")
     is_relative = bool(home) and not home.startswith(("/", "~"))
     return {**desk.env, **({"SEGUE_HOME": str(desk.cwd / home)} if is_relative else {})}
@@ -375,7 +374,7 @@ def shown(desk: Desk, run: Run) -> Shown:
 
 
 def to_take_up(desk: Desk) -> list[Run]:
-    """Every run that nobody supervises and that has not come to its end: after a restart of the machine, all."""
+    """Unfinished runs without a supervisor, for example after a restart of the machine."""
     return [
         run
         for run in run_records.listed(desk, everywhere=True)
@@ -384,7 +383,7 @@ def to_take_up(desk: Desk) -> list[Run]:
 
 
 def follow(desk: Desk, run: Run, show: Callable[[str], None]) -> Run:
-    """Show the log from where it is now, for as long as the run is supervised."""
+    """Show the log, and follow it while the run is supervised."""
     seen = 0
     while True:
         is_on = run_records.is_attended(desk, run.id)

@@ -1,6 +1,6 @@
-"""One leg of a run: an agent has the task, headless, until it is done or stops; and why it stopped.
+"""One leg of a run: an agent works on the task, headless, until it is done or stops.
 
-The first leg is the task as the person said it. Every later one is a handoff, and goes the way of all handoffs.
+The first leg gets the task as the user wrote it. Every later leg is a handoff.
 """
 
 from __future__ import annotations
@@ -28,33 +28,31 @@ from segue.ops.work import run_records
 from segue.routing import Leg, Run
 
 HANDOFF = "SEGUE_HANDOFF"
-"""The variable that lets an agent's hooks know who holds the worktree for it."""
+"""Environment variable that tells an agent's hooks who holds the worktree."""
 LONGEST_REPLY = 20_000
-NO_TRANSCRIPT = (
-    "it ended without an error, and left no transcript that Segue can find: look at the folder first"
-)
+NO_TRANSCRIPT = "it ended without an error, but Segue found no transcript; check the folder first"
 HIT = 100
 
 
 class Outcome(Struct, frozen=True, kw_only=True):
-    """How a leg ended; without a stop, the work is done."""
+    """Result of a leg; without a stop, the work is done."""
 
     stop: Stop | None = None
     transcript: str = ""
     reply: str = ""
     stdout: str = ""
-    """The end of what the program printed."""
+    """End of the program's output."""
 
 
 class Watch(Struct, frozen=True):
-    """How a leg is attended."""
+    """When a leg is ended."""
 
     patience: float
     enough: Callable[[], bool]
 
 
 class Opening:
-    """The first leg."""
+    """First leg of a run."""
 
     def __init__(self, desk: Desk, run: Run, leg: Leg, watch: Watch) -> None:
         self.desk, self.run, self.leg, self.watch = desk, run, leg, watch
@@ -63,11 +61,11 @@ class Opening:
         self.logs = logs_of(desk, run, leg)
         self.said = deliver.spoken(self.keeper, run.task)
         self.transcript = ""
-        """The id of the transcript that the agent keeps of it, as soon as there is one."""
+        """Id of the agent's transcript, as soon as there is one."""
         self.files: object = None
 
     def travel(self) -> Outcome:
-        """From wherever it is to its end: it may have been begun before, by a Segue that is gone."""
+        """Run the leg from its present state to the end; an earlier supervisor may have started it."""
         ended: Ended | None = None
         if process.is_running(self.logs):
             ended = process.wait(self.logs, self.look_at_files, self.watch.patience, self.watch.enough)
@@ -132,7 +130,7 @@ class Opening:
 
 
 def logs_of(desk: Desk, run: Run, leg: Leg) -> Path:
-    """Where the program of a leg leaves what it prints."""
+    """Folder with the output of a leg's program."""
     if leg.handoff:
         return handoff_records.folder_of(desk, leg.handoff)
     number = sum(not one.handoff for one in run.legs)
@@ -144,9 +142,9 @@ def arguments_for(run: Run, agent: str) -> tuple[str, ...]:
 
 
 def travel(trip: Trip, watch: Watch) -> Outcome:
-    """A later leg: a handoff, from wherever it is to the end of its target's run."""
+    """Run a later leg: a handoff, from its present state until its target ends."""
     trip.patience, trip.enough = watch.patience, watch.enough
-    # What may go where was asked before the run began.
+    # Consent was settled before the run began.
     try:
         handoffs.travel(trip, may=lambda _handoff: False)
         found = trip.end()
@@ -157,18 +155,18 @@ def travel(trip: Trip, watch: Watch) -> Outcome:
 
 
 def _kept(desk: Desk, reply: str) -> str:
-    """As much of a reply as is kept on record, without secrets; the transcript has it whole."""
+    """Reply for the run's record: redacted and truncated; the transcript has all of it."""
     return begun(exit_reason.clean(desk, reply[: 2 * LONGEST_REPLY]), LONGEST_REPLY)
 
 
 def read_back(trip: Trip) -> Outcome:
-    """How a leg ended whose handoff has come to its end: its supervisor died before it could note it."""
+    """Outcome of a finished handoff that a dead supervisor did not record."""
     found = trip.look()
     return Outcome(transcript=found.id, reply=_kept(trip.desk, found.reply))
 
 
 def outcome(desk: Desk, agent: str, ended: Ended | None, found: Arrival) -> Outcome:
-    """How a leg ended, by what the program printed and by its own records."""
+    """Outcome of a leg, from the program's output and the agent's transcript."""
     reply, stdout = _kept(desk, found.reply), ended.output.stdout if ended else ""
     is_cut = ended is not None and ended.by is End.ENOUGH
     if _is_done(found) and not is_cut and not exit_reason.is_in_trouble(desk, agent, ended):
@@ -185,10 +183,10 @@ def _stop_of(desk: Desk, agent: str, ended: Ended | None, found: Arrival) -> Sto
     if ended is not None and ended.by is End.ENOUGH:
         return Stop(why=Why.ASKED)
     if ended is not None and ended.by is End.GIVEN_UP:
-        return Stop(why=Why.HUNG, said="it showed no sign of life")
+        return Stop(why=Why.HUNG, said="it stopped responding")
     stop = exit_reason.told_by(desk, agent, ended.output) if ended else None
     if stop is None and ended is not None and ended.exit_code == 0 and not found.has_handoff:
-        # It may have done all there was to do: the task is not said a second time.
+        # It may have done everything, so the task is not sent again.
         return Stop(why=Why.ASKED, said=NO_TRANSCRIPT)
     if found.ending is Ending.LIMIT and (stop is None or stop.limit is None):
         stop = Stop(why=Why.LIMIT, said=stop.said if stop else "", limit=_limit_in(desk, found))
@@ -196,7 +194,7 @@ def _stop_of(desk: Desk, agent: str, ended: Ended | None, found: Arrival) -> Sto
 
 
 def _limit_in(desk: Desk, found: Arrival) -> Limit | None:
-    """The limit that a transcript ends at."""
+    """Limit at which a transcript ends."""
     if found.source is None:
         return None
     hit: Limit | None = None

@@ -1,8 +1,8 @@
-"""Looking ahead while an agent works: will it stop soon, at the pace so far? What the next one needs is made ready.
+"""Look-ahead: prepare the next agent before the present one reaches a limit.
 
-From the recommended share of a limit on, or when the forecast sees its end near, the brief is kept warm. With `prewarm`
-the next agent is given the context as well. With `handoff.auto_switch` the work moves on at the urgent share, before
-the limit stops it.
+From the recommended share of a limit, or when the forecast is short, the brief is kept up to date. With `prewarm`, the
+next agent also gets the context. With `handoff.auto_switch`, the work moves on at the urgent share, before the limit
+stops it.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from segue.model import Limit, Transcript, Urgency, Usage
 from segue.model.exit_reason import Stop, Why
 from segue.ops.briefs import make
 from segue.ops.common.desk import Desk
-from segue.ops.handoff import handoff_records
+from segue.ops.handoff import consent, handoff_records
 from segue.ops.run.prewarm import Prewarming
 from segue.ops.usage import folder_status, limits
 from segue.ops.usage.report import Purse
@@ -22,11 +22,11 @@ from segue.routing import Bar, Leg, Run
 from segue.usage import budget, forecast
 
 SOON_MINUTES = 15.0
-"""An end that is nearer than this is made ready for."""
+"""Forecasts shorter than this count as soon."""
 
 
 class Ahead:
-    """What was made ready so far, for one supervisor."""
+    """Preparations so far, for one supervisor."""
 
     def __init__(self, desk: Desk, tell: Callable[[str], None]) -> None:
         self.desk = desk
@@ -36,10 +36,9 @@ class Ahead:
         self.prewarmed: set[int] = set()
 
     def look(self, run: Run, told: Sequence[Limit], barred: Mapping[str, Bar]) -> Stop | None:
-        """Make ready what will be needed soon; a stop, if the agent is to be ended before a limit does it."""
+        """Prepare what is needed soon. Returns a stop if the agent must be ended before a limit stops it."""
         leg = run.legs[-1]
-        known = (entry.transcript for entry in self.desk.index.transcripts().values())
-        transcript = next((one for one in known if one and leg.transcript and one.id == leg.transcript), None)
+        transcript = consent.source_transcript(self.desk, leg.transcript) if leg.transcript else None
         if transcript is None:
             return None
         usage = self.usage_of(transcript, told)
@@ -70,7 +69,7 @@ class Ahead:
         )
 
     def ends_soon(self, transcript: Transcript, usage: Usage) -> str:
-        """How soon a limit or the context will be at its end, in words; empty where that is not to be expected."""
+        """Text that says how soon a limit or the context runs out; empty if that is not soon."""
         name = transcript.agent
         known = next((one.limits for one in limits.of_agents(self.desk) if one.name == name), ())
         ends = [one.minutes_left for one in known if one.runs_out_first and one.minutes_left is not None]
@@ -80,19 +79,19 @@ class Ahead:
             left = forecast.forecast(context, samples, usage.at).minutes_left
             ends += [left] if left is not None else []
         first = min(ends, default=SOON_MINUTES)
-        return f"; at this pace it lasts {first:.0f} more minutes" if first < SOON_MINUTES else ""
+        return f"; at this pace {first:.0f} minutes are left" if first < SOON_MINUTES else ""
 
     def keep_warm(self, run: Run, leg: Leg, transcript: Transcript, figures: str) -> None:
-        """What is known of the transcript is brought up to date, so that at the end only the last lines are read."""
+        """Update the tracked transcript, so that only its last lines are read at the switch."""
         make.open_known(self.desk, transcript.id)
         if (len(run.legs), transcript.id) not in self.told:
             self.told.add((len(run.legs), transcript.id))
             self.tell(
-                f"{handoff_records.title_of(leg.target)}: {figures}. The brief for the next agent is kept ready."
+                f"{handoff_records.title_of(leg.target)}: {figures}. Keeping the brief for the next agent up to date."
             )
 
     def prewarm(self, run: Run, leg: Leg, transcript: Transcript, barred: Mapping[str, Bar]) -> None:
-        """Give the next agent the context now, beside the one at work: once for each leg."""
+        """Give the next agent the context while the present one works, once per leg."""
         target = next((one for one in run.chain if one != leg.target and one not in barred), "")
         is_same = handoff_records.agent_of(target) == handoff_records.agent_of(
             leg.target
@@ -100,17 +99,17 @@ class Ahead:
         if not target or is_same or len(run.legs) in self.prewarmed:
             return
         self.prewarmed.add(len(run.legs))
-        self.tell(f"{handoff_records.title_of(target)} is given the context before the switch (prewarm).")
+        self.tell(f"{handoff_records.title_of(target)} gets the context before the switch (prewarm).")
         self.prewarming = Prewarming(self.desk, run, target, transcript.id, self.tell)
         self.prewarming.start()
 
     def end(self) -> None:
-        """End what is still being made ready: nobody will need it."""
+        """End a prewarming that is still running."""
         if self.prewarming is not None:
             self.prewarming.end()
 
     def stop_at(self, leg: Leg, usage: Usage, figures: str, told: Sequence[Limit]) -> Stop:
-        """Before a limit does it, or before the context is full: whichever is nearer."""
+        """Stop before the nearer of the two: the limit, or a full context."""
         filled = 100 * usage.tokens_used / usage.tokens_limit if usage.tokens_limit else 0.0
         present = [
             one for one in told if routing.holds_for(one, leg.target) and not budget.is_over(one, usage.at)

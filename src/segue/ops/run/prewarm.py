@@ -1,8 +1,7 @@
-"""Prewarming: the next agent is given the context while the one before it is still at work.
+"""Prewarming: the next agent gets the context while the present one still works.
 
-It reads all of it and answers with a word; at the switch its own transcript is gone on with, and it is told only how
-things stand now. That costs the tokens of reading the context once more if there is no switch after all, so it is only
-done where the person asked for it.
+It reads the context and answers with one word. At the switch, its transcript is resumed with an update only. If there
+is no switch, the tokens for reading the context are wasted, so prewarming runs only if the user asked for it.
 """
 
 from __future__ import annotations
@@ -15,8 +14,8 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
-from segue import agents, conversation
-from segue.agents.shared.launch import Launch, Start
+from segue import agents
+from segue.agents.shared.launch import Start
 from segue.base import files
 from segue.briefs import prompt
 from segue.errors import AgentError, NotFound, SegueError
@@ -39,14 +38,14 @@ LARGEST = 1 << 16
 
 
 class Prewarmed(Struct, frozen=True, kw_only=True):
-    """A transcript of an agent that has the context of another's."""
+    """Transcript of an agent that was given the context of another transcript."""
 
     target: str
     source: str
-    """The transcript that the context is of."""
+    """Transcript that the context comes from."""
     transcript: str
     is_ready: bool = False
-    """Whether the agent has taken it: until then it only costs."""
+    """Whether the agent has answered, so that the transcript can be used."""
 
 
 def all_of(desk: Desk, run: str) -> list[Prewarmed]:
@@ -58,7 +57,7 @@ def all_of(desk: Desk, run: str) -> list[Prewarmed]:
 
 
 def transcript_for(desk: Desk, run: str, target: str, source: str) -> str:
-    """The transcript in which an agent was given the context of another one; empty where it was not."""
+    """Prewarmed transcript of a target for a source transcript; empty if there is none."""
     wanted = (target, source, True)
     return next(
         (one.transcript for one in all_of(desk, run) if (one.target, one.source, one.is_ready) == wanted), ""
@@ -70,7 +69,7 @@ def transcripts_of(desk: Desk, run: str) -> set[str]:
 
 
 class Prewarming(threading.Thread):
-    """One agent being given the context: beside the supervision, with a desk of its own."""
+    """Prewarming of one agent in a thread with its own desk."""
 
     def __init__(self, desk: Desk, run: Run, target: str, source: str, tell: Callable[[str], None]) -> None:
         super().__init__(daemon=True)
@@ -83,7 +82,7 @@ class Prewarming(threading.Thread):
         title = handoff_records.title_of(self.target)
         try:
             id = prewarm(desk, self.run_, self.target, self.source, self.is_over.is_set)
-            self.tell(f"{title} has the context (transcript {id}), and waits.")
+            self.tell(f"{title} has the context (transcript {id}) and is ready.")
         except (SegueError, OSError) as error:
             self.tell(f"note: {title} was not prewarmed: {error}")
         finally:
@@ -95,12 +94,12 @@ class Prewarming(threading.Thread):
 
 
 def logs_of(desk: Desk, run: str) -> Path:
-    """Where the program that is prewarmed leaves what it prints."""
+    """Folder with the output of the prewarmed program."""
     return run_records.folder(desk, run) / "prewarming"
 
 
 def prewarm(desk: Desk, run: Run, target: str, source: str, enough: Callable[[], bool]) -> str:
-    """Give an agent the context; the id of its transcript."""
+    """Give an agent the context. Returns the id of its transcript."""
     refresh.refresh(desk, [Pass.SPENDS, Pass.ENTRIES])
     works = [work for work in discovery.works(desk) if any(one.id == source for one in work.transcripts)]
     if not works:
@@ -112,7 +111,7 @@ def prewarm(desk: Desk, run: Run, target: str, source: str, enough: Callable[[],
     text = prompt.compose(id, plan.made.brief, extra, closing=PREWARM)
     redaction.assure_clean(text, desk.settings.redact_allow, plan.made.brief.nonce)
     keeper = handoff_records.keeper_for(desk, plan.agent.name)
-    # Without what the person passed for its program: that is for working, and it is only to listen.
+    # Without the user's arguments for its program, which are for the work itself.
     start = Start(
         program=plan.program,
         project=Path(plan.folder),
@@ -146,16 +145,13 @@ def prewarm(desk: Desk, run: Run, target: str, source: str, enough: Callable[[],
 
 
 def _written(desk: Desk, plan: Plan, id: str, logs: Path) -> str:
-    """The conversation as a transcript of the agent's own, where that is the way; its id."""
+    """Write the conversation as a native transcript if the plan says so. Returns its id."""
     writer = agents.writer(plan.agent.name)
     if plan.way is not Way.NATIVE or writer is None or plan.conversation == Conversation():
         return ""
-    redaction.assure_clean(conversation.text_of(plan.conversation), desk.settings.redact_allow)
-    written = writer.write(plan.conversation, writer.new_id(id), Path(plan.folder), plan.program, desk.env)
-    if written.admit:
-        told = Launch(argv=written.admit)
-        deliver.run(desk, told, Path(plan.folder), logs / "admitted", plan.agent.title)
-    return written.id
+    return deliver.write_transcript(
+        desk, plan.agent, plan.program, Path(plan.folder), plan.conversation, writer.new_id(id), logs
+    ).id
 
 
 def _keep(desk: Desk, run: str, one: Prewarmed) -> None:

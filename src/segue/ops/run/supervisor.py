@@ -1,8 +1,7 @@
-"""Supervising a run: start an agent, stay with it, find out why it stopped, and take the work on from there.
+"""Supervisor of a run: start an agent, watch it, find out why it stopped, and continue with the next one.
 
-What to do next is decided in `segue.routing`; here it is done. Everything is on record before it is done, so a supervisor
-that dies leaves a run that another can take up: what still runs is waited for, what was begun is looked for before it
-is begun again.
+`segue.routing` decides the next step. Each step is recorded before it is done, so another supervisor can take over if
+this one dies: it waits for what still runs, and looks for what was started before it starts it again.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ from segue.ops.common import addresses, exit_reason, process, tree
 from segue.ops.common.desk import Desk
 from segue.ops.handoff import arrival, handoff_records, handoffs, leases
 from segue.ops.handoff import plan as handoff_plan
-from segue.ops.handoff.execution import Trip
+from segue.ops.handoff.execution import Tell, Trip
 from segue.ops.handoff.plan import Order
 from segue.ops.index import refresh
 from segue.ops.index.refresh import Pass
@@ -39,36 +38,35 @@ from segue.ops.work.discovery import Work
 from segue.routing import Bar, Do, Leg, Move, Run, RunState
 
 FOUND = {"violation": "Prohibition broken", "assertion": "Not confirmed"}
-"""What is said of what was found in a leg."""
+"""Log text for each finding in a leg."""
 SLACK_NS = 3600 * 10**9
-"""By how much the clock that stamps files may be behind: a transcript that was there before is told by its name."""
+"""Tolerance for the clock that stamps files. Transcripts that existed before are excluded by name."""
 ENDED = (HandoffState.COMPLETED, HandoffState.VALIDATED)
 NAP_SECONDS = 0.5
-Tell = Callable[[str], None]
 
 
 class Supervisor:
-    """One run, in the hands of one process."""
+    """Supervisor of one run."""
 
     def __init__(self, desk: Desk, run: Run, tell: Tell) -> None:
         self.desk = desk
         self.run = run
         self.say = tell
         self.reports: dict[str, tuple[Limit, ...]] = {}
-        """What agents told of their limits while they worked, by their names."""
+        """Limits that agents reported while they worked, by agent."""
         self.cut: Stop | None = None
-        """Why the agent at work is being ended, if Segue does it."""
+        """Why Segue is ending the agent at work, if it is."""
         self.unpriced: set[str] = set()
         self.at_work: Callable[[], str] = str
-        """Gives the id of the transcript that the agent at work keeps, as soon as there is one."""
+        """Returns the transcript id of the agent at work, as soon as there is one."""
         self.is_over = process.seldom(self.look_closer)
         self.ahead = Ahead(desk, self.tell)
 
     def work(self) -> Run:
-        """To the end of the run, or until it cannot go on."""
+        """Supervise the run until it ends or cannot continue."""
         leg = self.run.leg
         if leg is not None and leg.ended_at is None:
-            self.tell(f"{self.title(leg.target)} has the task already: looking after it.")
+            self.tell(f"{self.title(leg.target)} is already working on the task. Following it.")
             self.take_leg()
         while (move := self.next_move()).do is not Do.END:
             self.make(move)
@@ -77,7 +75,7 @@ class Supervisor:
     def next_move(self) -> Move:
         move = routing.decide(self.run, self.bars())
         if move.state in (RunState.DONE, RunState.FAILED):
-            return move  # what is done is done, whatever it took
+            return move  # a finished run is not capped
         if run_records.is_asked_to_stop(self.desk, self.run.id):
             return Move(do=Do.END, state=RunState.STOPPED, why="you stopped it")
         cap = routing.over(self.run.caps, self.spent())
@@ -92,7 +90,7 @@ class Supervisor:
         self.keep(state=RunState.WORKING, until=None, why="")
         leg = self.run.leg
         if move.do is Do.AGAIN and leg is not None and leg.stop is not None:
-            self.tell(f"{self.title(leg.target)} goes on where it left off.")
+            self.tell(f"{self.title(leg.target)} continues where it left off.")
             self.change_leg(stop=None, ended_at=None, again=leg.stop.why, tries=leg.tries + 1)
         else:
             self.add_leg(move)
@@ -111,14 +109,14 @@ class Supervisor:
         return self.run
 
     def check_legs(self) -> None:
-        """Check what agents did and said that have ended, before another one changes it."""
+        """Verify every leg that has ended, before another agent changes the files."""
         checked = [
             leg if leg.is_checked or leg.ended_at is None else self.check(leg) for leg in self.run.legs
         ]
         self.keep(legs=tuple(checked))
 
     def check(self, leg: Leg) -> Leg:
-        """Hold what an agent did and said against files, repository and transcript: nobody has been there to do it."""
+        """Verify a leg against files, repository and transcript."""
         leg = msgspec.structs.replace(leg, is_checked=True, broken=0, unconfirmed=0, problem="")
         try:
             if not (
@@ -169,7 +167,7 @@ class Supervisor:
         self.keep(legs=(*self.run.legs, leg))
 
     def take_leg(self) -> None:
-        """Let the agent of the last leg have the task, and note how that ended."""
+        """Run the last leg and record its outcome."""
         self.cut, self.is_over = None, process.seldom(self.look_closer)
         try:
             outcome = self.travel()
@@ -208,11 +206,11 @@ class Supervisor:
             return run_leg.travel(trip, watch)
 
     def open(self, leg: Leg, watch: Watch) -> Outcome:
-        """The task as the person said it."""
+        """Run the first leg with the task as the user wrote it."""
         opening = Opening(self.desk, self.run, leg, watch)
         self.at_work = lambda: opening.transcript
         project = Path(self.run.project)
-        self.tell(f"{self.title(leg.target)} has the task.")
+        self.tell(f"{self.title(leg.target)} gets the task.")
         leases.take(self.desk, project, self.run.id, opening.agent.title)
         try:
             return opening.travel()
@@ -220,7 +218,7 @@ class Supervisor:
             leases.give_back(self.desk, project, self.run.id)
 
     def handoff_for(self, leg: Leg) -> Handoff:
-        """The handoff of a leg: as it was begun, or a new one where that came to nothing."""
+        """Handoff of a leg: the one that was started, or a new one if that failed."""
         if leg.handoff:
             begun = handoff_records.get(self.desk, leg.handoff)
             if begun.state in (*handoffs.UNFINISHED, *ENDED):
@@ -236,11 +234,11 @@ class Supervisor:
         if out is None:
             plan = handoff_plan.plan(self.desk, self.order(leg, work), work)
             return handoffs.prepare(self.desk, plan, self.tell)
-        self.tell(f"Back to {self.title(leg.target)}: looking at what was done meanwhile.")
+        self.tell(f"Back to {self.title(leg.target)}. Checking what was done in the meantime.")
         return back.prepared(self.desk, self.order(leg, work), self.tell, out)
 
     def way_home(self) -> Handoff | None:
-        """The handoff by which the work left the preferred agent last, if its own transcript can be gone on with."""
+        """Handoff by which the work last left the preferred agent, if its transcript can be resumed."""
         id = self.run.transcript_at_home
         for leg in reversed(self.run.legs):
             if not leg.handoff:
@@ -260,7 +258,7 @@ class Supervisor:
             session=self.run.session,
             arguments=run_leg.arguments_for(self.run, agent.name),
             anyway=True,
-            anew=is_same,
+            allow_same=is_same,
             way=Way.NATIVE if is_same else None,
             into=prewarm.transcript_for(self.desk, self.run.id, leg.target, source.id),
             trigger=self.trigger(),
@@ -268,15 +266,15 @@ class Supervisor:
 
     @property
     def before(self) -> str:
-        """Who had the task before the present leg."""
+        """Target of the previous leg."""
         return self.run.legs[-2].target if len(self.run.legs) > 1 else ""
 
     def trigger(self) -> Trigger:
-        """Why the present leg begins."""
+        """Trigger of the present leg."""
         last = self.run.legs[-2] if len(self.run.legs) > 1 else None
         stop = last.stop if last else None
         if last is None or stop is None:
-            reasoning = f"run {self.run.id}: the preferred agent is to have the last word"
+            reasoning = f"run {self.run.id}: the preferred agent finishes the work"
             return Trigger(
                 type=TriggerType.USER_REQUEST, confidence=1.0, reasoning=reasoning, urgency=Urgency.LOW
             )
@@ -290,7 +288,7 @@ class Supervisor:
         )
 
     def note_session(self, transcript: str) -> None:
-        """After the first leg: the session that its transcript is the beginning of."""
+        """Record the session that the first leg's transcript started."""
         if self.run.session or not transcript:
             return
         refresh.refresh(self.desk, [Pass.SPENDS, Pass.ENTRIES])
@@ -302,18 +300,18 @@ class Supervisor:
     # While an agent works
 
     def enough(self) -> bool:
-        """Whether the agent at work is to be ended: because the person says so, or because of what it has used."""
+        """Whether the agent at work must be ended: by the user's request or by a cap."""
         if run_records.is_asked_to_stop(self.desk, self.run.id):
             self.cut = Stop(why=Why.ASKED, said="you stopped it")
             return True
         return self.is_over()
 
     def look_closer(self) -> bool:
-        """Add up what was used; whether the agent at work is to be ended for that."""
+        """Update the spending. Returns whether the agent at work must be ended."""
         try:
             self.add_up()
         except (SegueError, OSError) as error:
-            self.tell(f"note: what was used could not be added up: {error}")
+            self.tell(f"note: could not update the tokens and money used: {error}")
         return self.cut is not None
 
     def add_up(self) -> None:
@@ -323,7 +321,7 @@ class Supervisor:
         if (tells := agents.load(name).reports_of) and (told := tells(output.stdout, self.desk.clock())):
             self.reports[name] = told
         if (in_vain := exit_reason.told_by(self.desk, name, output)) is not None:
-            self.cut = in_vain  # it waits for what will not come
+            self.cut = in_vain  # it can no longer succeed
             return
         refresh.refresh(self.desk, [Pass.SPENDS, Pass.ENTRIES])
         if known and known != leg.transcript:
@@ -342,13 +340,15 @@ class Supervisor:
     def tell_unpriced(self) -> None:
         unknown = set(self.run.spent.unpriced) - self.unpriced
         if unknown and self.run.caps.usd is not None:
-            self.tell(f"note: no price is known of {', '.join(sorted(unknown))}: it is not in the money.")
+            self.tell(
+                f"note: no price is known for {', '.join(sorted(unknown))}; its tokens are not included in the money."
+            )
         self.unpriced |= unknown
 
-    # What is known
+    # State of the chain
 
     def bars(self) -> dict[str, Bar]:
-        """Who of the chain may not be used now."""
+        """Agents of the chain that cannot be used now, with the reason."""
         refresh.refresh(self.desk, [Pass.SPENDS, Pass.ENTRIES])
         missing: dict[str, Bar] = {}
         for target in self.run.chain:
@@ -359,7 +359,7 @@ class Supervisor:
         return {**routing.bars(self.run, self.told(), self.desk.clock()), **missing}
 
     def told(self) -> dict[str, list[Limit]]:
-        """What the agents of the chain have told of their limits."""
+        """Limits that the agents of the chain have reported."""
         known = {one.name: one.limits for one in limits.of_agents(self.desk)}
         found = {}
         for target in self.run.chain:
@@ -379,7 +379,7 @@ class Supervisor:
     # Waiting
 
     def wait(self, move: Move) -> None:
-        """Until a moment: nothing runs, and nothing is used."""
+        """Wait until a limit resets, the user stops the run, or its time is up."""
         if move.until is None:
             return
         self.keep(state=RunState.WAITING, until=move.until, why=f"{self.title(move.target)}: {move.why}")
@@ -415,7 +415,7 @@ class Supervisor:
         return target
 
     def tell_denied(self, stdout: str) -> None:
-        """An agent that had to ask was refused: without a word on that, little is done and nobody knows why."""
+        """Report tool calls that were denied because nobody could approve them: they explain missing work."""
         leg = self.run.legs[-1]
         name = handoff_records.agent_of(leg.target)
         denied = agents.load(name).denied_in
@@ -423,8 +423,10 @@ class Supervisor:
             self.change_leg(refused=leg.refused + len(tools))
             times = f"{len(tools)} call{'s' if len(tools) > 1 else ''} ({', '.join(sorted(set(tools)))})"
             permit = agents.load(name).PERMITTING
-            hint = f"; --pass {name}={permit} lets it edit" if permit else ""
-            self.tell(f"{self.title(leg.target)} was refused {times}: nobody was there to be asked{hint}.")
+            hint = f"; --pass {name}={permit} allows edits" if permit else ""
+            self.tell(
+                f"{self.title(leg.target)} was denied {times}, because nobody could approve them{hint}."
+            )
 
     def how_it_ended(self, stop: Stop | None, reply: str = "") -> str:
         leg = self.run.leg
@@ -440,7 +442,7 @@ class Supervisor:
 
 
 def free(desk: Desk, run: Run) -> None:
-    """Let the worktree go that a run held: nobody is at work there for it any more."""
+    """Release the worktree that a run held."""
     for holder in (run.id, run.leg.handoff if run.leg else ""):
         if holder:
             leases.give_back(desk, Path(run.project), holder)

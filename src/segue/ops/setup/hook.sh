@@ -1,13 +1,13 @@
 #!/bin/sh
-# Made by `segue init`, removed by `segue init --undo`. An agent runs this at certain moments, and waits for it:
-# so Python is started only where there is something to tell, and nothing that goes wrong here stops the agent.
+# Written by `segue init`, removed by `segue init --undo`. The agent waits for this script, so Python starts only when
+# there is something to report, and no error here stops the agent.
 #
-#   start    a conversation begins: a handoff that waits for this agent is given to it
-#   prompt   the person says something: a warning about limits is shown; once a minute it is looked for new ones
-#   edit     a tool is about to be used: refused while another agent holds the worktree
-#   compact  the conversation is about to be shortened, or
-#   end      it ends: that is noted
-#   line     the status line is drawn, with the person's own command behind it
+#   start    a conversation starts: show a handoff that waits for this agent
+#   prompt   the user sends a message: show a warning about limits; check for new ones once a minute
+#   edit     a tool is about to run: refuse it while another agent holds the worktree
+#   compact  the conversation is about to be compacted: record the time
+#   end      the conversation ends: record the time
+#   line     draw the status line, followed by the output of the user's own command
 data=@data@
 python=@python@
 root=@root@
@@ -17,7 +17,7 @@ umask 077
 event=$1 agent=$2 given='' said=''
 
 answer() {
-  # Not exec: some agents take an exit code for a no, and a Python that finds nothing to run has one of its own.
+  # Not exec: agents may take an exit code as a refusal, and Python exits with one if Segue is not installed.
   [ -x "$python" ] && "$python" -I -S -c "$load" "$root" "$data" "$event" "$agent" 2>/dev/null
   exit 0
 }
@@ -51,7 +51,7 @@ prompt)
       ;;
     esac
   done
-  # The stamp of the last look lies a minute ahead: it is due again when a file that is made now is newer.
+  # The file of the last check is dated one minute ahead: a check is due when a file created now is newer.
   [ -d "$data" ] && [ -x "$python" ] || exit 0
   echo >"$data/now" || exit 0
   if ! [ "$data/tended" -nt "$data/now" ]; then
@@ -64,7 +64,7 @@ compact | end)
   moments=$data/spool/moments
   [ -d "$data/spool" ] || mkdir "$data/spool" || exit 0
   now=$(date -u +%Y-%m-%dT%H:%M:%SZ)
-  # One line at one go, so that those of several agents do not mix; line breaks become blanks.
+  # Written as one line at once, so that lines of several agents do not mix; line breaks become blanks.
   set -f
   IFS='
 '
@@ -77,7 +77,7 @@ line)
   own=$2
   shift $#
   [ -z "$own" ] || set -- -- sh -c "$own"
-  # Where Segue is gone from that Python, the person's own line is still to be shown.
+  # If Segue is no longer installed for that Python, show the user's own line.
   "$python" -E -P -m segue statusline "$@" || [ -z "$own" ] || sh -c "$own"
   ;;
 esac 2>/dev/null

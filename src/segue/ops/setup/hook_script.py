@@ -1,5 +1,5 @@
-"""The script that agents' hooks run, and what it needs beside it. It is written by `segue init`: where Segue is, which
-Python runs it, and how each agent is answered are known then, and need not be found out while an agent waits."""
+"""Script that agents' hooks run, and each agent's hook protocol beside it. `segue init` writes them, so that the path
+of Segue, the Python and the protocol need not be looked up while an agent waits."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from segue.ops.setup import settings_backup
 
 TEMPLATE = Path(__file__).with_name(SCRIPT)
 ROOT = Path(__file__).parents[3]
-"""Where Segue is loaded from: a hook's Python looks nowhere else."""
+"""Folder from which a hook's Python loads Segue."""
 NAMED = ("SEGUE_HOME", "XDG_DATA_HOME", "XDG_CONFIG_HOME")
-"""What says where Segue's things are: an agent may have been started without it."""
+"""Variables that locate Segue's files; an agent may run without them."""
 
 
 def reach(desk: Desk) -> Reach:
-    """How an agent's settings reach Segue."""
+    """Data folder and command with which an agent's settings call Segue."""
     beside = Path(sys.executable).with_name("segue")
     program = (str(beside),) if os.access(beside, os.X_OK) else (sys.executable, "-P", "-m", "segue")
     return Reach(str(desk.places.data), program)
@@ -46,7 +46,7 @@ def script(desk: Desk) -> bytes:
 
 
 def manner(agent: str) -> bytes:
-    """How an agent is answered; nothing where it has no hooks."""
+    """Hook protocol of an agent as JSON; empty if it has no hooks."""
     offered = agents.load(agent).hooks
     return msgspec.json.encode(offered()) if offered else b""
 
@@ -64,17 +64,17 @@ def write(desk: Desk, agent: str) -> None:
 def remove(desk: Desk) -> None:
     data = desk.places.data
     manners = data / guard.MANNERS
-    # What a killed process left half-written goes too: only whoever holds the lock writes there.
+    # Half-written files go too: only the holder of the lock writes there.
     left = [data / SCRIPT, data / OLD_SCRIPT, *manners.glob("*.json"), *manners.glob(f"{files.TEMPORARY}*")]
     with settings_backup.writing(data / SCRIPT):
         for path in (*left, data / "now", data / "tended"):
             path.unlink(missing_ok=True)
-    with contextlib.suppress(OSError):  # somebody keeps something there by now, or it is gone
+    with contextlib.suppress(OSError):  # not empty, or already gone
         manners.rmdir()
 
 
 def is_there(desk: Desk, agent: str) -> bool:
-    """Whether the script and what it needs for an agent are there, as this version makes them."""
+    """Whether the script and an agent's hook protocol are as this version writes them."""
     kept = settings_backup.content(guard.manner_of(desk.places.data, agent)) or b""
     return is_whole(desk) and kept == manner(agent)
 

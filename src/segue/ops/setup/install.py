@@ -1,8 +1,7 @@
-"""Setting up the agents on this machine: what `segue init` changes in their settings, and how that is taken back.
+"""`segue init`: changes to the settings of the agents on this machine, and their undo.
 
-Another program's settings are changed at one place, after the person has seen the change, with a backup. Each file is
-changed once, with all pieces that go into it. Taking it back leaves the file byte for byte as it was before the first
-change; if somebody else changed it since, only what is ours is taken out.
+Each settings file is changed once, with all patches for it, with a backup, after the user has seen the change. Undo
+restores the file byte for byte. If somebody else changed the file since, undo removes only Segue's entries.
 """
 
 from __future__ import annotations
@@ -43,7 +42,7 @@ class State(StrEnum):
 
 
 class Change(Struct, frozen=True, kw_only=True):
-    """What is done to one file of an agent, for people to see."""
+    """Change to one settings file of an agent."""
 
     agent: str
     title: str
@@ -51,24 +50,24 @@ class Change(Struct, frozen=True, kw_only=True):
     path: str = ""
     purposes: tuple[str, ...] = ()
     diff: str = ""
-    """Without secrets: settings may hold keys, and it is shown."""
+    """Diff without secrets, because settings may contain keys."""
     backup: str = ""
     notes: tuple[str, ...] = ()
-    """What else there is to know."""
+    """Remarks for the user."""
 
 
 class Planned(Struct, frozen=True, kw_only=True):
-    """A change with the file as it is and as it is to be. None: there is no file."""
+    """Planned change, with the file before and after it. None means that there is no file."""
 
     change: Change
     before: bytes | None = None
     after: bytes | None = None
     clean: bytes | None = None
-    """The file without what is ours, where it holds any before."""
+    """File without Segue's entries, if it has any before the change."""
 
 
 class Fitted(Struct, frozen=True):
-    """A file of an agent, and all that goes into it."""
+    """Settings file of an agent, with all patches for it."""
 
     agent: Agent
     path: Path
@@ -76,8 +75,7 @@ class Fitted(Struct, frozen=True):
 
 
 def plan(desk: Desk, names: Sequence[str] = (), *, tools: bool = False) -> tuple[Planned, ...]:
-    """What setting up would change, for all agents or those that are named; with the tool server, if that is wanted.
-    Nothing is written."""
+    """Plan the changes for all agents or the named ones, with the MCP server if `tools` is set. Nothing is written."""
     planned: list[Planned] = []
     for agent in _agents(names):
         pieces, possible = _pieces(agent, tools=tools), _pieces(agent, tools=True)
@@ -93,13 +91,13 @@ def plan(desk: Desk, names: Sequence[str] = (), *, tools: bool = False) -> tuple
 
 
 def apply(desk: Desk, planned: Sequence[Planned]) -> tuple[Change, ...]:
-    """Do what was planned, if the files are still what they were then."""
+    """Apply planned changes. A file that changed since is refused."""
     settings_backup.refuse_exposed(desk)
     return tuple(_apply(desk, one) for one in planned)
 
 
 def leave_script(desk: Desk, names: Sequence[str]) -> tuple[Change, ...]:
-    """What the hooks of a plugin run, and no more: the plugin brings the hooks, so no settings are changed."""
+    """Write only the hook script, for agents whose plugin brings the hooks."""
     settings_backup.refuse_exposed(desk)
     with settings_backup.locked(desk):
         for agent in _agents(names):
@@ -109,10 +107,10 @@ def leave_script(desk: Desk, names: Sequence[str]) -> tuple[Change, ...]:
 
 
 def undo(desk: Desk, names: Sequence[str] = ()) -> tuple[Change, ...]:
-    """Take back what was set up, and leave the rest of each file alone. One that cannot be taken back does not keep the
-    others: an error at the end tells of it."""
+    """Undo what was set up, and leave the rest of each file unchanged. An error in one file is raised after all others
+    are done."""
     changes, left = list[Change](), list[SegueError]()
-    # Where nothing was set up, nothing is made to find that out.
+    # Create no folder if nothing was set up.
     is_there = (desk.places.data / settings_backup.FOLDER).is_dir()
     with settings_backup.locked(desk) if is_there else contextlib.nullcontext():
         for agent in _agents(names):
@@ -127,7 +125,7 @@ def undo(desk: Desk, names: Sequence[str] = ()) -> tuple[Change, ...]:
     shown = [one for one in changes if one.state is not State.NOT_SET_UP]
     if left:
         raise _not_all(left, shown)
-    return tuple(shown or _once_each(changes))
+    return tuple(shown or {change.agent: change for change in changes}.values())
 
 
 def _not_all(left: Sequence[SegueError], done: Sequence[Change]) -> SegueError:
@@ -138,13 +136,13 @@ def _not_all(left: Sequence[SegueError], done: Sequence[Change]) -> SegueError:
 
 
 def trouble(desk: Desk) -> Iterator[tuple[str, str]]:
-    """What is set up and does nothing, or not what it should: the agent, and why. For the doctor."""
+    """Agents whose set-up does not work, with the reason. For `segue doctor`."""
     for agent in _agents(()):
         yield from ((agent.title, why) for why in _looked_at(desk, agent, tools=True) if why)
 
 
 def sound(desk: Desk) -> Iterator[str]:
-    """The agents whose hooks are set up, with nothing there that keeps them from running. For the doctor."""
+    """Agents whose hooks are set up and can run. For `segue doctor`."""
     for agent in _agents(()):
         found = list(_looked_at(desk, agent, tools=False))
         if found and not any(found):
@@ -152,7 +150,7 @@ def sound(desk: Desk) -> Iterator[str]:
 
 
 def _looked_at(desk: Desk, agent: Agent, *, tools: bool) -> Iterator[str]:
-    """Of each piece that is there, what is wrong with it; empty if nothing is."""
+    """Problem of each patch that is set up; empty if there is none."""
     reach = hook_script.reach(desk)
     for fitted in _files(desk, agent, _pieces(agent, tools=tools)):
         try:
@@ -161,24 +159,24 @@ def _looked_at(desk: Desk, agent: Agent, *, tools: bool) -> Iterator[str]:
             yield str(error)
             continue
         for piece in fitted.pieces if content is not None else ():
-            with contextlib.suppress(ValueError):  # init tells of it
+            with contextlib.suppress(ValueError):  # segue init reports it
                 text = _text(content, piece)
                 if piece.drop(text, reach) == text:
                     continue
                 yield piece.trouble(text, reach, desk.env)
                 if not piece.has(text, reach):
-                    yield f"{fitted.path} holds what another version of Segue set up"
+                    yield f"{fitted.path} was set up by another version of Segue"
 
 
 def is_set_up(desk: Desk) -> bool:
     return settings_backup.any_left(desk)
 
 
-# What belongs where
+# Files and patches
 
 
 def _agents(names: Sequence[str]) -> list[Agent]:
-    """The agents that are named, or all. What another package brings may be broken."""
+    """Named agents, or all that load: agents of other packages may be broken."""
     found = []
     for name in names or agents.names():
         with contextlib.nullcontext() if names else contextlib.suppress(AgentError):
@@ -195,8 +193,8 @@ def _pieces(agent: Agent, *, tools: bool) -> tuple[Piece, ...]:
 def _files(
     desk: Desk, agent: Agent, pieces: Sequence[Piece], more: Sequence[tuple[str, str]] = ()
 ) -> list[Fitted]:
-    """The pieces by the file that they go into. A file that was changed before may be elsewhere than it is by now: its
-    name tells which pieces it holds."""
+    """Patches grouped by file. A file that was changed earlier may be at another path than now; its name decides which
+    patches it has."""
     found: dict[Path, list[Piece]] = {}
     for piece in pieces:
         found.setdefault(piece.file(desk.env), []).append(piece)
@@ -216,16 +214,12 @@ def _is_here(desk: Desk, agent: Agent, pieces: Sequence[Piece]) -> bool:
 
 
 def _at_home(desk: Desk, piece: Piece) -> bool:
-    """Whether a file lies in the person's home itself: that this is there tells nothing."""
+    """Whether a file is directly in the home folder, whose existence proves nothing."""
     return str(piece.file(desk.env).parent) == desk.env.get("HOME")
 
 
 def _change(agent: Agent, state: State, path: Path | str = "") -> Change:
     return Change(agent=agent.name, title=agent.title, state=state, path=str(path))
-
-
-def _once_each(changes: Sequence[Change]) -> list[Change]:
-    return list({change.agent: change for change in changes}.values())
 
 
 # Setting up
@@ -241,7 +235,7 @@ def _plan(desk: Desk, fitted: Fitted, every: Sequence[Piece]) -> Planned:
             if not piece.has(after, reach):
                 after, due = piece.add(after, reach), [*due, piece]
         if not all(piece.has(after, reach) for piece in due):
-            raise ValueError("what is to be added would not be found there")
+            raise ValueError("the added entries could not be read back")
         clean = _without(text, every, reach)
         notes = [note for piece in fitted.pieces if (note := piece.trouble(after, reach, desk.env))]
         written = after.encode() if after != text else before
@@ -264,7 +258,7 @@ def _apply(desk: Desk, planned: Planned) -> Change:
     with settings_backup.locked(desk):
         if settings_backup.content(path) != planned.before:
             raise Refused(
-                what=f"{path} was changed while you looked at it. Nothing was written.", next="segue init"
+                what=f"{path} changed while you reviewed it. Nothing was written.", next="segue init"
             )
         hook_script.write(desk, change.agent)
         backup = ""
@@ -276,7 +270,7 @@ def _apply(desk: Desk, planned: Planned) -> Change:
     return msgspec.structs.replace(change, state=State.DONE, backup=backup)
 
 
-# Taking it back
+# Undo
 
 
 def _undo(desk: Desk, fitted: Fitted) -> Change:
@@ -294,13 +288,13 @@ def _undo(desk: Desk, fitted: Fitted) -> Change:
 
 
 def _take_out(desk: Desk, fitted: Fitted, content: bytes) -> bool:
-    """Only what is ours, of a file that holds more than we left there; whether there was anything."""
+    """Remove Segue's entries from a file that others changed. Returns whether there were any."""
     with settings_backup.understood(fitted.path):
         text = _text(content, fitted.pieces[0]) if fitted.pieces else ""
         reach = hook_script.reach(desk)
         without = _without(text, fitted.pieces, reach)
-        if _without(without, fitted.pieces, reach) != without:  # read once more, by the agent's own rules
-            raise ValueError("what is Segue's cannot be taken out of it")
+        if _without(without, fitted.pieces, reach) != without:  # parse again, by the agent's rules
+            raise ValueError("Segue's entries cannot be removed")
         written = without.encode()
     if without == text:
         return False
@@ -312,7 +306,7 @@ def _left(desk: Desk, fitted: Fitted, record: Record | None) -> Change:
     change = _change(fitted.agent, State.TAKEN_OUT, fitted.path)
     if record is None:
         return change
-    note = "the file was changed since it was set up, so only what Segue put there was taken out of it"
+    note = "the file was changed since it was set up, so only Segue's entries were removed"
     kept = str(desk.places.data / settings_backup.FOLDER / record.backup) if record.backup else ""
     return msgspec.structs.replace(change, backup=kept, notes=(note,))
 
@@ -324,18 +318,18 @@ def _without(text: str, pieces: Sequence[Piece], reach: Reach) -> str:
 
 
 def _text(content: bytes | None, piece: Piece) -> str:
-    """What the file says; an empty one says as little as none."""
+    """Text of a file; an empty file counts as missing."""
     return content.decode() if content and content.strip() else piece.empty
 
 
 def _without_secrets(desk: Desk, before: str, after: str) -> tuple[str, str]:
-    """Both as they may be shown. They are looked through whole and as one: a diff may hold only part of a secret. The
-    key is for this once, as nothing is written before the person agrees."""
+    """Redact both texts whole and together, because a diff may contain only part of a secret. The key is temporary:
+    nothing is written before the user agrees."""
     key, allow = os.urandom(redaction.KEY_BYTES), desk.settings.redact_allow
     clean = redact.redact(APART.join((before, after)), key=key, allow=allow).text.split(APART)
     if len(clean) == 2:
         return clean[0], clean[1]
-    # One went on from one text into the other: then each is looked at by itself.
+    # A secret reached across both texts, so each is redacted separately.
     return redact.redact(before, key=key, allow=allow).text, redact.redact(after, key=key, allow=allow).text
 
 

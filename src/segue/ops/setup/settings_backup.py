@@ -1,6 +1,6 @@
-"""The files of other programs that were changed: what they were before, so that all of it can be taken back.
+"""Backups of agents' settings files, so that `segue init --undo` can restore them.
 
-Each file has one record and one backup, of what it was before the first change, however often it is changed after that.
+Each file has one record and one backup, from before the first change, however often it is changed afterwards.
 """
 
 from __future__ import annotations
@@ -24,25 +24,25 @@ from segue.ops.common.desk import Desk
 FOLDER = "setup"
 LARGEST = 4 << 20
 NAMES = (SCRIPT.encode(), OLD_SCRIPT.encode(), b"segue")
-"""What we put into a file has one of these in it."""
+"""Names of which Segue's entries contain one."""
 HALF_WRITTEN = re.compile(re.escape(files.TEMPORARY) + "[0-9a-f]{16}")
-AGAIN = "mend that file and try again; segue init AGENT is for one agent alone, with --undo too"
+AGAIN = "repair that file and try again; segue init AGENT handles one agent, also with --undo"
 
 
 class Record(Struct, frozen=True):
-    """What was done to a file. The hashes are of the file before the first change and after the last."""
+    """Record of a changed file, with its hashes before the first change and after the last."""
 
     path: str
     before: str | None
     after: str
     backup: str
     folders: tuple[str, ...] = ()
-    """Those that were made for it, the innermost first."""
+    """Folders created for it, innermost first."""
 
 
 def keep(desk: Desk, agent: str, path: Path, before: bytes | None, after: bytes, clean: bytes | None) -> str:
-    """The record of a change that is about to be made, and where the backup of what was before it is. What was changed
-    before is gone back to beyond that change too."""
+    """Record a change before it is made. Returns the path of the backup; a file that was changed before keeps its first
+    backup."""
     known = record_of(desk, agent, path)
     if known is not None and before is not None and hash_of(before) == known.after:
         record = msgspec.structs.replace(known, after=hash_of(after))
@@ -65,7 +65,7 @@ def keep(desk: Desk, agent: str, path: Path, before: bytes | None, after: bytes,
 
 
 def _backup_name(desk: Desk, agent: str, path: Path) -> str:
-    """A name that no backup has: two files of one name may be changed in one second."""
+    """Unused name for a backup: two files of the same name can change in the same second."""
     when = desk.clock()[:19].replace("-", "").replace(":", "")
     more = itertools.chain([""], (f"-{n}" for n in itertools.count(2)))
     names = (f"{agent}-{path.name}-{when}Z{one}" for one in more)
@@ -73,7 +73,7 @@ def _backup_name(desk: Desk, agent: str, path: Path) -> str:
 
 
 def _missing(path: Path) -> Iterator[str]:
-    """The folders that writing a file makes: where a link stands, those of the file that it leads to."""
+    """Missing parent folders of a file, with symbolic links resolved."""
     for folder in Path(os.path.realpath(path)).parents:
         if folder.exists():
             return
@@ -81,20 +81,20 @@ def _missing(path: Path) -> Iterator[str]:
 
 
 def put_back(desk: Desk, record: Record) -> None:
-    """The file as it was, or none where there was none, nor the folders that were made for it. A link stays."""
+    """Restore the file, or remove it and the folders created for it. A symbolic link stays."""
     path, backup = Path(record.path), desk.places.data / FOLDER / record.backup
     if record.before is None:
         with writing(path):
             Path(os.path.realpath(path)).unlink()
         for folder in record.folders:
-            with contextlib.suppress(OSError):  # somebody keeps something there by now
+            with contextlib.suppress(OSError):  # not empty
                 Path(folder).rmdir()
         return
     kept = content(backup) if record.backup else None
     if kept is None or hash_of(kept) != record.before:
         raise Refused(
-            what=f"The backup {backup} is not what was kept there; {path} was left as it is.",
-            next=f"take what names {SCRIPT} out of {path} by hand",
+            what=f"The backup {backup} has changed; {path} was left as it is.",
+            next=f"remove the entries that contain {SCRIPT} from {path} by hand",
         )
     write(path, kept)
     with writing(backup):
@@ -110,7 +110,7 @@ def record_of(desk: Desk, agent: str, path: Path) -> Record | None:
 
 
 def paths_of(desk: Desk, agent: str) -> list[tuple[str, str]]:
-    """The files of an agent that were changed, with the name that each had when it was."""
+    """Changed files of an agent, as path and name."""
     files = [*sorted((desk.places.data / FOLDER).glob(f"{agent}.*.json")), _old_record_file(desk, agent)]
     records = [found for file in files if (found := _read(file))]
     return [(record.path, Path(record.path).name) for record in records]
@@ -135,7 +135,7 @@ def _record_file(desk: Desk, agent: str, path: Path) -> Path:
 
 
 def _old_record_file(desk: Desk, agent: str) -> Path:
-    """Where an earlier version kept it, when an agent had one file."""
+    """Record of an earlier version of Segue, when an agent had one file."""
     return desk.places.data / FOLDER / f"{agent}.json"
 
 
@@ -144,12 +144,12 @@ def _read(file: Path) -> Record | None:
         found = content(file)
         return msgspec.json.decode(found, type=Record) if found else None
     except (Refused, msgspec.MsgspecError):
-        return None  # then what stands in the settings has to tell
+        return None  # undo then removes Segue's entries
 
 
 def sweep(desk: Desk, agent: str, path: Path) -> None:
-    """Remove what a killed process left half-written: of ours, and beside a file that was about to be changed. Only
-    whoever holds the lock writes here."""
+    """Remove half-written files of killed processes, here and beside the settings file. Only the holder of the lock
+    writes here."""
     record = record_of(desk, agent, path)
     known = {record.before, record.after} if record else set()
     beside = Path(os.path.realpath(path)).parent
@@ -161,7 +161,7 @@ def sweep(desk: Desk, agent: str, path: Path) -> None:
 
 
 def _is_ours(file: Path, known: set[str | None]) -> bool:
-    """Whether a file holds what was to be written, or nothing yet."""
+    """Whether a file is empty or has a known content."""
     try:
         found = files.read_file(file, LARGEST)
         return files.is_ours(file) and (not found or hash_of(found) in known)
@@ -170,7 +170,7 @@ def _is_ours(file: Path, known: set[str | None]) -> bool:
 
 
 def _discard(file: Path) -> None:
-    with contextlib.suppress(OSError):  # the doctor tells of what stays
+    with contextlib.suppress(OSError):  # segue doctor reports what stays
         file.unlink()
 
 
@@ -189,8 +189,8 @@ def content(path: Path) -> bytes | None:
 
 
 def seen(desk: Desk, agent: str, path: Path) -> bytes | None:
-    """The same of a file that may hold what is ours: one that nothing is on record of, and that cannot be read or does
-    not name Segue, is none of ours."""
+    """Content of a file that may contain Segue's entries. None if it has no record and is unreadable or does not name
+    Segue."""
     try:
         found = content(path)
     except Refused:
@@ -203,17 +203,15 @@ def seen(desk: Desk, agent: str, path: Path) -> bytes | None:
 
 @contextlib.contextmanager
 def understood(path: Path) -> Iterator[None]:
-    """Settings that are not what they should be are left alone."""
+    """Refuse settings that cannot be parsed."""
     try:
         yield
     except ValueError as error:
-        raise Refused(
-            what=f"{path} cannot be understood: {error}. It was left as it is.", next=AGAIN
-        ) from error
+        raise Refused(what=f"{path} cannot be parsed: {error}. It was left as it is.", next=AGAIN) from error
 
 
 def write(path: Path, new: bytes) -> None:
-    """In the place of a file, with its permissions; where a link stands, the file that it leads to."""
+    """Replace a file and keep its permissions; follow a symbolic link."""
     with writing(path):
         real = Path(os.path.realpath(path))
         mode = stat.S_IMODE(real.stat().st_mode) if real.exists() else 0o600
@@ -229,7 +227,7 @@ def writing(path: Path) -> Iterator[None]:
 
 
 def refuse_exposed(desk: Desk) -> None:
-    """Agents run what lies in the data folder: nobody else may be able to change it."""
+    """Refuse a data folder that others can write to, because agents run the script in it."""
     data = desk.places.data
     with writing(data):
         if data.exists() and not files.is_ours(data):
@@ -248,6 +246,6 @@ def locked(desk: Desk) -> Iterator[None]:
 
 
 def hash_of(data: bytes) -> str:
-    from hashlib import sha256  # lazy: as the desk does with what only some need
+    from hashlib import sha256  # lazy: only set-up needs it
 
     return sha256(data).hexdigest()

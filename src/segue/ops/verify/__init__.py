@@ -1,1 +1,1 @@
-"""Checking what an agent did and says it did, and coming back from it."""
+"""Verification of an agent's claims and changes, and the return of the work."""

@@ -1,8 +1,8 @@
-"""Coming back: the agent that the work came from continues its own transcript, with a report of what happened since.
+"""`segue back`: the agent that the work came from resumes its own transcript, with a report of what happened since.
 
-The report holds nothing else: what the agent knew when it left, it still knows. Where several agents had the work, or
-one had it twice, each stay is reported by itself, in order. The claims of every stay are checked first; those that
-could not be confirmed are listed with the evidence.
+The report contains nothing that the agent knew when the work left it. If several agents had the work, or one had it
+twice, each stay is reported separately, in order. The claims of every stay are checked first; those that could not be
+confirmed are listed with the evidence.
 """
 
 from __future__ import annotations
@@ -42,13 +42,13 @@ from segue.ops.work.discovery import Work
 
 BUDGET = 4000
 MOST_FILES, MOST_COMMANDS, LONGEST_WORDS = 20, 10, 1200
-"""How much of one stay is told where there were several; the newest state stands in the rest of the brief."""
+"""Size of one stay's report if there are several; the latest state is in the rest of the brief."""
 TOLD_BY_STAY = ("reply",)
-"""Kinds that are told stay by stay where there were several."""
+"""Fact kinds that are reported per stay if there are several."""
 
 
 def come_back(desk: Desk, order: Order, *, may: May, tell: Tell) -> Handed:
-    """Return to the agent that the work of this folder came from. A return that was begun is gone on with."""
+    """Return this folder's work to the agent that it came from. An interrupted return is resumed."""
     work = work_away(desk, order.session)
     order = msgspec.structs.replace(order, session=work.session.id)
     with alone(desk, work.session.id, "where it came from"):
@@ -66,7 +66,7 @@ def come_back(desk: Desk, order: Order, *, may: May, tell: Tell) -> Handed:
 
 
 def prepared(desk: Desk, order: Order, tell: Tell, out: Handoff | None = None) -> Handoff:
-    """The return. The claims that could not be confirmed are also counted in the event of the handoff it ends."""
+    """Prepare the return, and record the number of unconfirmed claims in the event of the handoff that it ends."""
     planned = plan(desk, order, out)
     handoff = prepare(desk, planned, tell)
     verify.remember(desk, planned.returns, planned.claims.unconfirmed if planned.claims else 0)
@@ -74,8 +74,8 @@ def prepared(desk: Desk, order: Order, tell: Tell, out: Handoff | None = None) -
 
 
 def work_away(desk: Desk, id: str | None) -> Work:
-    """The session that is named. Else the one whose handoff holds the worktree; or this folder's; or, where that has
-    nowhere to come back from because a new conversation was begun here since, the one that was handed over last."""
+    """Session to return: the one with this id, or the first that was handed over of: the session that holds the
+    worktree, this folder's session, and the session of this folder that was handed over last."""
     if id:
         return handoff_plan.work_here(desk, id)
     held = leases.session_of_holder(desk, desk.project)
@@ -92,27 +92,27 @@ def work_away(desk: Desk, id: str | None) -> Work:
 
 
 def _handed_at(desk: Desk, work: Work) -> str:
-    """When a session was last handed over."""
+    """Time of a session's last handoff."""
     return max((handoff.created_at for handoff in _handoffs(desk, work)), default="")
 
 
 def _handoffs(desk: Desk, work: Work) -> list[Handoff]:
-    """The newest first."""
+    """Handoffs of a session, newest first."""
     return desk.shared.handoffs_of(work.session.id) if work.is_kept else []
 
 
 def _unfinished(desk: Desk, work: Work) -> Handoff | None:
-    """A return that was begun and did not come to its end."""
+    """Return that was interrupted."""
     last = next(iter(_handoffs(desk, work)), None)
     return last if last and last.returns and last.state in UNFINISHED else None
 
 
 def away(desk: Desk, work: Work) -> Handoff:
-    """The handoff that took the work of a session to where it is now."""
+    """Handoff that took a session's work to where it is now."""
     if handoff := _away(desk, work):
         return handoff
     raise Refused(
-        what="This folder's work has not been handed to another agent: there is nowhere to come back from.",
+        what="This folder's work has not been handed to another agent, so there is nowhere to return from.",
         next="segue to AGENT hands it over",
     )
 
@@ -123,22 +123,21 @@ def _away(desk: Desk, work: Work) -> Handoff | None:
 
 
 def refuse_busy(desk: Desk, last: Handoff, where: Transcript | None) -> None:
-    """Two must not work in one folder: some agents go on after they were left in the middle of a turn."""
+    """Refuse to return while the target works: some agents continue a turn after their window is closed."""
     is_open = last.delivery is not None and last.delivery.mode is Mode.OPEN
     if where is None or where.ending is not Ending.OPEN or not where.updated_at or not is_open:
-        return  # what Segue ran to its end is over
+        return  # a headless run has ended
     age = clock.parse(desk.clock()) - clock.parse(where.updated_at)
     if age.total_seconds() < transcripts.LIVE_SECONDS:
         title = agents.get(handoff_records.agent_of(last.target)).title
         raise Refused(
-            what=f"{title} seems to be at work still: its last turn has not ended.",
-            next="segue back, once it has ended or you have stopped it; --anyway comes back all the same",
+            what=f"{title} still seems to be working: its last turn has not ended.",
+            next="wait until it ends or stop it, then run segue back; --anyway returns now",
         )
 
 
 class Stay(Struct, frozen=True):
-    """What one agent did and said from the handoff that brought it the work until the work left, and what was checked
-    of that."""
+    """Entries of one agent between the handoff that brought it the work and the next one, with their verification."""
 
     name: str
     entries: tuple[Entry, ...]
@@ -148,14 +147,14 @@ class Stay(Struct, frozen=True):
 
 
 class Since(Struct, frozen=True):
-    """What came about where the work has been, and the secrets that were seen there, with their kinds."""
+    """Facts since the work left, and the secrets seen there, with their kinds."""
 
     facts: tuple[Fact, ...] = ()
     secrets: dict[str, str] = {}
 
 
 def _read_stay(desk: Desk, handoff: Handoff, name: str, *, is_last: bool) -> Stay:
-    """Nothing, where the transcript is gone and only the folder shows what was done. Tests are run once, if at all."""
+    """Read and verify a stay; without entries if its transcript is gone. Tests run for the last stay only."""
     keeper, delivery = handoff_records.keeper_of(desk, handoff), handoff.delivery
     if delivery is None or not delivery.path:
         return Stay(name, (), Meaning(keeper))
@@ -176,13 +175,13 @@ def read_stays(desk: Desk, handoffs: Sequence[Handoff]) -> tuple[Stay, ...]:
 
 
 def facts_since(all_stays: Sequence[Stay]) -> Since:
-    """What holds after all stays, so that a later one settles what an earlier one left open; and each by itself."""
+    """Facts after all stays (a later stay settles what an earlier one left open), and a summary of each stay."""
     tracker = Tracker()
     for stay in all_stays:
-        tracker.waiting.clear()  # calls that an agent left open are nothing that the next one could answer
+        tracker.waiting.clear()  # the next agent cannot answer calls that this one left open
         for entry in stay.entries:
             tracker.add(entry, stay.reads)
-    facts = tracker.all(all_stays[-1].reads)  # which finds the secrets
+    facts = tracker.all(all_stays[-1].reads)  # also finds the secrets
     if len(all_stays) == 1:
         return Since((*facts, *_findings(all_stays[0])), tracker.heat.secrets)
     now = (fact for fact in facts if fact.kind not in TOLD_BY_STAY)
@@ -195,7 +194,7 @@ def _findings(stay: Stay) -> tuple[Fact, ...]:
 
 
 def _facts_of(stay: Stay, number: int) -> Iterator[Fact]:
-    """One stay of several in a few lines, then its broken prohibitions and the claims that could not be confirmed."""
+    """Summary of one of several stays, then its broken prohibitions and unconfirmed claims."""
     findings = _findings(stay)
     tracker = Tracker(folder=stay.folder)
     for entry in stay.entries:
@@ -210,7 +209,7 @@ def _facts_of(stay: Stay, number: int) -> Iterator[Fact]:
         n=number,
     )
     for fact in findings:
-        # Who broke a prohibition stands in its evidence, where that is known.
+        # The evidence of a violation names the agent, if known.
         value = fact.value if fact.kind == "violation" else f"{stay.name}: {fact.value}"
         yield msgspec.structs.replace(fact, subject=f"{number}. {fact.subject}", value=value)
 
@@ -238,7 +237,7 @@ def _lines_of(stay: Stay, facts: Sequence[Fact], findings: Sequence[Fact]) -> It
 def _brief_since(
     desk: Desk, work: Work, went: Sequence[Handoff], since: Since, agent: Agent, window: int
 ) -> Made:
-    """The report to the agent that is returned to: as short as it can be without losing what must not be lost."""
+    """Report for the agent that gets the work back: the smallest budget that loses nothing required."""
     secrets = Secrets(redaction.key(desk), desk.settings.redact_allow)
     names = ", then ".join(stays.names(went))
     about = render.About(title=work.session.title, source=f"Back from {names}: what happened since you left.")
@@ -252,7 +251,7 @@ def _brief_since(
 
 
 def plan(desk: Desk, order: Order, out: Handoff | None = None) -> Plan:
-    """What coming back would be: from the handoff that is open, or from another one and all that came after it."""
+    """Plan the return from the open handoff, or from `out` and everything after it."""
     refresh.refresh(desk, [Pass.ENTRIES])
     work = work_away(desk, order.session)
     out = out or away(desk, work)
@@ -262,14 +261,14 @@ def plan(desk: Desk, order: Order, out: Handoff | None = None) -> Plan:
     home = transcripts.find(desk, out.transcript).transcript
     if home is None:
         raise NotFound(noun="transcript", name=out.transcript, next="segue transcripts")
-    # Whoever names where to go back to may name the model as well.
+    # A named target may include the model.
     address, agent, program = handoff_plan.target_of(
         desk, out.source if order.to == handoff_plan.BACK else order.to
     )
     where, last = None, went[-1].delivery or out.delivery
     with contextlib.suppress(NotFound):
         where = transcripts.find(desk, last.transcript).transcript
-    # Where its transcript is gone, the work comes from there all the same.
+    # If its transcript is gone, the work is still recorded as coming from there.
     gone = Transcript(id=last.transcript, agent=handoff_records.agent_of(went[-1].target), path=last.path)
     told = limits.of_agents(desk)
     if not order.anyway:

@@ -1,7 +1,7 @@
-"""The world that assertions are held against: the files of a worktree and what git tells of them.
+"""Evidence for checking assertions: the files of a worktree and their state in git.
 
-Nothing in it is run or written, and nothing outside of the worktree is opened. What takes too long, or is too much, is
-left open.
+No code of the project runs, nothing is written, and nothing outside the worktree is opened. What takes too long or is
+too large stays unknown.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ LARGEST_FILE = 4 << 20
 LARGEST_TOTAL = 256 << 20
 MOST_FILES = 60_000
 SECONDS = 20.0
-"""How long files may be read and searched for one verification."""
+"""Time limit for reading and searching files in one verification."""
 SKIPPED = frozenset(
     [
         ".git",
@@ -45,19 +45,19 @@ SHA = re.compile(r"[0-9a-f]{7,40}")
 
 
 class _Log(Struct, frozen=True):
-    """What commits did since a moment. They tell their time in whole seconds: of those of the moment's own second
-    nobody knows whether they came before it."""
+    """Changes by commits since a time. Commit times are whole seconds, so the order of commits in the first second is
+    unknown."""
 
     changed: frozenset[str] = frozenset()
     deleted: frozenset[str] = frozenset()
     at_once: frozenset[str] = frozenset()
-    """The files that commits of that very second changed."""
+    """Files changed by commits of the first second."""
     is_made: bool | None = None
-    """Whether there was a commit; None where nothing tells."""
+    """Whether there was a commit; None if unknown."""
 
 
 class RealWorld:
-    """A worktree as it is now, and a record of what was done in it."""
+    """Worktree as it is now, and the record of an agent's actions in it."""
 
     def __init__(
         self,
@@ -76,7 +76,7 @@ class RealWorld:
         self._git = git.git_at(self.root, env)
         self._contents: dict[str, bytes | None] = {}
         self._held = 0
-        """How many bytes these are."""
+        """Bytes in `_contents`."""
 
     # Files
 
@@ -92,14 +92,14 @@ class RealWorld:
         return Seen(names=tuple(names), is_changed=is_changed)
 
     def _inside(self, path: str) -> str | None:
-        """A path as seen from the root or from some folder in it; None where it leads out."""
+        """Path relative to the root or to some folder below it; None if it is outside."""
         if path.startswith("~") or "\0" in path:
             return None
         if path.startswith("/"):
             for base in (self.record.folder, str(self.root), os.path.realpath(self.root)):
                 if base and path.startswith(base.rstrip("/") + "/"):
                     return path[len(base.rstrip("/")) + 1 :]
-            # Some say '/docs/x.md' and mean the root of the project.
+            # Agents write '/docs/x.md' for a path below the project's root.
             return path[1:] if self._names(path[1:]) else None
         plain = os.path.normpath(path)
         return None if plain.startswith("..") else plain
@@ -118,7 +118,7 @@ class RealWorld:
 
     @cached_property
     def _listed(self) -> tuple[str, ...]:
-        """The files of the worktree: those that git knows or would, else all."""
+        """Files of the worktree: tracked and untracked files that git does not ignore, or all files without git."""
         told = self._ask("ls-files", "--cached", "--others", "--exclude-standard", "--deduplicate", "-z")
         if told is None:
             return tuple(_walked(self.root))
@@ -140,12 +140,12 @@ class RealWorld:
             return True
         if self._log is not None and name in self._log.at_once:
             return is_new
-        # What git ignores it tells nothing of; what it knows and does not call changed is as its last commit left it.
+        # Git reports nothing about ignored files; a tracked file that is not dirty equals the last commit.
         if name not in self._tracked or name in self._dirty:
             return is_new
         return None if self._log is None else False
 
-    # What git tells
+    # State in git
 
     def _ask(self, *arguments: str) -> bytes | None:
         if self._git is None:
@@ -180,7 +180,7 @@ class RealWorld:
 
     @cached_property
     def _log(self) -> _Log | None:
-        """What commits did since the work was handed over; None where git does not tell."""
+        """Changes by commits since the work was handed over; None if git does not answer."""
         if self.since is None:
             return _Log()
         since = int(self.since)
@@ -192,7 +192,7 @@ class RealWorld:
         is_later: list[bool] = []
         rows = iter(told.decode(errors="surrogateescape").split("\0"))
         for row in rows:
-            # A commit's time, or a state with the name behind it, which may be any text.
+            # A commit's time, or a state followed by a file name, which can be any text.
             head = row.strip("\n")
             if head.startswith("\x01"):
                 is_later.append(int(head[1:]) > since)
@@ -238,7 +238,7 @@ class RealWorld:
         return tuple(found) if found or is_whole else None
 
     def _expanded(self, names: tuple[str, ...]) -> Iterator[str]:
-        """Files, and those below folders."""
+        """Files, with folders replaced by the files below them."""
         for name in names:
             if (self.root / name).is_dir():
                 yield from (one for one in self._listed if one.startswith(name.rstrip("/") + "/"))
@@ -246,7 +246,7 @@ class RealWorld:
                 yield name
 
     def _content(self, name: str) -> bytes | None:
-        """What is in a file; None where it was not read for its size, enough was read, or time is over."""
+        """Content of a file; None if it is too large or a limit on bytes or time is reached."""
         if name not in self._contents:
             is_enough = self._held >= LARGEST_TOTAL or time.monotonic() > self.deadline
             content = None if is_enough else _read(self.root / name, os.path.realpath(self.root))
@@ -256,7 +256,7 @@ class RealWorld:
 
 
 def _read(path: Path, root: str) -> bytes | None:
-    """A file's content; nothing of what leads out of the worktree, is no file, or cannot be opened."""
+    """Content of a file; empty if it is outside the worktree, not a file or unreadable; None if too large."""
     try:
         real = os.path.realpath(path)
         if not real.startswith(root.rstrip("/") + "/") or not os.path.isfile(real):  # noqa: PTH113 - it is text
@@ -274,7 +274,7 @@ def _ends(name: str, path: str) -> bool:
 
 
 def _folder_in(name: str, path: str) -> str:
-    """The folder of a path that a file is in, as seen from the root."""
+    """Folder named by `path` that contains a file, relative to the root; empty if none does."""
     if name.startswith(path + "/"):
         return path
     at = name.find(f"/{path}/")

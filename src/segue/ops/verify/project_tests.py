@@ -1,4 +1,4 @@
-"""Running the project's own tests, by a command that the person named: never by one that was only found."""
+"""Run of the project's own tests, only with a command from the settings, never with a detected one."""
 
 from __future__ import annotations
 
@@ -20,26 +20,26 @@ from segue.facts.output import command_output
 from segue.ops.common.desk import Desk
 
 SECONDS = 900.0
-"""How long a run may take."""
+"""Time limit of a run."""
 KEPT = 400_000
-"""How many bytes of the end of its output are looked at."""
+"""Bytes read from the end of the output."""
 PIECE = 1 << 16
 LARGEST_FILE = 1 << 20
 LAST_WORDS_SECONDS = 2.0
-"""How long its output is still read after it has ended."""
+"""How long the output is read after the command has ended."""
 DECIDED = (Kind.TESTS, Kind.TEST)
 MOST_FAILING = 50
 
 
 class Command(Struct, frozen=True):
-    """A command that runs the project's tests; `is_set` where the person said so."""
+    """Command that runs the project's tests. `is_set` means that it comes from the settings."""
 
     argv: tuple[str, ...] = ()
     is_set: bool = False
 
 
 def command_for(desk: Desk, folder: Path) -> Command:
-    """The command of the settings, else the one that the folder's files suggest."""
+    """Command from the settings, or else the one that the folder's files suggest."""
     if desk.settings.verify_test_command:
         return Command(desk.settings.verify_test_command, True)
     return Command(_suggested(folder))
@@ -80,7 +80,7 @@ def _has_test_script(package: str) -> bool:
 
 
 def run(argv: Sequence[str], folder: Path, env: Mapping[str, str], seconds: float = SECONDS) -> TestRun:
-    """Run a test command to its end, or until its time is over, and read what it told."""
+    """Run a test command until it ends or times out, and parse its output."""
     command = " ".join(argv)
     try:
         process = subprocess.Popen(
@@ -104,7 +104,7 @@ def run(argv: Sequence[str], folder: Path, env: Mapping[str, str], seconds: floa
         process.wait(seconds)
     except subprocess.TimeoutExpired:
         is_over = True
-    # With all that it started: what holds its output open is not waited for.
+    # Kill everything that it started, because a child may hold the output open.
     _end(process)
     reading.join(LAST_WORDS_SECONDS)
     output = bytes(said).decode(errors="replace")
@@ -118,7 +118,7 @@ def run(argv: Sequence[str], folder: Path, env: Mapping[str, str], seconds: floa
 
 
 def _read(process: subprocess.Popen[bytes], said: bytearray) -> None:
-    """The end of what a program prints, as it comes."""
+    """Keep the end of a program's output while it runs."""
     if process.stdout is None:
         return
     with process.stdout as output:

@@ -1,9 +1,9 @@
-"""What an agent asserts, checked against the world: its words since the work was handed to it, the transcript, the
-files, the repository, and where the person allows it, a run of the project's own tests.
+"""Verification: an agent's assertions since it got the work, checked against its transcript, the files, the repository
+and, if the user allows it, a run of the project's own tests.
 
 replies -> assertions -> judged against transcript, files and git -> four words (rait) -> the returning brief
 
-No model judges. A second one may be asked for its opinion; that stands beside what was found, never in its place.
+No model judges. A second model can add an opinion, which never replaces a verdict.
 """
 
 from __future__ import annotations
@@ -35,14 +35,13 @@ from segue.ops.index.tracked_transcript import Meaning
 from segue.ops.verify import project_tests
 from segue.ops.verify.evidence import RealWorld
 from segue.ops.work import discovery, run_records, transcripts
-from segue.ops.work.discovery import Work
 from segue.prohibitions import lock_files, manifests, parse, violations
 from segue.prohibitions.violations import Said, Since, Violation
 
 FOUND_UNSUPPORTED = 11
-"""The exit code where something is unsupported, or could not be checked."""
+"""Exit code if an assertion is unsupported or the transcript could not be checked."""
 FOUND_VIOLATION = 12
-"""The exit code where a prohibition of the user was broken, whatever else was found."""
+"""Exit code if a prohibition of the user was broken; it takes precedence."""
 MOST_IN_BRIEF = 30
 LESSON = "of the target's assertions were unsupported"
 LONGEST_OPINION = 4000
@@ -51,19 +50,19 @@ APART = "\n\x1e\x1e\n"
 
 
 class Opinion(Struct, frozen=True):
-    """What a second model says to what was found: its words, and no verdict."""
+    """Comment of a second model on the verdicts."""
 
     model: str
     text: str
     problem: str = ""
-    """Why there is none."""
+    """Why there is no opinion."""
 
 
 class Verification(Struct, frozen=True):
-    """What was asserted, and what the world says to it."""
+    """Assertions with their verdicts."""
 
     handoff: str
-    """The handoff since which replies were looked at; empty where it was all of the transcript."""
+    """Handoff since which replies were checked; empty if the whole transcript was."""
     transcript: str
     since: Moment | None
     checked: tuple[Checked, ...]
@@ -71,15 +70,15 @@ class Verification(Struct, frozen=True):
     violations: tuple[Violation, ...] = ()
     """The user's prohibitions that were broken."""
     changed: tuple[str, ...] = ()
-    """Commits and pushes that the user forbade, where the transcript does not show by whom."""
+    """Forbidden commits and pushes whose author the transcript does not show."""
     tests: TestRun | None = None
     would_run: tuple[str, ...] = ()
-    """The project's test command, where it was found and not run."""
+    """The project's test command, if it was detected and not run."""
     opinion: Opinion | None = None
     next: tuple[str, ...] = ()
-    """What can be done about what is unsupported."""
+    """Commands to run next."""
     problem: str = ""
-    """Why the transcript was not checked; empty where it was."""
+    """Why the transcript was not checked; empty if it was."""
 
     @property
     def unsupported(self) -> tuple[Checked, ...]:
@@ -93,21 +92,21 @@ class Verification(Struct, frozen=True):
 
 
 class _Start(Struct, frozen=True):
-    """The worktree when an agent got the work: by a handoff, or as the first one of a run."""
+    """Worktree when an agent got the work: by a handoff, or as the first agent of a run."""
 
     agent: str
-    """Its address."""
+    """Address of the agent."""
     session: str
     project: str
     at: Moment
-    """Handoffs that were made later end its time."""
+    """Time at which it got the work; the next handoff ends its turn."""
     tree: str
     tree_at: Moment
     event: str
 
 
 class _Subject(Struct, frozen=True):
-    """What is to be verified."""
+    """Transcript and worktree to verify."""
 
     source: Source
     transcript: str
@@ -116,9 +115,9 @@ class _Subject(Struct, frozen=True):
     since: Moment | None
     handoff: str = ""
     problem: str = ""
-    """Why it has no entries, where its transcript cannot be read."""
+    """Why its transcript could not be read."""
     start: _Start | None = None
-    """None where nothing is known of the worktree before."""
+    """None if the earlier state of the worktree is unknown."""
 
 
 def verify(
@@ -139,8 +138,8 @@ def verify(
     is_to_run = desk.settings.verify_run_tests if run_tests is None else run_tests
     if run_tests and not command.is_set:
         raise BadInput(
-            what="Segue runs no test command that nobody named.",
-            next=f"segue config set verify.test_command '{' '.join(command.argv) or 'pytest -q'}', then again",
+            what="No test command is set, and Segue never runs a detected one.",
+            next=f"segue config set verify.test_command '{' '.join(command.argv) or 'pytest -q'}'; then run this again",
         )
     said = assertions.in_entries(subject.entries)
     is_run = is_to_run and command.is_set and any(one.kind in project_tests.DECIDED for one in said)
@@ -169,22 +168,22 @@ def _next(desk: Desk, made: Verification, command: project_tests.Command) -> Ite
     if not made.unsupported and not made.violations:
         return
     if made.handoff and _is_away(desk, made.handoff):
-        yield "segue back tells it to the agent that gets the work back"
+        yield "segue back reports it to the agent that gets the work back"
     if made.would_run and any(one.assertion.kind in project_tests.DECIDED for one in made.checked):
         if not command.is_set:
-            yield f"segue config set verify.test_command {shlex.quote(shlex.join(command.argv))}, for --tests to run it"
+            yield f"segue config set verify.test_command {shlex.quote(shlex.join(command.argv))}; then --tests runs it"
         else:
             yield "segue verify --tests runs the tests"
 
 
 def _is_away(desk: Desk, id: str) -> bool:
-    """Whether the work is still where a handoff took it, and can come back from there."""
+    """Whether the work is still with the target of a handoff and can be returned."""
     trips = stays.open_trips(desk.shared.handoffs_of(handoff_records.get(desk, id).session))
     return bool(trips) and trips[-1].stays[-1].id == id
 
 
 def claims_of(verified: Sequence[Verification]) -> Claims:
-    """How many claims could not be confirmed, of those that could be checked."""
+    """Number of claims that were checked and that could not be confirmed."""
     return Claims(
         checked=sum(one.verdict is not Verdict.UNKNOWN for made in verified for one in made.checked),
         unconfirmed=sum(len(made.unsupported) for made in verified),
@@ -194,7 +193,7 @@ def claims_of(verified: Sequence[Verification]) -> Claims:
 
 
 def _done(tests: TestRun | None, command: project_tests.Command) -> str:
-    looked = "looked at the transcript, the files and the repository"
+    looked = "checked the transcript, the files and the repository"
     if tests is not None:
         return f"Segue {looked}, and ran {' '.join(tests.command.split())}"
     if command.is_set:
@@ -204,7 +203,7 @@ def _done(tests: TestRun | None, command: project_tests.Command) -> str:
     return f"Segue {looked}"
 
 
-# What is to be verified
+# Subject of the verification
 
 
 def _subject(desk: Desk, session: str | None, since: str | None, transcript: str | None) -> _Subject:
@@ -215,17 +214,8 @@ def _subject(desk: Desk, session: str | None, since: str | None, transcript: str
         return _whole(desk, transcript)
     work = plan.work_here(desk, session)
     main = plan.source_of(work)
-    last = _last_to(desk, work, main.id)
+    last = discovery.last_to(desk.shared.handoffs_of(work.session.id) if work.is_kept else [], main.id)
     return _since_handoff(desk, last) if last else _whole(desk, main.id)
-
-
-def _last_to(desk: Desk, work: Work, transcript: str) -> Handoff | None:
-    """The last handoff that took the work to a transcript."""
-    handoffs = desk.shared.handoffs_of(work.session.id) if work.is_kept else []
-    for handoff in sorted(handoffs, key=lambda one: one.created_at, reverse=True):
-        if discovery.is_taken(handoff) and handoff.delivery and handoff.delivery.transcript == transcript:
-            return handoff
-    return None
 
 
 def _since_handoff(desk: Desk, handoff: Handoff) -> _Subject:
@@ -237,7 +227,7 @@ def _since_handoff(desk: Desk, handoff: Handoff) -> _Subject:
     problem = ""
     try:
         entries = tuple(arrival.since(source, handoff.id))
-    except AgentError as error:  # files and repository can be checked all the same
+    except AgentError as error:  # files and repository can still be checked
         problem = str(error)
     return _Subject(
         source=source,
@@ -273,7 +263,7 @@ def _whole(desk: Desk, name: str) -> _Subject:
 
 
 def _start_of_run(desk: Desk, transcript: str) -> _Start | None:
-    """Where a run began with a transcript: its first agent has the task from the user, and from no handoff."""
+    """Start of a run whose first leg wrote this transcript: that agent has no handoff."""
     for run in run_records.listed(desk, everywhere=True):
         leg = next((leg for leg in run.legs if leg.transcript == transcript and not leg.handoff), None)
         if leg is not None:
@@ -284,14 +274,13 @@ def _start_of_run(desk: Desk, transcript: str) -> _Start | None:
     return None
 
 
-# What the user forbids
+# Prohibitions
 
 
 def _broken(
     desk: Desk, subject: _Subject, record: assertions.Record
 ) -> tuple[tuple[Violation, ...], tuple[str, ...]]:
-    """The user's prohibitions that were broken since the agent got the work, and what was committed or pushed by
-    nobody knows whom."""
+    """Prohibitions broken since the agent got the work, and forbidden commits and pushes by an unknown author."""
     if subject.start is None:
         return (), ()
     before = (
@@ -323,7 +312,7 @@ def _broken(
 
 
 def _messages_before(desk: Desk, handoff: Handoff) -> Iterator[str]:
-    """What the user typed in this session before the handoff, wherever the work was then."""
+    """Messages that the user typed in this session before the handoff, in all its transcripts."""
     from segue import agents  # lazy: as the reader is
 
     every = sorted(desk.shared.handoffs_of(handoff.session), key=lambda one: one.created_at)
@@ -343,7 +332,7 @@ def _messages_before(desk: Desk, handoff: Handoff) -> Iterator[str]:
                 yield from (line for section in human for line in section.lines)
             continue
         typed += [one for one in entries if _is_typed(one) and (one.at or "") <= handoff.created_at]
-    # By time: a message that was carried to a later transcript must not outlive what the user said since.
+    # Sorted by time, so that a message carried to a later transcript does not override newer ones.
     yield from (entry.text for entry in sorted(typed, key=lambda one: one.at or ""))
 
 
@@ -369,7 +358,7 @@ def _is_typed(entry: Entry) -> bool:
 
 
 def _since(desk: Desk, start: _Start, folder: Path) -> Since:
-    """What changed from then to the next handoff of the session, or until now, as far as that is known."""
+    """Changes from the start to the session's next handoff, or until now, as far as they are known."""
     root = base_paths.find_project(folder)
     unknown = Since(roots=tuple(dict.fromkeys((str(root), os.path.realpath(root)))), event=start.event)
     if not start.tree:
@@ -407,24 +396,24 @@ def _since(desk: Desk, start: _Start, folder: Path) -> Since:
 
 
 def _dependency_files(changed: set[str], names: Sequence[str]) -> list[str]:
-    """The manifests and lock files that changed, and the manifests beside a lock file that did."""
+    """Changed manifests and lock files, and the manifests beside a changed lock file."""
     locked = {posixpath.dirname(path) for path in changed if lock_files.is_lock_file(path)}
     beside = (path for path in names if manifests.is_manifest(path) and posixpath.dirname(path) in locked)
     own = (path for path in changed if manifests.is_manifest(path) or lock_files.is_lock_file(path))
     return sorted({*own, *beside})
 
 
-# What is shown
+# Results
 
 
 def _clean(desk: Desk, checked: Sequence[Checked]) -> tuple[Checked, ...]:
-    """The same without secrets: an agent may have quoted one."""
+    """Redact assertions and evidence: an agent may have quoted a secret."""
     texts = [
         text for one in checked for text in (one.assertion.sentence, one.assertion.subject, one.evidence)
     ]
     clean = _redacted(desk, APART.join(texts)).split(APART)
     if len(clean) != len(texts):
-        # One secret went on from one text into the next: then each is looked at by itself.
+        # A secret reached across two texts, so each text is redacted separately.
         clean = [_redacted(desk, text) for text in texts]
     rest = iter(clean)
     found = []
@@ -439,7 +428,7 @@ def _redacted(desk: Desk, text: str) -> str:
 
 
 def facts_for_brief(verification: Verification) -> tuple[Fact, ...]:
-    """The same as facts, for a brief to be packed of: prohibitions that were broken first."""
+    """Verification as facts for a brief, broken prohibitions first."""
     shown = verification.unsupported[:MOST_IN_BRIEF]
     broken = tuple(
         Fact(
@@ -477,7 +466,7 @@ ASKED = (
 def _opinion(desk: Desk, model: str, made: Verification) -> Opinion:
     lines = [f"{one.verdict}: {assertions.in_words(one)}" for one in made.checked[: MOST_IN_BRIEF * 2]]
     if not lines:
-        return Opinion(model, "", "nothing was asserted that it could be asked about")
+        return Opinion(model, "", "there are no assertions to ask about")
     nonce = fence.nonce(redaction.key(desk), "\n".join(lines))
     text = redaction.redact(desk, f"{ASKED}\n\n{fence.fenced(lines, nonce)}").text
     from segue.agents.llm import rewrite  # lazy: few ask a model
@@ -489,11 +478,11 @@ def _opinion(desk: Desk, model: str, made: Verification) -> Opinion:
     return Opinion(model, _redacted(desk, fence.neutral(answer[:LONGEST_OPINION]).strip()))
 
 
-# What is kept
+# Record
 
 
 def remember(desk: Desk, handoff: str, count: int) -> None:
-    """Put how many assertions were unsupported into the event of a handoff, for those who learn from it."""
+    """Store the number of unsupported assertions as a lesson in a handoff's event."""
     lesson = (f"{count} {LESSON}",) if count else ()
 
     def put(known: Handoff) -> Handoff:
