@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from segue.faces.cli import to
+from segue.faces.cli import handoff_options
 from segue.faces.cli.frame import Frame
 from segue.hooks import guard
 from segue.model import Handoff, HandoffState, Package, Tier
@@ -381,7 +381,7 @@ def test_undo_takes_back_the_return_then_the_handoff_and_nothing_in_between(
     assert "Took back handoff h-000000000002 (demo to claude)" in away("undo").out
     assert "Took back handoff h-000000000001 (claude to demo)" in away("undo").out
     nothing = away("undo")
-    assert nothing.code == 5 and "There is nothing of yours to undo" in nothing.err, nothing
+    assert nothing.code == 5 and "You have nothing to undo" in nothing.err, nothing
 
 
 @pytest.mark.parametrize("come_back", [returned, failed])
@@ -444,7 +444,9 @@ def test_that_an_agent_is_at_work_is_told_once_it_may_be(
         return True
 
     monkeypatch.setattr("segue.agents.demo.vendor_of", lambda _model, _env: "elsewhere", raising=False)
-    monkeypatch.setattr(to, "sys", SimpleNamespace(stdin=Terminal, stdout=Terminal, stderr=Terminal))
+    monkeypatch.setattr(
+        handoff_options, "sys", SimpleNamespace(stdin=Terminal, stdout=Terminal, stderr=Terminal)
+    )
     monkeypatch.setattr("click.confirm", agree)
     monkeypatch.setattr(Frame, "say", lambda _frame, text: told.append(text))
     Conversation(cli.folder, cli.cwd, FIRST).prompt("Find out why.")

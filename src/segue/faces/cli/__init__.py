@@ -38,23 +38,25 @@ class Listed(Struct, frozen=True):
 COMMANDS = {
     "demo": Listed("Start here", "watch one handoff from end to end, in a scratch folder", "demo"),
     "help": Listed("Start here", "this list, or one command's own help", "help"),
-    "version": Listed("Start here", "the version", "help"),
+    "version": Listed("Start here", "the version", "version"),
     "completion": Listed("Start here", "completion for bash, zsh or fish", "completion"),
     "to": Listed("Hand over", "continue this work in another agent", "to"),
     "back": Listed(
-        "Hand over", "return to the agent you came from; the work done meanwhile is checked first", "to"
+        "Hand over", "return to the agent you came from; the work done meanwhile is checked first", "back"
     ),
     "run": Listed("Hand over", "work unattended; move on at a limit, return at the reset", "run"),
     "verify": Listed("Hand over", "check what an agent says it did; the exit code tells", "verify"),
     "handoff": Listed("Hand over", "step by step: prepare, execute, validate; models, settings", "handoff"),
-    "history": Listed("Hand over", "the last handoffs, and how they went", "handoff"),
-    "save": Listed("Hand over", "save the state of this work as a JSON file", "saved"),
-    "load": Listed("Hand over", "what was saved last, or under an id", "saved"),
-    "list": Listed("Hand over", "everything that was saved", "saved"),
+    "history": Listed("Hand over", "the last handoffs, and how they went", "history"),
+    "save": Listed("Hand over", "save the state of this work as a JSON file", "save"),
+    "load": Listed("Hand over", "what was saved last, or under an id", "load"),
+    "list": Listed("Hand over", "everything that was saved", "saved_list"),
     "init": Listed("Hand over", "set up agents: hooks and a status line, or --undo", "init"),
     "mcp": Listed("Hand over", "Segue's tools for agents, over MCP", "mcp"),
-    "status": Listed("Limits and usage", "what `segue` alone shows: limits, this folder, what to do", "home"),
-    "watch": Listed("Limits and usage", "the same, kept up to date", "home"),
+    "status": Listed(
+        "Limits and usage", "what `segue` alone shows: limits, this folder, what to do", "status"
+    ),
+    "watch": Listed("Limits and usage", "the same, kept up to date", "watch"),
     "check": Listed("Limits and usage", "whether to hand over now; the exit code tells", "check"),
     "usage": Listed("Limits and usage", "tokens and money by day, week, block, session, model", "usage"),
     "statusline": Listed(
@@ -63,16 +65,16 @@ COMMANDS = {
     "transcripts": Listed("Work", "what agents left on this machine: list, search, read", "transcripts"),
     "session": Listed("Work", "the pieces of work that handoffs belong to", "session"),
     "pack": Listed("Work", "make a brief of a transcript: what the next agent needs", "pack"),
-    "show": Listed("Work", "what was passed, what was not, and why", "pack"),
-    "diff": Listed("Work", "compare two briefs, handoffs or moments", "pack"),
+    "show": Listed("Work", "what was passed, what was not, and why", "show"),
+    "diff": Listed("Work", "compare two briefs, handoffs or moments", "diff"),
     "task": Listed("Work", "what a session is about; say it yourself where it is wrong", "task"),
-    "rate": Listed("Work", "rate this folder's last handoff from 1 to 5", "check"),
+    "rate": Listed("Work", "rate this folder's last handoff from 1 to 5", "rate"),
     "protocol": Listed("Work", "handoff documents: check, reduce to a narrower tier, schema", "protocol"),
     "redact": Listed("Work", "a file with a placeholder for every secret in it", "redact"),
     "log": Listed("History", "what was changed, by whom and when; verify that it is whole", "log"),
-    "undo": Listed("History", "take back Segue's last step (never your code)", "log"),
+    "undo": Listed("History", "take back Segue's last step (never your code)", "undo"),
     "config": Listed("Settings", "read and change settings", "config"),
-    "trust": Listed("Settings", "let this project's own settings file do more than narrow", "config"),
+    "trust": Listed("Settings", "let this project's own settings file do more than narrow", "trust"),
     "doctor": Listed(
         "Keeping it well", "check settings, stores and agents, and say how to mend them", "doctor"
     ),
@@ -141,9 +143,9 @@ def command_line(
     if version:
         click.echo(f"segue {__version__}")
     elif context.invoked_subcommand is None:
-        from segue.faces.cli.home import home  # lazy: most runs are of another command
+        from segue.faces.cli.status import status  # lazy: most runs are of another command
 
-        context.invoke(home)
+        context.invoke(status)
 
 
 def refuse_no_text(arguments: Sequence[str]) -> None:

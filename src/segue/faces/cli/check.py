@@ -6,9 +6,6 @@ import click
 
 from segue.faces import render
 from segue.faces.cli.frame import Frame, answers
-from segue.model import Handoff, Session
-from segue.ops.handoff import ratings
-from segue.ops.handoff.ratings import Change
 from segue.ops.usage import folder_status
 from segue.ops.usage.folder_status import Check
 
@@ -46,25 +43,4 @@ def check(frame: Frame, warning_only: bool) -> Check:
     return folder_status.check(frame.desk, warning_only)
 
 
-def rated_screen(change: Change[Session] | Change[Handoff]) -> str:
-    rated = change.kept()
-    if isinstance(rated, Handoff):
-        satisfaction = rated.event.outcome.user_satisfaction if rated.event else None
-        what = f"{rated.id}  {render.clean(f'{rated.source} → {rated.target}')}"
-    else:
-        satisfaction = rated.satisfaction
-        what = f"{rated.id}  {render.clean(render.short(rated.title, 60))}"
-    return f"Rated {render.rating(satisfaction or 0)}: {what}\nsegue undo takes it back."
-
-
-@click.command()
-@click.argument("rating", type=int)
-@click.option("--session", "id", help="Another session than this folder's.")
-@answers(rated_screen)
-def rate(frame: Frame, rating: int, id: str | None) -> Change[Session] | Change[Handoff]:
-    """Rate the last handoff of this folder's session, or the session if it was not handed over yet: RATING is from 1
-    (bad) to 5 (good)."""
-    return ratings.rate(frame.desk, rating, id)
-
-
-COMMANDS = {"check": check, "rate": rate}
+COMMANDS = {"check": check}

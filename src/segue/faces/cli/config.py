@@ -14,7 +14,7 @@ from segue.faces import render
 from segue.faces.cli import editor
 from segue.faces.cli.frame import Frame, answers
 from segue.ops import settings_file as settings
-from segue.ops.settings_file import Changed, Place, Shown, Trust
+from segue.ops.settings_file import Changed, Place, Shown
 from segue.settings import MODEL_LIMIT, PERCENT, SETTINGS, setting_for
 
 
@@ -59,17 +59,6 @@ def paths_screen(found: list[Place]) -> str:
     return render.table(
         [(place.layer, place.path, "" if place.exists else "(not there)", place.note) for place in found]
     )
-
-
-def trust_screen(trust: Trust) -> str:
-    first = "is trusted as it now is." if trust.is_trusted else "is no longer trusted: it may only narrow."
-    lines = [f"{render.clean(trust.path)} {first}"]
-    if trust.affects:
-        lines.append("What takes effect by that:" if trust.is_trusted else "What it had set:")
-        lines.append(
-            render.table([(key, plain(key, value)) for key, value in trust.affects.items()], indent="  ")
-        )
-    return "\n".join(lines)
 
 
 def complete_key(_context: click.Context, _parameter: click.Parameter, start: str) -> list[str]:
@@ -146,13 +135,4 @@ def path(frame: Frame) -> list[Place]:
     return settings.paths(paths.find(frame.env), frame.cwd, Path(frame.env.get("HOME") or "/"))
 
 
-@click.command()
-@click.option("--undo", "take_back", is_flag=True, help="Trust it no longer.")
-@answers(trust_screen)
-def trust(frame: Frame, take_back: bool) -> Trust:
-    """Let this project's own settings file, as it now is, do more than narrow."""
-    frame.is_quiet = True  # what is left out is what this command is about
-    return settings.distrust(frame.desk) if take_back else settings.trust(frame.desk)
-
-
-COMMANDS = {"config": config, "trust": trust}
+COMMANDS = {"config": config}

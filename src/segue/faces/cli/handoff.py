@@ -10,9 +10,10 @@ from segue.errors import BadInput
 from segue.faces import render
 from segue.faces.cli.config import changed_screen
 from segue.faces.cli.frame import Frame, answers
-from segue.faces.cli.home import home
+from segue.faces.cli.handoff_options import asking, doubting, mode_of, showing
+from segue.faces.cli.handoff_screens import handed_screen, whose
 from segue.faces.cli.init import init
-from segue.faces.cli.to import asking, doubting, handed_screen, mode_of, showing, whose
+from segue.faces.cli.status import status
 from segue.faces.screens import handoffs as screens
 from segue.model import Handoff, Preserve, Tier
 from segue.model.delivery import Mode, Way
@@ -37,7 +38,7 @@ def handoff() -> None:
     """Handoffs step by step, how things stand, the models that work may go to, and the settings."""
 
 
-handoff.add_command(home, "status")
+handoff.add_command(status, "status")
 handoff.add_command(init, "init")
 
 
@@ -204,20 +205,6 @@ def cancel(frame: Frame, id: str) -> Handoff:
     return handoffs.cancel(frame.desk, id, frame.say)
 
 
-@click.group()
-def history() -> None:
-    """What was handed over, to whom, and how it went."""
-
-
-@history.command("show")
-@click.option("--all", "everywhere", is_flag=True, help="Those of every folder.")
-@click.option("--limit", default=10, show_default=True, type=click.IntRange(1), help="How many, at most.")
-@answers(screens.history)
-def history_show(frame: Frame, limit: int, everywhere: bool) -> list[Handoff]:
-    """The last handoffs of this folder: what set them off, what they kept, how content the person was."""
-    return handoffs.listed(frame.desk, limit, everywhere=everywhere)
-
-
 @handoff.command("models")
 @click.option("--add", multiple=True, metavar="NAME", help="A model: opus, agent:model, or NAME=agent:model.")
 @click.option("--remove", multiple=True, metavar="NAME", help="Take one off the list.")
@@ -260,4 +247,4 @@ def model_limits(arguments: tuple[str, ...]) -> dict[str, str]:
     return found
 
 
-COMMANDS = {"handoff": handoff, "history": history}
+COMMANDS = {"handoff": handoff}

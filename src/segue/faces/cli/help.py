@@ -6,7 +6,6 @@ from typing import Any
 
 import click
 
-from segue import __version__
 from segue.errors import BadInput
 from segue.faces import cli, render
 from segue.faces.cli.frame import Frame, answers
@@ -68,11 +67,4 @@ def help_command(frame: Frame, names: tuple[str, ...], show_all: bool) -> Any:
     return command.get_help(context)
 
 
-@click.command()
-@answers(lambda version: f"segue {version}")
-def version(frame: Frame) -> str:
-    """Show the version."""
-    return __version__
-
-
-COMMANDS = {"help": help_command, "version": version}
+COMMANDS = {"help": help_command}

@@ -11,7 +11,7 @@ from segue.faces import render
 from segue.faces.cli.frame import Frame, answers
 from segue.model import Operation
 from segue.ops import log as ops
-from segue.ops.log import Undone, Verdict
+from segue.ops.log import Verdict
 
 
 def log_screen(operations: list[Operation]) -> str:
@@ -63,19 +63,6 @@ def verify_screen(verdict: Verdict) -> str:
     return "\n".join(lines)
 
 
-def undone_screen(undone: Undone) -> str:
-    taken = f"Took back {undone.undone.id} ({undone.undone.kind} of {render.clean(undone.undone.subject)})."
-    if undone.can_be_undone:
-        return f"{taken} segue undo {undone.by.id} brings it back."
-    handoff = ops.as_data(undone.undone)["after"] or {}
-    id, source, target = (render.clean(handoff.get(field, "")) for field in ("id", "source", "target"))
-    return (
-        f"Took back handoff {id} ({source} to {target}): it ended as rolled back.\n"
-        f"The work is with {source} again; what was done to your files meanwhile stays."
-        + (f"\n{render.clean(undone.stays)}" if undone.stays else "")
-    )
-
-
 @click.group(invoke_without_command=True)
 @click.option("--limit", default=10, show_default=True, type=click.IntRange(1, 1000), help="How many.")
 @answers(log_screen, data=lambda operations: [ops.as_data(operation) for operation in operations])
@@ -99,12 +86,4 @@ def verify(frame: Frame) -> Verdict:
     return ops.verify(frame.desk)
 
 
-@click.command()
-@click.argument("id", required=False)
-@answers(undone_screen)
-def undo(frame: Frame, id: str | None) -> Undone:
-    """Take back your last step, or the operation named. Your code is never touched."""
-    return ops.undo(frame.desk, id)
-
-
-COMMANDS = {"log": log, "undo": undo}
+COMMANDS = {"log": log}

@@ -12,8 +12,8 @@ from pydantic import Field
 from segue.faces import render
 from segue.faces.mcp.server import Server
 from segue.faces.screens import handoffs, receipts
+from segue.faces.screens import overview as overview_screen
 from segue.faces.screens import sessions as session_screens
-from segue.faces.screens import status as status_screen
 from segue.model import Fate, Handoff, Preserve, Tier
 from segue.ops import agent_access
 from segue.ops.agent_access import Prepared
@@ -52,7 +52,7 @@ def add_standing(server: Server) -> None:
             context,
             folder,
             agent_access.overview,
-            lambda overview: click.unstyle(status_screen.overview(overview)),
+            lambda overview: click.unstyle(overview_screen.overview(overview)),
             lambda overview: {"overview": overview},
         )
 

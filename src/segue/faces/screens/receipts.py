@@ -6,7 +6,7 @@ from collections import Counter
 
 from segue.briefs import select
 from segue.faces import render
-from segue.model import Fate, Receipt
+from segue.model import Fact, Fate, Receipt
 from segue.ops.briefs.make import Made
 
 
@@ -39,3 +39,13 @@ def _fates(receipt: Receipt) -> list[str]:
             )
         )
     return ["", render.table(rows, right={1, 2, 3})]
+
+
+def fact_line(fact: Fact) -> str:
+    """A fact in a line: by its subject and value, or by its words alone where the subject is only an id."""
+    said = f"{fact.subject}: {fact.value}" if fact.subject and fact.subject != fact.value else fact.value
+    if fact.kind in ("instruction", "plan", "reply", "talk"):
+        said = fact.value or fact.entry
+    elif fact.kind in ("name", "content"):
+        said = fact.subject
+    return f"{fact.kind}: {render.short(' '.join(said.split()), 100)}"

@@ -1,21 +1,16 @@
-"""`segue save`, `segue load`, `segue list`: the state of the work as a JSON file."""
+"""`segue save`: the state of this folder's work as a JSON file."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import click
 from msgspec import Struct
 
-from segue.errors import NotFound, SegueError
+from segue.errors import SegueError
 from segue.faces import render
-from segue.faces.cli.frame import Frame, answers, to_json
+from segue.faces.cli.frame import Frame, answers
 from segue.ops.briefs import saved_handoffs
-
-RULE = "=" * 70
-NO_TASK = "ERROR: --task required for save"
-NOTHING = "No handoff found"
 
 
 class Kept(Struct, frozen=True):
@@ -55,7 +50,7 @@ def _spread(words: list[str], several: set[str]) -> Iterator[str]:
 
 
 def saved_screen(kept: Kept | None) -> str:
-    return f"✅ Handoff saved: {render.clean(kept.path)}" if kept else NO_TASK
+    return f"✅ Handoff saved: {render.clean(kept.path)}" if kept else "ERROR: --task required for save"
 
 
 @click.command(cls=Several)
@@ -72,7 +67,9 @@ def save(frame: Frame, task: str, files: tuple[str, ...], steps: tuple[str, ...]
     --files and --steps take one or several: --files a.py b.py --steps "write the test" "make it pass"
     """
     if not task.strip():
-        _nothing(frame, SegueError(what=f"--task is required: {saved_handoffs.SAVE}."), saved_handoffs.SAVE)
+        say_next_step(
+            frame, SegueError(what=f"--task is required: {saved_handoffs.SAVE}."), saved_handoffs.SAVE
+        )
         return None
     path = saved_handoffs.save(
         frame.desk, current_task=task, files_being_worked_on=files, next_steps=steps, reason=reason
@@ -80,7 +77,7 @@ def save(frame: Frame, task: str, files: tuple[str, ...], steps: tuple[str, ...]
     return Kept(path.name.removeprefix("handoff_").removesuffix(".json"), str(path))
 
 
-def _nothing(frame: Frame, error: SegueError, next_step: str) -> None:
+def say_next_step(frame: Frame, error: SegueError, next_step: str) -> None:
     """For a person, and for tools that look for fixed words on stdout, the screen says it; the usual error is for who
     asks for JSON."""
     if frame.as_json:
@@ -88,41 +85,4 @@ def _nothing(frame: Frame, error: SegueError, next_step: str) -> None:
     frame.say(f" next: {next_step}")
 
 
-def loaded_screen(found: dict[str, Any] | None) -> str:
-    return to_json(found) if found else NOTHING
-
-
-@click.command()
-@click.option("--handoff-id", "id", metavar="ID", help="Which one; by default the last.")
-@answers(loaded_screen, exit_code=lambda found: 0 if found else 1)
-def load(frame: Frame, id: str | None) -> dict[str, Any] | None:
-    """Print what was saved last, or under an id, as JSON."""
-    found = saved_handoffs.load(frame.desk, id)
-    if found is None:
-        next_step = saved_handoffs.SAVE if id is None else saved_handoffs.LIST
-        _nothing(frame, NotFound(noun="saved handoff", name=id or "latest", next=next_step), next_step)
-    return found
-
-
-def list_screen(found: list[dict[str, Any]]) -> str:
-    lines = ["", RULE, "Available Handoffs", RULE, ""]
-    for one in found:
-        lines += [
-            f"ID: {render.clean(one['handoff_id'])}",
-            f"  Time: {render.clean(one['timestamp'])}",
-            f"  Task: {render.clean(one['current_task'])}",
-            f"  Reason: {render.clean(one['reason'])}",
-            f"  Tokens: {one['token_usage']:,}",
-            "",
-        ]
-    return "\n".join(lines)
-
-
-@click.command("list")
-@answers(list_screen)
-def list_all(frame: Frame) -> list[dict[str, Any]]:
-    """List everything that was saved, the newest first."""
-    return saved_handoffs.listed(frame.desk)
-
-
-COMMANDS = {"save": save, "load": load, "list": list_all}
+COMMANDS = {"save": save}

@@ -1,4 +1,4 @@
-"""`segue` alone, `segue status` and `segue watch`: what each agent has left, and what this folder was doing."""
+"""`segue watch`: the status screen, refreshed until you press Ctrl-C."""
 
 from __future__ import annotations
 
@@ -8,19 +8,11 @@ import time
 import click
 
 from segue.errors import BadInput
-from segue.faces.cli.frame import Frame, answers, to_json
-from segue.faces.screens import status
+from segue.faces.cli.frame import Frame, to_json
+from segue.faces.screens import overview as screens
 from segue.ops import overview as ops
-from segue.ops.overview import Overview
 
 SHORTEST_WATCH = 0.2
-
-
-@click.command()
-@answers(status.overview)
-def home(frame: Frame) -> Overview:
-    """Show every agent's limits, this folder's session, and what to do next."""
-    return ops.overview(frame.desk, frame.progress("Reading transcripts"))
 
 
 @click.command()
@@ -47,7 +39,7 @@ def watch(frame: Frame, every: float, count: int | None, as_json: bool) -> None:
                 frame.print(to_json(shown, indent=0))
             else:
                 start = "\x1b[H\x1b[2J" if sys.stdout.isatty() else ""
-                frame.print(start + status.overview(shown))
+                frame.print(start + screens.overview(shown))
             looks += 1
             if count and looks >= count:
                 return
@@ -56,4 +48,4 @@ def watch(frame: Frame, every: float, count: int | None, as_json: bool) -> None:
         return
 
 
-COMMANDS = {"status": home, "watch": watch}
+COMMANDS = {"watch": watch}
