@@ -25,7 +25,7 @@ def back(
     headless: bool,
     reason: str,
 ) -> Shown:
-    """Return to the agent that the work came from: its own conversation goes on, with what happened meanwhile."""
+    """Return to the previous agent: resumes its conversation, with a report of what happened meanwhile."""
     order = Order(
         to=plan.BACK,
         mode=Mode.HEADLESS if dry_run else mode_of(frame, headless, "segue back"),

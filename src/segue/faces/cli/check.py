@@ -1,4 +1,4 @@
-"""`segue check` and `segue rate`: whether to hand over, and how satisfied you are with a handoff."""
+"""`segue check`: is a handoff due?"""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ RULE = "=" * 70
 
 
 def check_screen(found: Check) -> str:
-    about = " (the limit is an estimate)" if found.is_estimate else ""
+    about = " (estimated limit)" if found.is_estimate else ""
     share = 100 * found.tokens / found.limit
     used = f"{found.tokens:,} / {found.limit:,} ({share:.1f}%){about}"
     return "\n".join(
@@ -35,11 +35,13 @@ def check_screen(found: Check) -> str:
 
 @click.command()
 @click.option(
-    "--warning-only", is_flag=True, help="Say NO up to the urgent threshold, and only name the reason."
+    "--warning-only",
+    is_flag=True,
+    help="Answer NO below the urgent threshold; the reason still names the warning.",
 )
 @answers(check_screen, exit_code=lambda found: found.exit_code)
 def check(frame: Frame, warning_only: bool) -> Check:
-    """Say whether this folder's session should be handed over; exit code 10 if it should, 0 if not."""
+    """Check whether this folder's session should be handed over; exits 10 if it should."""
     return folder_status.check(frame.desk, warning_only)
 
 

@@ -1,4 +1,4 @@
-"""Options of the commands that hand over, and the questions that they ask."""
+"""Shared options, questions and progress messages of the commands that hand over."""
 
 from __future__ import annotations
 
@@ -20,35 +20,37 @@ from segue.ops.handoff.proof import Proof
 
 def handoff_options(function: Callable[..., Any]) -> Callable[..., Any]:
     for option in (
-        click.option("--session", metavar="ID", help="Another session than this folder's."),
+        click.option("--session", metavar="ID", help="A session other than this folder's."),
         click.option(
-            "--anyway", is_flag=True, help="Hand over even at the target's limit, or if --prove fails."
+            "--anyway",
+            is_flag=True,
+            help="Hand over even if the target reports that it is at its limit, or if --prove fails.",
         ),
-        click.option("--yes", "-y", is_flag=True, help="Let the context go to the vendor without asking."),
-        click.option("--dry-run", is_flag=True, help="Show what would go where, and do nothing."),
+        click.option("--yes", "-y", is_flag=True, help="Send the context to the vendor without asking."),
+        click.option("--dry-run", is_flag=True, help="Show what would be sent where, and stop."),
+        click.option("--headless", is_flag=True, help="Run the agent to its end, without a terminal."),
         click.option(
-            "--headless", is_flag=True, help="Run the agent to the end, with nobody at the terminal."
+            "--reason", metavar="TEXT", default="", help="Why; recorded, and passed to the next agent."
         ),
-        click.option("--reason", metavar="TEXT", default="", help="Why, for the record and the next agent."),
     ):
         function = option(function)
     return function
 
 
 def mode_of(frame: Frame, headless: bool, command: str = "segue to AGENT") -> Mode:
-    """A person's terminal, or nobody: that is never guessed."""
+    """Headless if asked for; otherwise a terminal is required."""
     if headless:
         return Mode.HEADLESS
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise BadInput(
             what="There is no terminal to open the agent in.",
-            next=f"{command} --headless runs it to the end",
+            next=f"{command} --headless",
         )
     return Mode.OPEN
 
 
 def asking(frame: Frame, yes: bool) -> handoffs.May:
-    """How the person is asked whether a handoff may go to a vendor."""
+    """Ask the user whether a handoff may be sent to a vendor."""
 
     def may(handoff: Handoff) -> bool:
         title = handoffs.title_of(handoff.target)
@@ -59,13 +61,13 @@ def asking(frame: Frame, yes: bool) -> handoffs.May:
         if not sys.stdin.isatty():
             return False
         frame.say(going_screen(handoff, handoffs.vendor_of(frame.desk, handoff.target)))
-        kept = f" Handoff {handoff.id} stays prepared."
+        kept = f" Handoff {handoff.id} remains prepared."
         goes_on = f"segue handoff execute {handoff.id}{' --open' if mode is Mode.OPEN else ''}"
-        next = f"{goes_on} continues it, segue handoff cancel {handoff.id} drops it"
+        next = f"{goes_on} to continue, segue handoff cancel {handoff.id} to discard it"
         try:
             is_given = click.confirm("Let this project's context go there?", default=False, err=True)
         except click.Abort:
-            frame.say(f"\nNothing was sent.{kept} {next}.")
+            frame.say(f"\nNothing was sent.{kept} Run {next}.")
             raise
         if not is_given:
             raise Declined(agent=handoffs.title_of(handoff.source), kept=kept, next=next)
@@ -76,7 +78,7 @@ def asking(frame: Frame, yes: bool) -> handoffs.May:
 
 
 def doubting(anyway: bool) -> handoffs.Doubt:
-    """How the person is asked whether to start a target whose copy failed the questions."""
+    """Ask the user whether to start a target whose copy failed the questions."""
 
     def doubt(proof: Proof) -> bool:
         if anyway or not sys.stdin.isatty():
@@ -89,13 +91,13 @@ def doubting(anyway: bool) -> handoffs.Doubt:
 
 
 def say_at_work(frame: Frame, title: str, mode: Mode | None) -> None:
-    """A headless agent shows nothing of itself: a person at the terminal is told that it works, once it may."""
+    """Report that a headless agent is working: it prints nothing itself."""
     if mode is Mode.HEADLESS and sys.stderr.isatty() and not frame.as_json:
-        frame.say(f"{title} is at work; Ctrl-C stops it.")
+        frame.say(f"{title} is working; press Ctrl-C to stop it.")
 
 
 def showing(frame: Frame, order: Order) -> Callable[[Plan], None]:
-    """A person at a terminal sees what goes where before it goes."""
+    """Show the plan to a user at a terminal before anything is sent."""
 
     def show(plan: Plan) -> None:
         if order.mode is Mode.OPEN or (sys.stderr.isatty() and not frame.as_json):

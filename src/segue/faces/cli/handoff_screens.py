@@ -1,4 +1,4 @@
-"""What a handoff would send, and how it went."""
+"""Screens and JSON of a planned and of a completed handoff."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from segue.ops.handoff.handoffs import Handed
 from segue.ops.handoff.plan import Plan
 
 WAYS = {
-    Way.RESUME: "its own conversation goes on",
-    Way.NATIVE: "the conversation in its own format, opened by its own resume",
-    Way.PROMPT: "the brief as the first message of a fresh run",
+    Way.RESUME: "resumes its own conversation",
+    Way.NATIVE: "the conversation is written in its own format and resumed",
+    Way.PROMPT: "the brief is the first message of a new conversation",
 }
 FEW = 12
 
 
 class Shown(Struct, frozen=True):
-    """What is told at the end: a plan that was only looked at, or how a handoff went."""
+    """Result of `to` or `back`: a plan (dry run) or a handoff."""
 
     plan: Plan | None = None
     handed: Handed | None = None
@@ -42,16 +42,16 @@ def plan_screen(plan: Plan) -> str:
         ("Sent", _sent(plan)),
         (
             "Facts",
-            f"{counts[Fate.PASSED]} passed, {counts[Fate.RECOVERABLE]} can be looked up, "
+            f"{counts[Fate.PASSED]} passed, {counts[Fate.RECOVERABLE]} recoverable, "
             f"{counts[Fate.NOT_PASSED]} not passed; {render.plural(plan.redacted, 'secret')} replaced",
         ),
     ]
     if not plan.is_allowed:
-        rows.append(("Consent", f"not given yet for {plan.vendor}: you are asked before anything goes"))
+        rows.append(("Consent", f"not given for {plan.vendor} yet: Segue asks before it sends anything"))
     if plan.order.prove:
-        rows.append(("Asking", "a copy reads all of that once more, with the questions"))
+        rows.append(("Proof", "a copy answers questions first; it reads all of this once more"))
     if plan.instructions:
-        rows.append(("Along", ", ".join(name for name, _ in plan.instructions)))
+        rows.append(("Instructions", ", ".join(name for name, _ in plan.instructions)))
     rows += [("Git", one) for one in (plan.claims.changed if plan.claims else ())]
     if plan.claims and plan.claims.unconfirmed:
         rows.append(("Claims", str(plan.claims)))
@@ -63,11 +63,10 @@ def plan_screen(plan: Plan) -> str:
 
 def _written(plan: Plan) -> str:
     at = plan.source.updated_at
-    return f"last written {render.local(at)}" if at else "last written at an unknown time"
+    return f"last written {render.local(at)}" if at else "time unknown"
 
 
 def whose(plan: Plan) -> str:
-    """Whose work a handoff takes."""
     title = render.clean(render.short(plan.work.session.title, 90))
     return f"Work of {plan.source_title}, {_written(plan)}: {title}"
 
@@ -78,8 +77,8 @@ def _sent(plan: Plan) -> str:
     if turns:
         parts.append(render.plural(turns, "turn") + " of the conversation")
     if plan.way is Way.RESUME:
-        parts.append("what it holds already")
-    cost = f", ${plan.cost_usd:.2f} to read once" if plan.cost_usd is not None else ", price not known"
+        parts.append("without what it already has")
+    cost = f", ${plan.cost_usd:.2f} to read once" if plan.cost_usd is not None else ", price unknown"
     return f"{plan.tokens:,} tokens ({', '.join(parts)}; {plan.counter}){cost}"
 
 
@@ -90,37 +89,38 @@ def handed_screen(handed: Handed) -> str:
     if found.reply and delivery and delivery.mode is Mode.HEADLESS:
         lines += [render.clean(found.reply.strip()), ""]
     lines.append(f"{render.mark('ok')} {title} has the work (handoff {handoff.id}).")
-    carried = f", and {found.carried} of the {found.due} messages before it" if found.due else ""
-    brief = "where to read the brief, too long to be said" if found.is_in_file else "the brief, word for word"
-    lines.append(f"  Read back from its transcript {render.clean(found.id)}: {brief}{carried}.")
+    carried = f" and {found.carried} of the {found.due} messages before it" if found.due else ""
+    brief = (
+        "the path of the brief (it is too long for a message)" if found.is_in_file else "the brief, verbatim"
+    )
+    lines.append(f"  Confirmed in its transcript {render.clean(found.id)}: {brief}{carried}.")
     if delivery and delivery.mode is Mode.OPEN and found.ending is Ending.OPEN:
-        lines.append("  You left it in the middle of a turn; some agents go on with that in the background.")
+        lines.append("  You left during a turn; some agents finish it in the background.")
     if handed.proof:
         report = handed.proof.report
-        lines.append(f"  Asked first: {report.right} of {len(report.results)} answers were right.")
+        lines.append(f"  Proof: {report.right} of {len(report.results)} answers were right.")
         for graded in report.results:
             sign = render.mark("ok" if graded.is_right else "problem")
             lines.append(f"  {sign} {render.clean(graded.probe.question)}")
         if handed.proof.missing:
-            lines.append("  What it did not know was said to it once more.")
+            lines.append("  The facts it did not know were repeated to it.")
     if handoff.returns:
         lines += _return_lines(handed)
     else:
         lines.append(
-            f"  segue show {handoff.id} tells what was passed · segue back returns to "
-            f"{handoffs.title_of(handoff.source)}"
+            f"  Details: segue show {handoff.id} · segue back returns to {handoffs.title_of(handoff.source)}"
         )
     return "\n".join(lines)
 
 
 def _return_lines(handed: Handed) -> list[str]:
-    """Which claims could not be confirmed, if any, and where the work can still return to."""
+    """Unconfirmed claims, and where the work can still return to."""
     delivery = handed.handoff.delivery
     claims = delivery.claims if delivery else None
     lines = [f"{render.mark('note')} {render.clean(one)}" for one in (claims.changed if claims else ())]
     if claims and claims.unconfirmed:
         lines.append(
-            f"{render.mark('problem')} {claims}; {handoffs.title_of(handed.handoff.target)} knows which:"
+            f"{render.mark('problem')} {claims}; {handoffs.title_of(handed.handoff.target)} has the list:"
         )
         lines += [f"    {render.clean(render.short(claim, 240))}" for claim in handed.unconfirmed]
         lines += [f"  segue verify --since {id} shows how they were checked." for id in claims.since]
@@ -131,12 +131,12 @@ def _return_lines(handed: Handed) -> list[str]:
 
 def result_screen(shown: Shown) -> str:
     if shown.plan is not None:
-        return f"{plan_screen(shown.plan)}\nNothing was sent. {command_of(shown.plan)} does it."
+        return f"{plan_screen(shown.plan)}\nNothing was sent. To hand over, run: {command_of(shown.plan)}"
     return handed_screen(shown.handed) if shown.handed else ""
 
 
 def command_of(plan: Plan) -> str:
-    """What does what was only looked at, with what was asked for."""
+    """The command that executes a plan, with the same options."""
     order = plan.order
     words = ["segue", "back"] if plan.returns else ["segue", "to", plan.target.name]
     for name, value in (
@@ -201,7 +201,7 @@ def going_screen(handoff: Handoff, vendor: str) -> str:
         return f"To {title}."
     cost = f", ${delivery.cost_usd:.2f} to read once" if delivery.cost_usd is not None else ""
     return (
-        f"\n{title} is of another vendor ({vendor}), and nothing of this project has gone there yet.\n"
-        f"{delivery.tokens:,} tokens would go ({WAYS[delivery.way]}{cost}), "
+        f"\n{title} is run by {vendor}, which has received nothing from this project so far.\n"
+        f"This would send {delivery.tokens:,} tokens ({WAYS[delivery.way]}{cost}), "
         f"with {render.plural(delivery.redacted, 'secret')} replaced."
     )

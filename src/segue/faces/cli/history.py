@@ -1,4 +1,4 @@
-"""`segue history show`: the last handoffs and how they went."""
+"""`segue history show`: the latest handoffs and their outcomes."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from segue.ops.handoff import handoffs
 
 @click.group()
 def history() -> None:
-    """What was handed over, to whom, and how it went."""
+    """Show past handoffs and their outcomes."""
 
 
 @history.command("show")
-@click.option("--all", "everywhere", is_flag=True, help="Those of every folder.")
-@click.option("--limit", default=10, show_default=True, type=click.IntRange(1), help="How many, at most.")
+@click.option("--all", "everywhere", is_flag=True, help="Include every folder.")
+@click.option("--limit", default=10, show_default=True, type=click.IntRange(1), help="Maximum number.")
 @answers(screens.history)
 def history_show(frame: Frame, limit: int, everywhere: bool) -> list[Handoff]:
-    """The last handoffs of this folder: what set them off, what they kept, how content the person was."""
+    """List the latest handoffs of this folder: trigger, preserved context, satisfaction."""
     return handoffs.listed(frame.desk, limit, everywhere=everywhere)
 
 

@@ -17,10 +17,10 @@ def loaded_screen(found: dict[str, Any] | None) -> str:
 
 
 @click.command()
-@click.option("--handoff-id", "id", metavar="ID", help="Which one; by default the last.")
+@click.option("--handoff-id", "id", metavar="ID", help="Which one; the latest by default.")
 @answers(loaded_screen, exit_code=lambda found: 0 if found else 1)
 def load(frame: Frame, id: str | None) -> dict[str, Any] | None:
-    """Print what was saved last, or under an id, as JSON."""
+    """Print the latest saved state, or one by its id, as JSON."""
     found = saved_handoffs.load(frame.desk, id)
     if found is None:
         next_step = saved_handoffs.SAVE if id is None else saved_handoffs.LIST

@@ -1,4 +1,4 @@
-"""`segue log` and `segue undo`: what was changed, whether the record is whole, and taking it back."""
+"""`segue log`: list and show operations, and verify the log."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from segue.ops.log import Verdict
 
 def log_screen(operations: list[Operation]) -> str:
     if not operations:
-        return "Nothing has been recorded yet."
+        return "No operations yet."
     return render.table([(o.id, render.when(o.at), o.actor, o.kind, o.subject) for o in operations])
 
 
@@ -52,22 +52,20 @@ def plain(value: Any) -> str:
 def verify_screen(verdict: Verdict) -> str:
     if not verdict.flaws:
         chains = render.plural(verdict.chains, "chain")
-        return f"{render.mark('ok')} {chains} verified: nothing is missing or changed."
-    lines = [
-        f"{render.mark('problem')} The log does not fit in {render.plural(len(verdict.flaws), 'place')}:"
-    ]
+        return f"{render.mark('ok')} {chains} verified: no operation is missing or altered."
+    lines = [f"{render.mark('problem')} The log is damaged in {render.plural(len(verdict.flaws), 'place')}:"]
     lines.append(
         render.table([(flaw.chain, f"link {flaw.n}", flaw.what) for flaw in verdict.flaws], indent="  ")
     )
-    lines.append("next: segue backup list shows what can be restored")
+    lines.append("next: segue backup list, then segue backup restore NAME")
     return "\n".join(lines)
 
 
 @click.group(invoke_without_command=True)
-@click.option("--limit", default=10, show_default=True, type=click.IntRange(1, 1000), help="How many.")
+@click.option("--limit", default=10, show_default=True, type=click.IntRange(1, 1000), help="Maximum number.")
 @answers(log_screen, data=lambda operations: [ops.as_data(operation) for operation in operations])
 def log(frame: Frame, limit: int) -> list[Operation]:
-    """Show what was changed, by whom and when; the newest first."""
+    """List operations, newest first: what changed, when, by whom."""
     return ops.log(frame.desk, limit)
 
 
@@ -75,14 +73,14 @@ def log(frame: Frame, limit: int) -> list[Operation]:
 @click.argument("id")
 @answers(show_screen, data=ops.as_data)
 def show(frame: Frame, id: str) -> Operation:
-    """Show one operation: what it changed from and to."""
+    """Show one operation: its values before and after."""
     return ops.show(frame.desk, id)
 
 
 @log.command("verify")
 @answers(verify_screen, exit_code=lambda verdict: 1 if verdict.flaws else 0)
 def verify(frame: Frame) -> Verdict:
-    """Check that nothing in the record was changed or removed."""
+    """Check that no operation was altered or removed."""
     return ops.verify(frame.desk)
 
 

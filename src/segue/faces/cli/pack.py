@@ -1,4 +1,4 @@
-"""`segue pack`, `segue show`, `segue diff`: make a brief, look at what it passed, and compare."""
+"""`segue pack`: turn a transcript into a brief."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from segue.ops.briefs import context, make
 from segue.ops.briefs.make import Made, Wish
 
 FEW = 5
-NOT_KEPT = ". It could not be kept, so segue show does not know it. segue doctor tells more."
+NOT_KEPT = ". It could not be stored, so segue show will not find it. Run segue doctor to see why."
 
 
 @click.command()
 @click.argument("transcript", required=False, metavar="[TRANSCRIPT_FILE_OR_ID]")
 @click.option(
-    "--budget", type=int, metavar="TOKENS", help="At most this long; by default what the tier needs."
+    "--budget", type=int, metavar="TOKENS", help="Maximum length; by default, as long as the tier needs."
 )
 @click.option(
     "--tier",
@@ -35,24 +35,24 @@ NOT_KEPT = ". It could not be kept, so segue show does not know it. segue doctor
     "target",
     metavar="AGENT",
     default="",
-    help="Who will read it: decides how tokens are counted, and how many fit.",
+    help="Who will read it: sets how tokens are counted and how many fit.",
 )
 @click.option(
     "--rewrite",
     metavar="MODEL",
     default="",
-    help="Let a model of the llm library make the agent's prose shorter; it gets that prose, without secrets.",
+    help="Shorten the agent's prose with a model of the llm library; secrets are removed first.",
 )
 @click.option(
     "--package",
     "package",
     metavar="FILE",
     type=click.Path(path_type=Path),
-    help="Write the whole context to a new file as well: all that was said and done, SECRETS INCLUDED.",
+    help="Also write the complete context to a new file, SECRETS INCLUDED.",
 )
-@click.option("--markdown", "is_markdown", is_flag=True, help="Print Markdown, for agents: the default.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON, for programs.")
-@click.option("--debug", is_flag=True, help="Show the traceback of what goes wrong.")
+@click.option("--markdown", "is_markdown", is_flag=True, help="Print Markdown (the default).")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@click.option("--debug", is_flag=True, help="Show the traceback of an error.")
 @click.pass_obj
 def pack(
     frame: Frame,
@@ -66,14 +66,14 @@ def pack(
     as_json: bool,
     debug: bool,
 ) -> None:
-    """Make a brief of a transcript, or of this folder's last one: what the next agent needs, within a budget.
+    """Turn a transcript (this folder's latest by default) into a brief for the next agent, within a budget.
 
-    The brief goes to stdout. No agent is started, and nothing leaves this machine but what --rewrite sends.
+    Prints the brief. Starts no agent; sends nothing from this machine except with --rewrite.
     """
     frame.debug = frame.debug or debug
     frame.as_json = frame.as_json or as_json
     if frame.as_json and is_markdown:
-        raise BadInput(what="A brief is printed as JSON or as Markdown, not as both.", next="segue help pack")
+        raise BadInput(what="--json and --markdown cannot be combined.", next="segue help pack")
     made = make.packed(frame.desk, transcript, Wish(Tier(tier), budget, target, rewrite), tell=frame.say)
     if package is not None:
         whole = context.package(frame.desk, transcript, frame.cwd / package, tier=Tier(tier), target=target)
@@ -87,11 +87,11 @@ def pack(
 
 
 def _changed(change: Change) -> str:
-    """What became of a text that a model was asked to rewrite."""
+    """Format the outcome of one rewrite by a model."""
     if change.problem:
-        return f"{change.before:,} characters stay as they were: {change.problem}"
-    told = f"{change.before:,} characters are {change.after:,} now"
-    for what, items in (("put back", change.put_back), ("left out as made up", change.dropped)):
+        return f"{change.before:,} characters unchanged: {change.problem}"
+    told = f"{change.before:,} characters shortened to {change.after:,}"
+    for what, items in (("put back", change.put_back), ("removed as invented", change.dropped)):
         if items:
             more = f" and {len(items) - FEW} more" if len(items) > FEW else ""
             told += f"; {what}: {', '.join(render.short(item, 60) for item in items[:FEW])}{more}"
@@ -105,7 +105,7 @@ def _told(made: Made, *, is_kept: bool) -> str:
         f"{render.plural(receipt.count(Fate.PASSED), 'fact')} passed, {receipt.count(Fate.RECOVERABLE)} recoverable, "
         f"{receipt.count(Fate.NOT_PASSED)} not passed"
         + (f"; {render.plural(receipt.redacted, 'secret')} replaced" if receipt.redacted else "")
-        + (f". segue show {made.id} tells which." if is_kept else NOT_KEPT)
+        + (f". Details: segue show {made.id}" if is_kept else NOT_KEPT)
     )
 
 

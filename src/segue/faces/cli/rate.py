@@ -19,16 +19,18 @@ def rated_screen(change: Change[Session] | Change[Handoff]) -> str:
     else:
         satisfaction = rated.satisfaction
         what = f"{rated.id}  {render.clean(render.short(rated.title, 60))}"
-    return f"Rated {render.rating(satisfaction or 0)}: {what}\nsegue undo takes it back."
+    return f"Rated {render.rating(satisfaction or 0)}: {what}\nTo undo: segue undo"
 
 
 @click.command()
 @click.argument("rating", type=int)
-@click.option("--session", "id", help="Another session than this folder's.")
+@click.option("--session", "id", help="A session other than this folder's.")
 @answers(rated_screen)
 def rate(frame: Frame, rating: int, id: str | None) -> Change[Session] | Change[Handoff]:
-    """Rate the last handoff of this folder's session, or the session if it was not handed over yet: RATING is from 1
-    (bad) to 5 (good)."""
+    """Rate the latest handoff of this folder's session, or the session itself if it has no handoffs.
+
+    RATING is from 1 (bad) to 5 (good).
+    """
     return ratings.rate(frame.desk, rating, id)
 
 

@@ -19,7 +19,7 @@ class Kept(Struct, frozen=True):
 
 
 class Several(click.Command):
-    """A command whose repeatable options take all words up to the next option: `--files a.py b.py`."""
+    """A command whose repeatable options take every word up to the next option: `--files a.py b.py`."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         several = {
@@ -32,7 +32,7 @@ class Several(click.Command):
 
 
 def _spread(words: list[str], several: set[str]) -> Iterator[str]:
-    """The same words, with such an option before each of its values."""
+    """Repeat a multi-value option before each of its values."""
     flag = ""
     is_first = False
     for n, word in enumerate(words):
@@ -55,16 +55,16 @@ def saved_screen(kept: Kept | None) -> str:
 
 @click.command(cls=Several)
 @click.option("--task", default="", metavar="TEXT", help="What is being worked on.")
-@click.option("--files", multiple=True, metavar="FILE...", help="The files that are being worked on.")
-@click.option("--steps", multiple=True, metavar="STEP...", help="What comes next, in order.")
+@click.option("--files", multiple=True, metavar="FILE...", help="Files being worked on.")
+@click.option("--steps", multiple=True, metavar="STEP...", help="Next steps, in order.")
 @click.option(
     "--reason", default=saved_handoffs.BY_HAND, show_default=True, metavar="WORD", help="Why it is saved."
 )
 @answers(saved_screen, exit_code=lambda kept: 0 if kept else 1)
 def save(frame: Frame, task: str, files: tuple[str, ...], steps: tuple[str, ...], reason: str) -> Kept | None:
-    """Save the state of this folder's work as a JSON file, with the last messages of its session.
+    """Save the state of this folder's work, with its session's latest messages, as a JSON file.
 
-    --files and --steps take one or several: --files a.py b.py --steps "write the test" "make it pass"
+    --files and --steps take one or more values: --files a.py b.py --steps "write the test" "make it pass"
     """
     if not task.strip():
         say_next_step(
@@ -78,8 +78,7 @@ def save(frame: Frame, task: str, files: tuple[str, ...], steps: tuple[str, ...]
 
 
 def say_next_step(frame: Frame, error: SegueError, next_step: str) -> None:
-    """For a person, and for tools that look for fixed words on stdout, the screen says it; the usual error is for who
-    asks for JSON."""
+    """Print the next step: people and tools expect a fixed text on stdout. With --json, raise the error instead."""
     if frame.as_json:
         raise error
     frame.say(f" next: {next_step}")

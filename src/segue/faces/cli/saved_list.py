@@ -30,7 +30,7 @@ def list_screen(found: list[dict[str, Any]]) -> str:
 @click.command("list")
 @answers(list_screen)
 def list_all(frame: Frame) -> list[dict[str, Any]]:
-    """List everything that was saved, the newest first."""
+    """List all saved states, newest first."""
     return saved_handoffs.listed(frame.desk)
 
 

@@ -18,13 +18,13 @@ from segue.ops.handoff.receipts import Listed
 
 def list_screen(listed: list[Listed]) -> str:
     if not listed:
-        return "No brief was made yet. segue pack makes one."
+        return "No briefs yet. Make one: segue pack"
     rows = [("id", "tier", "tokens", "of")]
     rows += [
         (one.id, one.tier.value, f"{one.tokens:,}", render.clean(render.short(one.title, 70)))
         for one in listed
     ]
-    return render.table(rows, right={2}) + "\nsegue show ID tells what one of them passed."
+    return render.table(rows, right={2}) + "\nDetails of one: segue show ID"
 
 
 class Asked(Struct, frozen=True):
@@ -58,12 +58,12 @@ def show_data(asked: Asked) -> Any:
 
 @click.command()
 @click.argument("id", required=False)
-@click.option("--facts", "with_facts", is_flag=True, help="Every fact, with what became of it.")
+@click.option("--facts", "with_facts", is_flag=True, help="List every fact and whether it was passed.")
 @answers(_shown, data=show_data)
 def show(frame: Frame, id: str | None, with_facts: bool) -> Asked:
     """Show what a brief or a handoff passed, what it did not, and why.
 
-    Without an ID, list the briefs that were made last. `segue transcripts show POINTER` shows what can be looked up.
+    Without an ID, list the latest briefs. `segue transcripts show POINTER` shows a recoverable fact.
     """
     return Asked(receipts.listed(frame.desk) if id is None else receipts.get(frame.desk, id), with_facts)
 

@@ -18,11 +18,11 @@ from segue.ops.handoff.plan import Order
 @click.argument("target", metavar="AGENT[:MODEL]")
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED, metavar="[-- ARGUMENT...]")
 @click.option(
-    "--preserve", type=click.Choice([level.value for level in Preserve]), help="How much is carried."
+    "--preserve", type=click.Choice([level.value for level in Preserve]), help="How much is passed."
 )
-@click.option("--budget", metavar="TOKENS", type=int, help="How long the brief may be.")
+@click.option("--budget", metavar="TOKENS", type=int, help="Maximum length of the brief.")
 @click.option("--way", type=click.Choice([Way.NATIVE.value, Way.PROMPT.value]), help="How it is delivered.")
-@click.option("--prove", is_flag=True, help="Ask a throw-away copy what it knows first; costs tokens.")
+@click.option("--prove", is_flag=True, help="Question a throw-away copy of the target first; costs tokens.")
 @handoff_options
 @answers(result_screen, data=result_data)
 def to(
@@ -40,10 +40,10 @@ def to(
     headless: bool,
     reason: str,
 ) -> Shown:
-    """Continue this folder's work in another agent, or in another model of the same: AGENT, AGENT:MODEL, or a model.
+    """Continue this folder's work in another agent or model: AGENT, AGENT:MODEL or a model's name.
 
-    On a terminal the agent opens with the work in it; --headless runs it to the end. What comes after -- goes to
-    the agent's own program. The first time that a project's context would go to a vendor, you are asked.
+    On a terminal the agent opens with the work loaded; --headless runs it to its end. Arguments after -- go to the
+    agent's program. Segue asks before it sends a project's context to a vendor for the first time.
     """
     refuse_words(arguments)
     plan.target_of(frame.desk, target)
@@ -74,10 +74,10 @@ def to(
 
 
 def refuse_words(arguments: tuple[str, ...]) -> None:
-    """What goes to the agent's program are options: a word there would be taken for something said."""
+    """Refuse arguments that are not options: the agent's program would read a word as a prompt."""
     if arguments and not arguments[0].startswith("-"):
         raise BadInput(
-            what=f"'{arguments[0]}' is not understood: one agent is named, and options of its program come after --.",
+            what=f"Unexpected argument '{arguments[0]}': name one agent, and put options for its program after --.",
             next="segue to AGENT --reason 'what it should know'",
         )
 

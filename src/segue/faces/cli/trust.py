@@ -1,4 +1,4 @@
-"""`segue trust`: let a project's settings file do more than narrow."""
+"""`segue trust`: trust a project's settings file."""
 
 from __future__ import annotations
 
@@ -12,10 +12,14 @@ from segue.ops.settings_file import Trust
 
 
 def trust_screen(trust: Trust) -> str:
-    first = "is trusted as it now is." if trust.is_trusted else "is no longer trusted: it may only narrow."
+    first = (
+        "is trusted in its present form."
+        if trust.is_trusted
+        else "is no longer trusted: it may only restrict settings."
+    )
     lines = [f"{render.clean(trust.path)} {first}"]
     if trust.affects:
-        lines.append("What takes effect by that:" if trust.is_trusted else "What it had set:")
+        lines.append("These settings take effect:" if trust.is_trusted else "These settings no longer apply:")
         lines.append(
             render.table([(key, plain(key, value)) for key, value in trust.affects.items()], indent="  ")
         )
@@ -23,11 +27,14 @@ def trust_screen(trust: Trust) -> str:
 
 
 @click.command()
-@click.option("--undo", "take_back", is_flag=True, help="Trust it no longer.")
+@click.option("--undo", "take_back", is_flag=True, help="Revoke the trust.")
 @answers(trust_screen)
 def trust(frame: Frame, take_back: bool) -> Trust:
-    """Let this project's own settings file, as it now is, do more than narrow."""
-    frame.is_quiet = True  # what is left out is what this command is about
+    """Trust this project's settings file in its present form.
+
+    Untrusted files may only restrict settings.
+    """
+    frame.is_quiet = True  # the ignored settings are this command's subject
     return settings.distrust(frame.desk) if take_back else settings.trust(frame.desk)
 
 

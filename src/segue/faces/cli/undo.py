@@ -11,14 +11,14 @@ from segue.ops.log import Undone
 
 
 def undone_screen(undone: Undone) -> str:
-    taken = f"Took back {undone.undone.id} ({undone.undone.kind} of {render.clean(undone.undone.subject)})."
+    taken = f"Undid {undone.undone.id} ({undone.undone.kind} of {render.clean(undone.undone.subject)})."
     if undone.can_be_undone:
-        return f"{taken} segue undo {undone.by.id} brings it back."
+        return f"{taken} To redo it: segue undo {undone.by.id}"
     handoff = ops.as_data(undone.undone)["after"] or {}
     id, source, target = (render.clean(handoff.get(field, "")) for field in ("id", "source", "target"))
     return (
-        f"Took back handoff {id} ({source} to {target}): it ended as rolled back.\n"
-        f"The work is with {source} again; what was done to your files meanwhile stays."
+        f"Undid handoff {id} ({source} to {target}); its state is rolled back.\n"
+        f"The work is with {source} again; changes made to your files meanwhile remain."
         + (f"\n{render.clean(undone.stays)}" if undone.stays else "")
     )
 
@@ -27,7 +27,7 @@ def undone_screen(undone: Undone) -> str:
 @click.argument("id", required=False)
 @answers(undone_screen)
 def undo(frame: Frame, id: str | None) -> Undone:
-    """Take back your last step, or the operation named. Your code is never touched."""
+    """Undo your last operation, or the one with this ID. Your code is never touched."""
     return ops.undo(frame.desk, id)
 
 

@@ -21,16 +21,16 @@ SHORTEST_WATCH = 0.2
     type=click.FloatRange(SHORTEST_WATCH, 3600),
     default=2.0,
     show_default=True,
-    help="Seconds between looks.",
+    help="Seconds between refreshes.",
 )
-@click.option("--count", type=click.IntRange(1), help="Stop after so many looks.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON, one object for each look.")
+@click.option("--count", type=click.IntRange(1), help="Stop after this many refreshes.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON, one object per refresh.")
 @click.pass_obj
 def watch(frame: Frame, every: float, count: int | None, as_json: bool) -> None:
-    """Show the same as `segue`, and keep it up to date until you press Ctrl-C."""
+    """Show the screen of `segue`, and refresh it until you press Ctrl-C."""
     frame.as_json = frame.as_json or as_json
     if every != every:  # not a number
-        raise BadInput(what="--every takes seconds.", next="segue watch --every 2")
+        raise BadInput(what="Invalid --every: expected a number of seconds.", next="segue watch --every 2")
     looks = 0
     try:
         while True:
