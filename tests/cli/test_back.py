@@ -332,10 +332,10 @@ def test_undo_takes_back_a_return_that_never_began_and_then_the_handoff(
         json.loads(away("handoff", "list", "--json").out), key=lambda one: bool(one["returns"])
     )
     undone = away("undo")
-    assert undone.code == 0 and f"Took back handoff {back['id']}" in undone.out, undone
+    assert undone.code == 0 and f"Undid handoff {back['id']}" in undone.out, undone
     assert [one["state"] for one in returns(away)] == ["rolled back"]
     undone = away("undo")
-    assert undone.code == 0 and f"Took back handoff {out['id']}" in undone.out, undone
+    assert undone.code == 0 and f"Undid handoff {out['id']}" in undone.out, undone
     assert away("undo").code == 5 and away("log", "verify").code == 0
 
 
@@ -378,8 +378,8 @@ def test_undo_takes_back_the_return_then_the_handoff_and_nothing_in_between(
     away: CommandLine, agents: Agents, come_back: Callable[[CommandLine, Agents], None]
 ) -> None:
     come_back(away, agents)
-    assert "Took back handoff h-000000000002 (demo to claude)" in away("undo").out
-    assert "Took back handoff h-000000000001 (claude to demo)" in away("undo").out
+    assert "Undid handoff h-000000000002 (demo to claude)" in away("undo").out
+    assert "Undid handoff h-000000000001 (claude to demo)" in away("undo").out
     nothing = away("undo")
     assert nothing.code == 5 and "You have nothing to undo" in nothing.err, nothing
 
@@ -452,7 +452,7 @@ def test_that_an_agent_is_at_work_is_told_once_it_may_be(
     Conversation(cli.folder, cli.cwd, FIRST).prompt("Find out why.")
     question, at_work = (
         "Let this project's context go there?",
-        "Demonstration agent is at work; Ctrl-C stops it.",
+        "Demonstration agent is working; press Ctrl-C to stop it.",
     )
 
     assert cli(*TO).code == 0

@@ -132,7 +132,7 @@ def test_two_moments_can_be_compared(cli: CommandLine, talk: Conversation) -> No
     talk.prompt("Do not push.")
     found = cli("diff", f"aaaa@{moment}", "aaaa").out
     assert "constraint: Do not push." in found
-    assert cli("diff", "aaaa", "aaaa").out.endswith("No fact differs.\n")
+    assert cli("diff", "aaaa", "aaaa").out.endswith("No differences.\n")
 
 
 def test_two_briefs_can_be_compared(cli: CommandLine, talk: Conversation) -> None:

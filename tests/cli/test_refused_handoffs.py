@@ -123,7 +123,7 @@ def test_python_keeps_a_handoff_that_was_refused(
         monkeypatch.setenv(name, value)
     monkeypatch.chdir(worked.cwd)
     handoff = segue.prepare(to="demo", preserve="minimal")
-    with pytest.raises(NoConsent, match="stays prepared"):
+    with pytest.raises(NoConsent, match="remains prepared"):
         segue.execute(handoff)
     assert segue.execute(handoff, yes=True).state is HandoffState.COMPLETED
 
@@ -239,7 +239,7 @@ def test_a_failed_handoff_leaves_no_transcript_and_undo_takes_it_back(worked: Co
     assert "run `codex login`" in failed.err
     assert states(worked) == ["failed"] and rollouts(worked) == []
     undone = worked("undo")
-    assert undone.code == 0 and "Took back handoff h-000000000001" in undone.out, undone
+    assert undone.code == 0 and "Undid handoff h-000000000001" in undone.out, undone
     assert states(worked) == ["rolled back"]
 
 
@@ -404,7 +404,7 @@ def test_a_signal_ends_the_target_and_what_it_started(worked: CommandLine, numbe
         with contextlib.suppress(ProcessLookupError):
             os.kill(child, signal.SIGKILL)
     assert states(worked) == ["failed"] and rollouts(worked) == []
-    assert re.search(r"Took back handoff", worked("undo").out)
+    assert re.search(r"Undid handoff", worked("undo").out)
 
 
 def is_gone(pid: int) -> bool:

@@ -296,7 +296,7 @@ def test_one_run_at_a_time_in_a_folder_and_the_same_words_go_on(
     other = cli("run", "Something else", "--chain", "claude")
     assert other.code == 5 and f"segue run stop {begun}" in other.err
     shown = cli("run", "status")
-    assert "left, nobody supervises it" in shown.out and f"segue run resume {begun}" in shown.out
+    assert "abandoned, no supervisor" in shown.out and f"segue run resume {begun}" in shown.out
     agents.do("done")
     again = cli(*RUN, "--json")
     assert again.code == 0 and json.loads(again.out)["run"]["id"] == begun

@@ -385,7 +385,7 @@ def test_without_a_terminal_or_an_editor_nothing_is_started(
     cli: CommandLine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("sys.stdin", io.StringIO())
-    assert "There is no terminal" in cli("config", "edit").err
+    assert "No terminal" in cli("config", "edit").err
 
 
 def test_the_platforms_own_folders_are_used(tmp_path: Path) -> None:
@@ -406,7 +406,7 @@ def test_a_project_is_trusted_as_its_file_is_and_no_longer_when_it_changes(cli: 
     file = cli.cwd / ".segue.toml"
     file.write_text("[handoff]\nauto_switch = true\n")
     before = cli("config", "get", "handoff.auto_switch")
-    assert "= false" in before.out and "left out" in before.err
+    assert "= false" in before.out and "ignored" in before.err
     trusted = cli("trust")
     assert trusted.code == 0 and "handoff.auto_switch" in trusted.out
     assert "= true" in cli("config", "get", "handoff.auto_switch").out

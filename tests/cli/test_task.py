@@ -299,7 +299,7 @@ Constraints
   - Never touch the tax table.
 Next steps
   - Waiting for an answer: Shall I round up?
-segue undo takes it back.
+To undo: segue undo
 """)
     talk.prompt("Also never touch the dates.")
     found = shown(cli, "show")
