@@ -99,12 +99,12 @@ def test_a_session_that_is_named_is_the_one(away: CommandLine) -> None:
 
 def test_the_command_that_does_what_was_looked_at_keeps_what_was_asked_for(away: CommandLine) -> None:
     session = json.loads(away("back", "--dry-run", "--json").out)["session"]
-    assert away("back", "--dry-run").out.endswith("Nothing was sent. segue back does it.\n")
+    assert away("back", "--dry-run").out.endswith("Nothing was sent. To hand over, run: segue back\n")
     shown = away("back", "--session", session, "--anyway", "--dry-run").out
-    assert shown.endswith(f"Nothing was sent. segue back --session {session} --anyway does it.\n")
+    assert shown.endswith(f"Nothing was sent. To hand over, run: segue back --session {session} --anyway\n")
     shown = away("to", "demo:other", "--reason", "it is late", "--way", "prompt", "--dry-run").out
     assert shown.endswith(
-        "Nothing was sent. segue to demo:other --way prompt --reason 'it is late' does it.\n"
+        "Nothing was sent. To hand over, run: segue to demo:other --way prompt --reason 'it is late'\n"
     )
 
 
@@ -161,7 +161,7 @@ def test_two_returns_report_every_stay_in_order(cli: CommandLine, agents: Agents
     shown = cli(*BACK)
     assert (
         shown.code == 0
-        and "1 of 1 claim could not be confirmed; Claude Code (Opus 4.5) knows which:" in shown.out
+        and "1 of 1 claim could not be confirmed; Claude Code (Opus 4.5) has the list:" in shown.out
     )
     assert "file created: sum.py" in shown.out and "segue back returns" not in shown.out, shown
     last = returns(cli)[0]

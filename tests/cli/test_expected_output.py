@@ -258,7 +258,7 @@ def test_the_screens_of_an_answer(cli: CommandLine, folder: Path) -> None:
     assert done.code == 0
     assert done.out == snapshot("""\
 ✓ selective.yaml fits SELECTIVE  improve-coordinator -[SELECTIVE]-> context-optimizer
-  4 fields passed, 4 listed as not passed; comes back as yaml ContextImprovement[]
+  4 fields passed, 4 listed as not passed; expected output: yaml ContextImprovement[]
 ✓ answer.yaml matches the expected output: yaml ContextImprovement[]
 """)
     (folder / "answer.yaml").write_text("- id: 5\n")
@@ -266,7 +266,7 @@ def test_the_screens_of_an_answer(cli: CommandLine, folder: Path) -> None:
     assert done.code == 1
     assert done.out == snapshot("""\
 ✓ selective.yaml fits SELECTIVE  improve-coordinator -[SELECTIVE]-> context-optimizer
-  4 fields passed, 4 listed as not passed; comes back as yaml ContextImprovement[]
+  4 fields passed, 4 listed as not passed; expected output: yaml ContextImprovement[]
 ✗ answer.yaml does not match the expected output: yaml ContextImprovement[]
   answer[0]: "description" is a required property
   answer[0].id: 5 is not of type "string"

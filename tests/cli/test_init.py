@@ -285,7 +285,7 @@ def test_nearly_empty_settings_are_taken_for_what_they_are(
 
 def test_settings_that_turn_hooks_off_are_told_of(cli: CommandLine, settings: Path) -> None:
     settings.write_text('{"disableAllHooks": true}')
-    assert "But disableAllHooks is set there, so no hook runs." in cli("init", "--yes").out
+    assert "Note: disableAllHooks is set there, so no hook runs." in cli("init", "--yes").out
 
 
 def test_what_was_changed_since_it_was_shown_is_not_written_over(cli: CommandLine, settings: Path) -> None:

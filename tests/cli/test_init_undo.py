@@ -118,7 +118,7 @@ def test_nothing_is_set_up_from_a_folder_that_others_may_write_to(cli: CommandLi
     data.chmod(0o777)
     for arguments in (("init", "--yes"), ("init", "claude", "--plugin")):
         result = cli(*arguments)
-        assert result.code == 4 and "other users can write to it" in result.err
+        assert result.code == 4 and "others may write to it" in result.err
     assert settings.read_text() == OWN and not list(data.iterdir())
     assert cli("doctor", "--mend").code == 0
     assert cli("init", "--yes").code == 0

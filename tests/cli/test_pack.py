@@ -68,7 +68,7 @@ def test_a_brief_follows_its_transcript(cli: CommandLine, talk: Conversation) ->
         (["pack", "aaaa", "--budget", "0"], "the least is"),
         (["pack", "aaaa", "--budget", "-5"], "the least is"),
         (["pack", "aaaa", "--budget", "9" * 4000], "No model reads"),
-        (["pack", "aaaa", "--json", "--markdown"], "not as both"),
+        (["pack", "aaaa", "--json", "--markdown"], "cannot be combined"),
         (["pack", "aaaa", "--tier", "SECRET"], "SECRET"),
         (["pack", "aaaa", "--for", "nobody"], "nobody"),
         (["pack", "bbbb"], "bbbb"),
@@ -201,7 +201,7 @@ def test_a_brief_is_printed_where_there_is_no_room_to_keep_it(
     monkeypatch.setattr(files, "write_file", full)
     result = cli("pack", "aaaa")
     assert (result.code, result.out) == (0, first)
-    assert "could not be kept" in result.err and "segue doctor" in result.err
+    assert "could not be stored" in result.err and "segue doctor" in result.err
 
 
 def test_what_was_left_out_can_be_looked_up_by_its_pointer(cli: CommandLine, talk: Conversation) -> None:

@@ -141,7 +141,7 @@ def test_a_reduction_is_in_the_documents_own_notation_unless_told(cli: CommandLi
     same = cli("protocol", "reduce", "full.json", "--to", "MINIMAL").out
     assert json.loads(same) == json.loads(as_json)
     assert cli("protocol", "reduce", "full.json", "--to", "MINIMAL", "--yaml").out.startswith("handoff:\n")
-    assert "Nothing fell away" in cli("protocol", "reduce", "full.json", "--to", "FULL").err
+    assert "Nothing was removed" in cli("protocol", "reduce", "full.json", "--to", "FULL").err
 
 
 def test_a_document_can_be_piped_in(cli: CommandLine, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

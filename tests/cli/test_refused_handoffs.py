@@ -111,7 +111,7 @@ def test_declining_at_the_prompt_keeps_the_handoff(
     declined = worked(*DEMO)
     (handoff,) = json.loads(worked("handoff", "list", "--json").out)
     assert handoff["state"] == "prepared", declined
-    assert f"segue handoff execute {handoff['id']} continues it" in declined.err
+    assert f"segue handoff execute {handoff['id']} to continue" in declined.err
     assert worked("handoff", "execute", handoff["id"], "--yes").code == 0
 
 
@@ -123,7 +123,7 @@ def test_python_keeps_a_handoff_that_was_refused(
         monkeypatch.setenv(name, value)
     monkeypatch.chdir(worked.cwd)
     handoff = segue.prepare(to="demo", preserve="minimal")
-    with pytest.raises(NoConsent, match="remains prepared"):
+    with pytest.raises(NoConsent, match="stays prepared"):
         segue.execute(handoff)
     assert segue.execute(handoff, yes=True).state is HandoffState.COMPLETED
 

@@ -488,7 +488,7 @@ def test_from_python_it_is_prepared_executed_and_validated(
     third = segue.prepare(to="demo:another", tell=told.append)
     (note,) = told
     assert f"handoff {second.id} to" in note and segue.handoff_history()[0].id == third.id
-    with pytest.raises(SegueError, match="no level 'all'"):
+    with pytest.raises(SegueError, match="Unknown level 'all'"):
         segue.prepare(to="demo", preserve="all")
     path = segue.save_handoff(current_task="round", next_steps=["each line"])
     assert json.loads(Path(path).read_text())["current_task"] == "round"

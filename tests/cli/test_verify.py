@@ -267,7 +267,7 @@ def test_the_screen(cli: CommandLine, project: Path) -> None:
     conversation = talk(cli)
     conversation.reply("I updated `src/client.py`. The logic lives in `src/server.py`. All 42 tests pass.")
     assert cli("verify").out == snapshot("""\
-✗ 2 of 3 assertions do not hold.
+✗ 2 of 3 claims do not hold.
   In transcript 6f0c1a52-3d0e-4b7f-9a55-0d5a9f3f9b10
 
 ✗ file changed: src/client.py
@@ -280,7 +280,7 @@ def test_the_screen(cli: CommandLine, project: Path) -> None:
 
 rigorous       3 of 3 assertions could be checked, whatever came of it (100%)
 accurate       1 of the 3 that were checked holds (33%)
-interpretable  2 assertions do not hold, each with its evidence
+interpretable  2 claims do not hold, each with its evidence
 transparent    Segue looked at the transcript, the files and the repository
 """)
 
@@ -307,7 +307,7 @@ def test_nothing_asserted(cli: CommandLine, project: Path) -> None:
         ("I created `/elsewhere/x.py`.", "· One claim; no evidence for or against."),
         (
             "I created `/elsewhere/x.py`. I updated `src/client.py`. The logic lives in `src/server.py`.",
-            "✗ 1 of 2 assertions does not hold; 1 more could not be checked.",
+            "✗ 1 of 2 claims does not hold; 1 more could not be checked.",
         ),
     ],
 )
