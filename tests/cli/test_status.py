@@ -353,7 +353,7 @@ def test_a_run_in_this_folder_is_told_of_and_nothing_is_to_be_handed_over_meanwh
         assert "\nnext: segue run attach r-1 reads along · segue run stop r-1 ends it ·" in shown
         assert "segue to AGENT" not in shown
         begun(cli, state=RunState.WAITING, until="2026-11-16T12:00:00.000000Z")
-        assert "  Run r-1: waiting until 2026-11-16 12:00 (segue run attach" in cli().out
+        assert "  Run r-1: waiting until 2026-11-16 12:00 (follow it: segue run attach" in cli().out
     left = cli().out
     assert "  Run r-1 was abandoned; resume it: segue run resume r-1\n" in left
     assert "\nnext: segue run resume r-1 goes on ·" in left and "segue to AGENT" not in left

@@ -424,7 +424,7 @@ def test_a_spool_that_cannot_be_written_does_not_show(say: Say, home: Path) -> N
     home.parent.mkdir(exist_ok=True)
     home.write_text("a file where a folder should be")
     assert say().startswith("Large 4.5")
-    assert say(b"").startswith("segue: the status cannot be shown")
+    assert say(b"").startswith("segue: status unavailable")
 
 
 def test_a_pipe_in_the_place_of_the_spool_is_not_waited_for(say: Say, home: Path) -> None:
@@ -441,7 +441,7 @@ def test_a_state_too_long_to_keep_is_shown(say: Say, home: Path) -> None:
 
 
 def test_an_option_that_does_not_exist_is_on_record(say: Say, home: Path) -> None:
-    assert say(STATUS, "--loud", "--", "printf", "mine").startswith("mine\nsegue: the status cannot be shown")
+    assert say(STATUS, "--loud", "--", "printf", "mine").startswith("mine\nsegue: status unavailable")
     assert "'--loud' is no option" in failures(home)[0]
 
 
