@@ -1,8 +1,8 @@
-"""Writes the pages that follow from the code: commands.md, settings.md, and in README.md the agents and two screens.
+"""Generate commands.md, settings.md, and the agents table and two screens in README.md.
 
     ./dev docs
 
-A test compares what is written here with what stands in the files.
+A test compares the files with the generated text.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def commands_page() -> str:
         for name, entry in cli.COMMANDS.items():
             if entry.topic == topic:
                 lines += _command(context, name)
-    lines += ["## Exit codes", "", "| code | when |", "|---|---|", "| 0 | it went well |"]
+    lines += ["## Exit codes", "", "| code | when |", "|---|---|", "| 0 | success |"]
     lines += [f"| {code} | {when} |" for code, when in exit_codes()]
     return "\n".join(lines) + "\n"
 
@@ -62,17 +62,17 @@ def _command(context: click.Context, name: str) -> list[str]:
 
 
 def exit_codes() -> list[tuple[int, str]]:
-    """Each code with the errors that lead to it."""
+    """Exit codes with their errors."""
     kinds: dict[int, list[str]] = {}
     for name, kind in inspect.getmembers(errors, inspect.isclass):
         if issubclass(kind, SegueError) and kind not in (SegueError, Bug):
             kinds.setdefault(kind.exit_code, []).append(name)
     what = {
-        1: "there is no such thing, or a check found something (`log verify`, `doctor`, `demo`)",
-        2: "the command line was not understood, or the command is not in this version",
-        3: "the settings cannot be used",
-        4: "the store cannot be used",
-        5: "it could be done, but must not be",
+        1: "not found, or a check found a problem (`log verify`, `doctor`, `demo`)",
+        2: "invalid command line, or the command is not implemented yet",
+        3: "invalid settings",
+        4: "the store is unusable",
+        5: "refused",
         6: "an agent failed",
     }
     found = [(code, f"{what[code]}: {', '.join(sorted(kinds[code]))}") for code in sorted(kinds)]
@@ -83,7 +83,7 @@ def exit_codes() -> list[tuple[int, str]]:
             verify.FOUND_UNSUPPORTED,
             "a claim could not be confirmed (`segue verify`, `segue run`), or a call of a run was refused",
         ),
-        (verify.FOUND_VIOLATION, "something that you forbade was done (`segue verify`, `segue run`)"),
+        (verify.FOUND_VIOLATION, "something you forbade was done (`segue verify`, `segue run`)"),
         (Bug.exit_code, "a bug in Segue"),
         (report.INTERRUPTED, "interrupted"),
     ]
@@ -95,12 +95,12 @@ def settings_page() -> str:
         "",
         "Generated from the program by `./dev docs`.",
         "",
-        "Later ones win: defaults, your file, a trusted project's `.segue.toml`, environment, `--set KEY=VALUE`,",
+        "Later sources override earlier ones: defaults, your file, a trusted project's `.segue.toml`, environment, `--set KEY=VALUE`,",
         "the organisation's policy file. `segue config path` shows where the files are; `segue config list` shows",
-        "every value and where it came from. A project's file that you have not trusted (`segue trust`) may only",
-        "narrow: what would widen is left out, with a note.",
+        "every value and its source. A project's file that you have not trusted (`segue trust`) may only restrict",
+        "settings: other values are ignored, with a note.",
         "",
-        "| setting | takes | default | variable | what it is |",
+        "| setting | value | default | variable | meaning |",
         "|---|---|---|---|---|",
     ]
     variables = {key: name for name, key in environment_names().items()}
@@ -114,8 +114,8 @@ def settings_page() -> str:
         lines.append(f"| `{key}` | {setting.kind.takes} | {default} | `{variable}` | {setting.about} |")
     lines += [
         "",
-        "`SEGUE_HOME` puts everything (settings, stores, log) under one folder. The flags of",
-        "`segue handoff config --opus-limit 80% --auto-switch true --auto true --preserve complete` write the same",
+        "`SEGUE_HOME` moves everything (settings, stores, log) into one folder. The flags of",
+        "`segue handoff config --opus-limit 80% --auto-switch true --auto true --preserve complete` change the same",
         "settings.",
     ]
     return "\n".join(lines) + "\n"
@@ -129,7 +129,7 @@ def _shown(value: object, unit: str) -> str:
 
 def agents_table() -> str:
     lines = [
-        "| agent | vendor | read | limits it tells | handed to | tested with |",
+        "| agent | vendor | read | reports limits | handed to | tested with |",
         "|---|---|---|---|---|---|",
     ]
     for name in agents.NAMES:
@@ -144,7 +144,7 @@ def agents_table() -> str:
 
 
 def limits_told(name: str) -> str:
-    """What an agent tells of its limits, as far as the samples of the tests show it."""
+    """When an agent reports its limits, according to the tests' samples."""
     if not agents.get(name).program:
         return "none"
     told = list(_limits_in_samples(name))
@@ -167,10 +167,10 @@ def _limits_in_samples(name: str) -> Iterator[tuple[EntryKind, Limit]]:
 
 
 def screens() -> tuple[str, str]:
-    """What `segue` alone and `segue pack` show on the made-up machine of the tests."""
+    """Output of `segue` and `segue pack` on the tests' fictitious machine."""
     with tempfile.TemporaryDirectory() as folder, _in_utc():
         machine = furnish(CommandLine(Path(folder) / "ada"))
-        # The fence bears a number that is made with the machine's key.
+        # The fence's number depends on the machine's key.
         key = machine.home / "data" / redaction.KEY_FILE
         key.write_bytes(bytes(redaction.KEY_BYTES))
         key.chmod(0o600)
@@ -202,7 +202,7 @@ def readme() -> str:
 
 
 def _filled(text: str, name: str, made: str) -> str:
-    """A page with what stands between a pair of its marks made anew."""
+    """Replace the text between a pair of marks."""
     marks = rf"(<!-- {name}: [^\n]*-->\n)(?:(?!<!-- end).)*(<!-- end -->)"
     text, count = re.subn(
         marks, lambda match: f"{match.group(1)}{made}\n{match.group(2)}", text, flags=re.DOTALL

@@ -1,4 +1,4 @@
-"""The command line's front door: what must be quick is answered before anything else is loaded."""
+"""Entry point: fast paths first, then the command line."""
 
 import sys
 
@@ -11,45 +11,44 @@ def main() -> None:
             print(f"segue {__version__}", flush=True)
             return
         if sys.argv[1:2] == ["statusline"]:
-            import os  # lazy: as all else here
+            import os  # lazy: for start-up time
 
-            from segue.faces.fast_statusline import main as status_line  # lazy: see above
+            from segue.faces.fast_statusline import main as status_line  # lazy: for start-up time
 
             given = b"" if sys.stdin is None or sys.stdin.isatty() else sys.stdin.buffer.read()
             sys.exit(status_line(sys.argv[2:], given, os.environ))
         if sys.argv[-1] == "--json" and len(sys.argv) <= 4:
-            import gc  # lazy: as all else here
+            import gc  # lazy: for start-up time
 
-            gc.disable()  # there is nothing worth collecting in a run this short, nor in what it loads
-            from segue.faces.fast_usage import answer  # lazy: see above
+            gc.disable()  # collecting garbage does not pay in so short a run
+            from segue.faces.fast_usage import answer  # lazy: for start-up time
 
             code = answer(sys.argv[1:])
             if code is not None:
-                # All is written and closed: taking the interpreter down in order would only take time.
-                import os  # lazy: as all else here
+                # Everything is written and closed: skip the interpreter's shutdown.
+                import os  # lazy: for start-up time
 
                 os._exit(code)
             gc.enable()
-        import gc  # lazy: as all else here
+        import gc  # lazy: for start-up time
 
-        gc.set_threshold(50_000)  # what is loaded stays, and looking through it again and again takes time
-        from segue.faces.cli import main as command_line  # lazy: see above
+        gc.set_threshold(50_000)  # loaded modules stay; scanning them again and again costs time
+        from segue.faces.cli import main as command_line  # lazy: for start-up time
 
         sys.exit(command_line())
     except KeyboardInterrupt:
         sys.exit(130)
     except RuntimeError as error:
-        # Interrupted while a class was being made, Python 3.11 wraps it up.
+        # Python 3.11 wraps an interrupt during the creation of a class.
         if not isinstance(error.__cause__, KeyboardInterrupt):
             raise
         sys.exit(130)
     except OSError as error:
-        # Only the version is written outside the command line's own care. What is still in the buffer must
-        # not fail once more at the end.
-        import os  # lazy: as all else here
+        # Only the version is printed outside of the command line. Otherwise flushing the buffer at exit fails again.
+        import os  # lazy: for start-up time
 
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-        sys.exit(f"error: the output cannot be written: {error.strerror}")
+        sys.exit(f"error: cannot write the output: {error.strerror}")
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from segue.faces.cli import to
+from segue.faces.cli import handoff_options
 from segue.faces.cli.frame import Frame
 from segue.hooks import guard
 from segue.model import Handoff, HandoffState, Package, Tier
@@ -99,12 +99,12 @@ def test_a_session_that_is_named_is_the_one(away: CommandLine) -> None:
 
 def test_the_command_that_does_what_was_looked_at_keeps_what_was_asked_for(away: CommandLine) -> None:
     session = json.loads(away("back", "--dry-run", "--json").out)["session"]
-    assert away("back", "--dry-run").out.endswith("Nothing was sent. segue back does it.\n")
+    assert away("back", "--dry-run").out.endswith("Nothing was sent. To hand over, run: segue back\n")
     shown = away("back", "--session", session, "--anyway", "--dry-run").out
-    assert shown.endswith(f"Nothing was sent. segue back --session {session} --anyway does it.\n")
+    assert shown.endswith(f"Nothing was sent. To hand over, run: segue back --session {session} --anyway\n")
     shown = away("to", "demo:other", "--reason", "it is late", "--way", "prompt", "--dry-run").out
     assert shown.endswith(
-        "Nothing was sent. segue to demo:other --way prompt --reason 'it is late' does it.\n"
+        "Nothing was sent. To hand over, run: segue to demo:other --way prompt --reason 'it is late'\n"
     )
 
 
@@ -161,7 +161,7 @@ def test_two_returns_report_every_stay_in_order(cli: CommandLine, agents: Agents
     shown = cli(*BACK)
     assert (
         shown.code == 0
-        and "1 of 1 claim could not be confirmed; Claude Code (Opus 4.5) knows which:" in shown.out
+        and "1 of 1 claim could not be confirmed; Claude Code (Opus 4.5) has the list:" in shown.out
     )
     assert "file created: sum.py" in shown.out and "segue back returns" not in shown.out, shown
     last = returns(cli)[0]
@@ -332,10 +332,10 @@ def test_undo_takes_back_a_return_that_never_began_and_then_the_handoff(
         json.loads(away("handoff", "list", "--json").out), key=lambda one: bool(one["returns"])
     )
     undone = away("undo")
-    assert undone.code == 0 and f"Took back handoff {back['id']}" in undone.out, undone
+    assert undone.code == 0 and f"Undid handoff {back['id']}" in undone.out, undone
     assert [one["state"] for one in returns(away)] == ["rolled back"]
     undone = away("undo")
-    assert undone.code == 0 and f"Took back handoff {out['id']}" in undone.out, undone
+    assert undone.code == 0 and f"Undid handoff {out['id']}" in undone.out, undone
     assert away("undo").code == 5 and away("log", "verify").code == 0
 
 
@@ -378,8 +378,8 @@ def test_undo_takes_back_the_return_then_the_handoff_and_nothing_in_between(
     away: CommandLine, agents: Agents, come_back: Callable[[CommandLine, Agents], None]
 ) -> None:
     come_back(away, agents)
-    assert "Took back handoff h-000000000002 (demo to claude)" in away("undo").out
-    assert "Took back handoff h-000000000001 (claude to demo)" in away("undo").out
+    assert "Undid handoff h-000000000002 (demo to claude)" in away("undo").out
+    assert "Undid handoff h-000000000001 (claude to demo)" in away("undo").out
     nothing = away("undo")
     assert nothing.code == 5 and "You have nothing to undo" in nothing.err, nothing
 
@@ -444,13 +444,15 @@ def test_that_an_agent_is_at_work_is_told_once_it_may_be(
         return True
 
     monkeypatch.setattr("segue.agents.demo.vendor_of", lambda _model, _env: "elsewhere", raising=False)
-    monkeypatch.setattr(to, "sys", SimpleNamespace(stdin=Terminal, stdout=Terminal, stderr=Terminal))
+    monkeypatch.setattr(
+        handoff_options, "sys", SimpleNamespace(stdin=Terminal, stdout=Terminal, stderr=Terminal)
+    )
     monkeypatch.setattr("click.confirm", agree)
     monkeypatch.setattr(Frame, "say", lambda _frame, text: told.append(text))
     Conversation(cli.folder, cli.cwd, FIRST).prompt("Find out why.")
     question, at_work = (
         "Let this project's context go there?",
-        "Demonstration agent is at work; Ctrl-C stops it.",
+        "Demonstration agent is working; press Ctrl-C to stop it.",
     )
 
     assert cli(*TO).code == 0

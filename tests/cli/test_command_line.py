@@ -283,7 +283,7 @@ def test_a_folder_with_an_odd_name_can_be_worked_in(cli: CommandLine, name: byte
 def test_an_argument_that_is_no_text_is_refused(cli: CommandLine, arguments: list[str]) -> None:
     for more in ([], ["--json"]):
         result = cli(*arguments, os.fsdecode(b"bad\xff"), *more)
-        assert result.code == 2 and "not UTF-8" in result.err
+        assert result.code == 2 and "not valid UTF-8" in result.err
 
 
 @pytest.mark.parametrize(

@@ -258,16 +258,16 @@ def test_the_screens_of_an_answer(cli: CommandLine, folder: Path) -> None:
     assert done.code == 0
     assert done.out == snapshot("""\
 ✓ selective.yaml fits SELECTIVE  improve-coordinator -[SELECTIVE]-> context-optimizer
-  4 fields passed, 4 listed as not passed; comes back as yaml ContextImprovement[]
-✓ answer.yaml is what was expected: yaml ContextImprovement[]
+  4 fields passed, 4 listed as not passed; expected output: yaml ContextImprovement[]
+✓ answer.yaml matches the expected output: yaml ContextImprovement[]
 """)
     (folder / "answer.yaml").write_text("- id: 5\n")
     done = check(cli)
     assert done.code == 1
     assert done.out == snapshot("""\
 ✓ selective.yaml fits SELECTIVE  improve-coordinator -[SELECTIVE]-> context-optimizer
-  4 fields passed, 4 listed as not passed; comes back as yaml ContextImprovement[]
-✗ answer.yaml is not what was expected: yaml ContextImprovement[]
+  4 fields passed, 4 listed as not passed; expected output: yaml ContextImprovement[]
+✗ answer.yaml does not match the expected output: yaml ContextImprovement[]
   answer[0]: "description" is a required property
   answer[0].id: 5 is not of type "string"
 """)
@@ -286,7 +286,7 @@ def test_a_name_alone_fits_in_a_document_and_cannot_be_answered(cli: CommandLine
 def test_a_schema_file_is_read_from_the_documents_own_folder(cli: CommandLine, folder: Path) -> None:
     schema = {"type": "object", "required": ["id"], "properties": {"id": {"const": "CTX-002"}}}
     (folder / "one.json").write_text(json.dumps(schema))
-    assert "is not what was expected" in check(cli, schema="one.json[]").out
+    assert "does not match the expected output" in check(cli, schema="one.json[]").out
     (folder / "answer.yaml").write_text("- id: CTX-002\n")
     assert check(cli, schema="one.json[]").code == 0
     missing = check(cli, schema="two.json")

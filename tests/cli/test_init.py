@@ -101,11 +101,11 @@ def test_the_screen_tells_what_was_done_and_where_the_file_is_kept_as_it_was(
 ) -> None:
     assert cli("init", "--yes").out == snapshot("""\
 ✓ Claude Code: set up (/ada/.claude/settings.json)
-  The file as it was before: /ada/home/data/setup/claude-settings.json-20261116T093000Z
+  Previous version: /ada/home/data/setup/claude-settings.json-20261116T093000Z
 · Codex: not on this machine
 · Gemini CLI: not on this machine
 
-An agent that is open now may have to be started anew. segue init --undo takes it all back.
+Restart agents that are open now. To undo everything: segue init --undo
 """)
     (backup,) = (cli.home / "data" / "setup").glob("claude-*Z")
     assert backup.read_text() == OWN and stat.S_IMODE(backup.stat().st_mode) == 0o600
@@ -138,7 +138,7 @@ def test_without_a_terminal_it_is_shown_and_not_done(cli: CommandLine, settings:
     result = cli("init")
     assert_refused(result, 2, "Nothing was changed: there is no terminal to ask on.")
     assert '+                        "timeout": 10' in result.err and "segue init --yes" in result.err
-    assert "1 file: /ada/.claude/settings.json; segue init --undo puts it back as it was." in result.err
+    assert "1 file: /ada/.claude/settings.json; segue init --undo restores it." in result.err
     assert settings.read_text() == OWN and not (cli.home / "data").exists()
 
 
@@ -180,7 +180,7 @@ def test_who_has_no_agent_here_is_told_what_to_do(cli: CommandLine) -> None:
 · Codex: not on this machine
 · Gemini CLI: not on this machine
 
-Install one of them, or put it on PATH; then run segue init again.
+Install an agent or put it on PATH, then run segue init again.
 """)
 
 
@@ -285,7 +285,7 @@ def test_nearly_empty_settings_are_taken_for_what_they_are(
 
 def test_settings_that_turn_hooks_off_are_told_of(cli: CommandLine, settings: Path) -> None:
     settings.write_text('{"disableAllHooks": true}')
-    assert "But disableAllHooks is set there, so no hook runs." in cli("init", "--yes").out
+    assert "Note: disableAllHooks is set there, so no hook runs." in cli("init", "--yes").out
 
 
 def test_what_was_changed_since_it_was_shown_is_not_written_over(cli: CommandLine, settings: Path) -> None:

@@ -194,7 +194,7 @@ def test_an_argument_that_a_tool_does_not_take_is_refused_by_name(machine: Comma
     assert all(schema["additionalProperties"] is False for schema in connected(machine, schemas))
     refused = called(machine, "sessions", project=".", limit=3)
     assert refused.is_error
-    assert words(refused) == "sessions takes no argument 'project'. Next: it takes folder, limit"
+    assert words(refused) == "Unknown argument of sessions: 'project'. Next: use folder, limit"
 
 
 def test_what_an_agent_adds_to_every_call_for_itself_is_no_unknown_argument(machine: CommandLine) -> None:
@@ -409,7 +409,7 @@ def test_after_clear_a_call_is_known_by_the_transcript_that_holds_it(machine: Co
 
 def test_the_only_conversation_of_a_folder_learns_that_there_is_no_other(machine: CommandLine) -> None:
     status = called(machine, "status", calling=INVOICES)
-    assert "no other conversation than this one" in words(status)
+    assert "no conversation other than this one" in words(status)
     assert status.structured_content["overview"]["standing"] is None
     for tool in ("brief", "session"):
         result = called(machine, tool, calling=INVOICES)
@@ -452,7 +452,7 @@ def test_a_folder_must_lie_inside_what_is_open(machine: CommandLine) -> None:
     assert not called(machine, "status", folder=str(inside)).is_error
     for asked in ("..", "/", "way out", "sub/../..", str(machine.folder), "\0", "no such", "~", "x" * 5000):
         result = called(machine, "status", folder=asked)
-        assert result.is_error and "is no folder inside" in words(result), asked
+        assert result.is_error and "is not a folder inside" in words(result), asked
 
 
 def test_what_the_client_has_open_counts_and_not_where_the_server_was_started(machine: CommandLine) -> None:

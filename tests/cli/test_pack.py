@@ -132,7 +132,7 @@ def test_two_moments_can_be_compared(cli: CommandLine, talk: Conversation) -> No
     talk.prompt("Do not push.")
     found = cli("diff", f"aaaa@{moment}", "aaaa").out
     assert "constraint: Do not push." in found
-    assert cli("diff", "aaaa", "aaaa").out.endswith("No fact differs.\n")
+    assert cli("diff", "aaaa", "aaaa").out.endswith("No differences.\n")
 
 
 def test_two_briefs_can_be_compared(cli: CommandLine, talk: Conversation) -> None:
@@ -201,7 +201,7 @@ def test_a_brief_is_printed_where_there_is_no_room_to_keep_it(
     monkeypatch.setattr(files, "write_file", full)
     result = cli("pack", "aaaa")
     assert (result.code, result.out) == (0, first)
-    assert "could not be kept" in result.err and "segue doctor" in result.err
+    assert "could not be stored" in result.err and "segue doctor" in result.err
 
 
 def test_what_was_left_out_can_be_looked_up_by_its_pointer(cli: CommandLine, talk: Conversation) -> None:

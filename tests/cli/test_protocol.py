@@ -82,7 +82,7 @@ def test_the_screen_of_a_document_that_fits(cli: CommandLine, folder: Path) -> N
     assert (done.code, done.err) == (0, "")
     assert done.out == snapshot("""\
 ✓ full.yaml fits FULL  improve-coordinator -[FULL]-> plugin-analyzer
-  4 fields passed, 3 listed as not passed; comes back as yaml PluginAnalysis
+  4 fields passed, 3 listed as not passed; expected output: yaml PluginAnalysis
 """)
 
 
@@ -91,7 +91,7 @@ def test_the_screen_of_a_document_that_does_not(cli: CommandLine, folder: Path) 
     done = cli("protocol", "check", "wide.yaml")
     assert (done.code, done.err) == (1, "")
     assert done.out == snapshot("""\
-✗ wide.yaml does not fit METADATA  improve-coordinator -[METADATA]-> improvement-synthesizer
+✗ wide.yaml violates METADATA  improve-coordinator -[METADATA]-> improvement-synthesizer
   payload.files[0].content: contents, by its name; SELECTIVE or FULL would allow it
   next: segue protocol reduce wide.yaml --to METADATA removes the fields that do not fit
 """)
@@ -128,7 +128,7 @@ handoff:
     schema: PluginAnalysis
 """)
     assert done.err == snapshot("""\
-What MINIMAL does not pass fell away:
+Removed, because MINIMAL does not pass it:
   payload.plugin_manifest: an object; METADATA, SELECTIVE or FULL would allow it
   payload.agent_files: a list of objects; SELECTIVE or FULL would allow it
 """)
@@ -141,7 +141,7 @@ def test_a_reduction_is_in_the_documents_own_notation_unless_told(cli: CommandLi
     same = cli("protocol", "reduce", "full.json", "--to", "MINIMAL").out
     assert json.loads(same) == json.loads(as_json)
     assert cli("protocol", "reduce", "full.json", "--to", "MINIMAL", "--yaml").out.startswith("handoff:\n")
-    assert "Nothing fell away" in cli("protocol", "reduce", "full.json", "--to", "FULL").err
+    assert "Nothing was removed" in cli("protocol", "reduce", "full.json", "--to", "FULL").err
 
 
 def test_a_document_can_be_piped_in(cli: CommandLine, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -111,7 +111,7 @@ def test_declining_at_the_prompt_keeps_the_handoff(
     declined = worked(*DEMO)
     (handoff,) = json.loads(worked("handoff", "list", "--json").out)
     assert handoff["state"] == "prepared", declined
-    assert f"segue handoff execute {handoff['id']} continues it" in declined.err
+    assert f"segue handoff execute {handoff['id']} to continue" in declined.err
     assert worked("handoff", "execute", handoff["id"], "--yes").code == 0
 
 
@@ -237,7 +237,7 @@ def test_a_failed_handoff_leaves_no_transcript_and_undo_takes_it_back(worked: Co
     assert "run `codex login`" in failed.err
     assert states(worked) == ["failed"] and rollouts(worked) == []
     undone = worked("undo")
-    assert undone.code == 0 and "Took back handoff h-000000000001" in undone.out, undone
+    assert undone.code == 0 and "Undid handoff h-000000000001" in undone.out, undone
     assert states(worked) == ["rolled back"]
 
 
@@ -402,7 +402,7 @@ def test_a_signal_ends_the_target_and_what_it_started(worked: CommandLine, numbe
         with contextlib.suppress(ProcessLookupError):
             os.kill(child, signal.SIGKILL)
     assert states(worked) == ["failed"] and rollouts(worked) == []
-    assert re.search(r"Took back handoff", worked("undo").out)
+    assert re.search(r"Undid handoff", worked("undo").out)
 
 
 def is_gone(pid: int) -> bool:

@@ -190,8 +190,11 @@ def test_the_command_tells_what_went_where_and_what_came_of_it(cli: CommandLine,
     assert before == (
         f"scripted gets 1 text of the agent ({len(SAID)} characters, secrets replaced), nothing of the user"
     )
-    assert after.startswith(f"{len(SAID)} characters are ")
-    assert "put back: https://example.com/issues/77" in after and "made up: It took 17 minutes." in after
+    assert after.startswith(f"{len(SAID)} characters shortened to ")
+    assert (
+        "put back: https://example.com/issues/77" in after
+        and "removed as invented: It took 17 minutes." in after
+    )
 
 
 def test_a_rewritten_brief_can_be_looked_at_later(cli: CommandLine, plugin: Any) -> None:
@@ -219,7 +222,7 @@ def test_a_model_that_does_not_rewrite_changes_nothing(
     path = transcript(cli)
     plain, result = cli("pack", path), cli("pack", path, "--rewrite", plugin(answer))
     assert (result.code, result.out) == (0, plain.out)
-    assert f"characters stay as they were: {why}" in result.err
+    assert f"characters unchanged: {why}" in result.err
 
 
 def test_a_hanging_model_does_not_hold_up_the_command(

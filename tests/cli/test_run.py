@@ -157,13 +157,13 @@ def test_a_run_to_its_end_and_how_it_is_shown(cli: CommandLine, agents: Agents) 
 ✓ Run r-000000000001: done
   Task   Mend the totals
   Chain  claude
-  Used   1,010 tokens, $0.00, 0 min; no agent beyond 60% of its week
+  Used   1,010 tokens, $0.00, 0 min; agents are skipped from 60% of their weekly limit
   Who    2026-11-16 09:30  claude  done
   Log    /ada/home/data/supervised/r-000000000001/log.txt
 
   The totals are right now.
 
-  segue verify checks what was said · git diff shows what was done
+  Check the claims: segue verify · See the changes: git diff
 """)
     assert plain(result.err, cli) == snapshot("""\
 Run r-000000000001. Ctrl-C stops it; segue run resume goes on.
@@ -207,10 +207,10 @@ def test_a_crash_is_tried_again_and_then_told(cli: CommandLine, agents: Agents) 
 ✗ Run r-000000000002: failed (claude: it crashed 3 times)
   Task   Another task
   Chain  claude
-  Used   0 tokens, $0.00, 1 min; no agent beyond 60% of its week
+  Used   0 tokens, $0.00, 1 min; agents are skipped from 60% of their weekly limit
   Who    2026-11-16 09:30  claude  crashed: exit code 3
   Log    /ada/home/data/supervised/r-000000000002/log.txt
-  segue run resume r-000000000002 goes on
+  Resume: segue run resume r-000000000002
 """)
 
 
@@ -254,7 +254,7 @@ def test_what_shows_no_sign_of_life_is_given_up(cli: CommandLine, agents: Agents
         (["run", "Mend it", "--chain", "nobody"], 1, "nobody"),
         (["run", "Mend it", "--chain", "claude:"], 2, "has no model"),
         (["run", "Mend it", "--chain", "gemini"], 6, "not installed"),
-        (["run", "Mend it", "--chain", "claude", "--max-time", "soon"], 2, "length of time"),
+        (["run", "Mend it", "--chain", "claude", "--max-time", "soon"], 2, "Invalid duration"),
         (["run", "Mend it", "--chain", "claude", "--max-usd", "-1"], 2, "max-usd"),
         (["run", "Mend it", "--chain", "claude", "--week", "0%"], 2, "percentage"),
         (["run", "Mend it", "--chain", "claude", "--pass", "codex=--yolo"], 2, "not an option for an agent"),
@@ -296,11 +296,11 @@ def test_one_run_at_a_time_in_a_folder_and_the_same_words_go_on(
     other = cli("run", "Something else", "--chain", "claude")
     assert other.code == 5 and f"segue run stop {begun}" in other.err
     shown = cli("run", "status")
-    assert "left, nobody supervises it" in shown.out and f"segue run resume {begun}" in shown.out
+    assert "abandoned, no supervisor" in shown.out and f"segue run resume {begun}" in shown.out
     agents.do("done")
     again = cli(*RUN, "--json")
     assert again.code == 0 and json.loads(again.out)["run"]["id"] == begun
-    assert "begun with the same words" in again.err
+    assert "has the same task" in again.err
 
 
 def left_behind(cli: CommandLine, agents: Agents, monkeypatch: pytest.MonkeyPatch) -> str:

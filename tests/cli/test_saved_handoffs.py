@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from segue.errors import BadInput
-from segue.faces.cli.saved import _spread
+from segue.faces.cli.save import _spread
 from segue.ops.briefs import saved_handoffs
 from segue.ops.common.desk import Desk, open_desk
 from tests.conftest import CommandLine, StillClock

@@ -12,15 +12,13 @@ from tests.conftest import CommandLine
 
 def test_the_first_screen(cli: CommandLine) -> None:
     assert cli("help").out == snapshot("""\
-segue            what each agent has left, and what this folder was doing
+segue            each agent's limits, and the latest session in this folder
 segue to AGENT   continue this work in another agent
-segue back       return to the agent you came from; the work done meanwhile is checked first
-segue run TASK   work unattended; move on at a limit, return at the reset
-segue give WHO   hand this work, code included, to a colleague
-segue take       accept what was handed to you
+segue back       return to the previous agent; checks the work done meanwhile first
+segue run TASK   work unattended; switch agents at a limit, return at the reset
 segue show       what was passed, what was not, and why
-segue undo       take back Segue's last step (never your code)
-Set up: segue init · Check: segue doctor · Everything: segue help --all
+segue undo       undo Segue's last operation (never your code)
+Set up: segue init · Check: segue doctor · All commands: segue help --all
 """)
     assert cli("--help").out == cli("-h").out == cli("help").out
 
@@ -28,7 +26,7 @@ Set up: segue init · Check: segue doctor · Everything: segue help --all
 def test_everything_by_topic(cli: CommandLine) -> None:
     assert cli("help", "--all").out == snapshot("""\
 Start here
-  segue             what each agent has left, and what this folder was doing
+  segue             each agent's limits, and the latest session in this folder
   segue demo        watch one handoff from end to end, in a scratch folder
   segue help        this list, or one command's own help
   segue version     the version
@@ -36,97 +34,97 @@ Start here
 
 Hand over
   segue to                continue this work in another agent
-  segue back              return to the agent you came from; the work done meanwhile is checked first
-  segue run               work unattended; move on at a limit, return at the reset
-  segue run start         begin a run: the same as segue run TASK
-  segue run status        how the runs of this folder stand, or the one with this id
-  segue run attach        read along what a run does, until it ends
-  segue run stop          end a run, and the agent that is at work for it
-  segue run resume        go on with a run that was stopped or left
-  segue verify            check what an agent says it did; the exit code tells
-  segue handoff           step by step: prepare, execute, validate; models, settings
+  segue back              return to the previous agent; checks the work done meanwhile first
+  segue run               work unattended; switch agents at a limit, return at the reset
+  segue run start         start a run; the same as segue run TASK
+  segue run status        show the runs of this folder, or the run with this id
+  segue run attach        follow a run's output until it ends
+  segue run stop          stop a run and its agent
+  segue run resume        resume a stopped or abandoned run
+  segue verify            check an agent's claims; exits non-zero if one fails
+  segue handoff           hand over step by step: prepare, execute, validate; models and settings
   segue handoff status    show every agent's limits, this folder's session, and what to do next
   segue handoff init      set up the agents on this machine: hooks and a status line
   segue handoff prepare   package the context for another agent
-  segue handoff execute   start the target with what was prepared: the one with this ID, the last one, or a new one with --to
-  segue handoff validate  look at what the target holds, in its own records; exit code 1 if that proves nothing
-  segue handoff list      the handoffs of this folder, the last first; with --all, of every folder
-  segue handoff show      one handoff, the last one of this folder if none is named: where it stands, how it went, what it kept
-  segue handoff cancel    put a handoff aside that was prepared and not started
-  segue handoff models    list the models that work may be handed to, and what their names stand for
+  segue handoff execute   start the target with a prepared handoff: ID, the latest one, or a new one with --to
+  segue handoff validate  check that the target's transcript contains the handoff; exits 1 if not
+  segue handoff list      list the handoffs of this folder, newest first
+  segue handoff show      show a handoff (the latest one of this folder by default): state, delivery, outcome
+  segue handoff cancel    cancel a prepared handoff
+  segue handoff models    list the models that work may be handed to, and what each name refers to
   segue handoff config    set thresholds and preferences: --opus-limit 80% --auto-switch true --preserve complete
-  segue history           the last handoffs, and how they went
-  segue history show      the last handoffs of this folder: what set them off, what they kept, how content the person was
+  segue history           the latest handoffs and their outcomes
+  segue history show      list the latest handoffs of this folder: trigger, preserved context, satisfaction
   segue save              save the state of this work as a JSON file
-  segue load              what was saved last, or under an id
-  segue list              everything that was saved
-  segue init              set up agents: hooks and a status line, or --undo
-  segue mcp               Segue's tools for agents, over MCP
+  segue load              print the latest saved state, or one by its id
+  segue list              list all saved states
+  segue init              set up agents: hooks and a status line; --undo removes them
+  segue mcp               serve Segue's tools to agents over MCP
 
 Limits and usage
-  segue status      what `segue` alone shows: limits, this folder, what to do
-  segue watch       the same, kept up to date
-  segue check       whether to hand over now; the exit code tells
-  segue usage       tokens and money by day, week, block, session, model
-  segue statusline  a status line for an agent: shows and records its limits
+  segue status      the same screen as `segue`: limits, this folder, next step
+  segue watch       the same screen, refreshed
+  segue check       is a handoff due? exits 10 if it is
+  segue usage       tokens and cost by day, week, block, session or model
+  segue statusline  an agent's status line: shows and records its limits
 
 Work
-  segue transcripts          what agents left on this machine: list, search, read
+  segue transcripts          list, search and read agents' transcripts on this machine
   segue transcripts confirm  confirm that the transcripts an agent keeps in a project folder are yours
-  segue transcripts show     read one transcript: ID is its id, the start of it, or a file
-  segue session              the pieces of work that handoffs belong to
+  segue transcripts show     print one transcript: ID is its id, a prefix of it, or a file
+  segue session              list, create, link and close sessions
   segue session create       start a session for this folder
-  segue session list         show sessions: those kept, and those found in this folder
-  segue session info         show one session; this folder's if no ID is given
-  segue session use          make a session the one of this folder
-  segue session link         add transcripts to a session, whichever agent or folder they are from
-  segue session close        close a session: the work is done
-  segue pack                 make a brief of a transcript: what the next agent needs
+  segue session list         list sessions: saved ones, and those found in this folder's transcripts
+  segue session info         show one session (this folder's by default)
+  segue session use          make a session this folder's current session
+  segue session link         add transcripts of any agent or folder to a session
+  segue session close        close a finished session
+  segue pack                 turn a transcript into a brief for the next agent
   segue show                 what was passed, what was not, and why
   segue diff                 compare two briefs, handoffs or moments
-  segue task                 what a session is about; say it yourself where it is wrong
-  segue task show            show the task, derived from what was said and done, with what you said of it in its place
-  segue task edit            say what the task is; without options, in $VISUAL or $EDITOR
-  segue rate                 rate this folder's last handoff from 1 to 5
-  segue protocol             handoff documents: check, reduce to a narrower tier, schema
-  segue protocol check       say whether a handoff document keeps to its tier: FILE is YAML or JSON, - is stdin; exit code 1 if not
-  segue protocol reduce      print a handoff document at a narrower tier, and say what fell away
-  segue protocol schema      print the JSON Schema of the handoff document, or of an answer that Segue knows by NAME
-  segue redact               a file with a placeholder for every secret in it
+  segue task                 show a session's task; correct it
+  segue task show            show the task, derived from transcripts; your edits take precedence
+  segue task edit            correct the task; without options, in $VISUAL or $EDITOR
+  segue rate                 rate this folder's latest handoff from 1 to 5
+  segue protocol             check handoff documents, reduce them to a narrower tier, print their schema
+  segue protocol check       check that a handoff document fits its tier; exits 1 if not
+  segue protocol reduce      print a handoff document reduced to a narrower tier, and list what was removed
+  segue protocol schema      print the JSON Schema of handoff documents, or of the built-in answer NAME
+  segue redact               print a file with its secrets replaced by placeholders
 
 History
-  segue log         what was changed, by whom and when; verify that it is whole
-  segue log show    show one operation: what it changed from and to
-  segue log verify  check that nothing in the record was changed or removed
-  segue undo        take back Segue's last step (never your code)
+  segue log         list operations: what changed, when, by whom; verify the log
+  segue log show    show one operation: its values before and after
+  segue log verify  check that no operation was altered or removed
+  segue undo        undo Segue's last operation (never your code)
 
 Settings
   segue config        read and change settings
-  segue config get    show one setting, and where its value comes from
-  segue config list   show every setting, and where its value comes from
+  segue config get    show one setting and where its value comes from
+  segue config list   show all settings and where their values come from
   segue config set    change one setting
-  segue config unset  take one setting out of the file again
-  segue config edit   open your settings in $VISUAL or $EDITOR; what cannot be read does not take effect
-  segue config path   show the files that settings come from, and where Segue keeps its things
-  segue trust         let this project's own settings file do more than narrow
+  segue config unset  remove one setting from the file
+  segue config edit   open your settings in $VISUAL or $EDITOR; invalid settings are not applied
+  segue config path   show the paths of settings files and of Segue's data
+  segue trust         trust this project's settings file
 
-Keeping it well
-  segue doctor          check settings, stores and agents, and say how to mend them
+Maintenance
+  segue doctor          check settings, stores and agents, and suggest fixes
   segue backup          make, list and restore backups of the store
-  segue backup make     write the whole store, as it is at this moment, into one file
-  segue backup list     show the backups, the newest first
-  segue backup restore  make the store what it was: NAME is from the list, a file, or 'latest'
+  segue backup make     write the whole store into one file
+  segue backup list     list the backups, newest first
+  segue backup restore  restore the store from a backup: NAME from the list, a file, or 'latest'
 
-Not in this version yet
-  segue subagent  helpers for parts of a task
+Planned (not implemented yet)
+  segue subagent  run a helper agent on part of a task
   segue consult   ask another model a question
   segue delegate  give a part of the work to another model
-  segue ping      a message from one model to another
-  segue chat      a session that hands itself over
-  segue give      hand this work to a colleague
-  segue take      accept what was handed to you
+  segue ping      send a message from one model to another
+  segue chat      chat in a session that hands itself over at a limit
+  segue give      hand this work, code included, to a colleague
+  segue take      accept work that was handed to you
 
-Nearly every command takes --json; all take --help. Settings for one run: segue --set KEY=VALUE ...
+All commands take --help, nearly all take --json. Override a setting for one run: segue --set KEY=VALUE ...
 """)
 
 
@@ -137,11 +135,10 @@ Usage: segue session create [OPTIONS]
   Start a session for this folder.
 
 Options:
-  --title TEXT  What it is about; the folder's name if not given.
-  --key TEXT    An idempotency key: a second run with it gives the same
-                session.
-  --json        Print JSON, for programs.
-  --debug       Show the traceback of what goes wrong.
+  --title TEXT  What it is about; the folder's name by default.
+  --key TEXT    Idempotency key: the same key returns the same session.
+  --json        Print JSON.
+  --debug       Show the traceback of an error.
   -h, --help    Show this message and exit.
 """)
 
@@ -149,10 +146,10 @@ Options:
 def test_segue_alone_on_an_empty_home(cli: CommandLine) -> None:
     assert cli().out == snapshot("""\
 Agents
-  none found on PATH; segue doctor tells which ones Segue knows
+  none found on PATH (supported agents: segue doctor)
 
 This folder  /ada/project
-  no agent has left anything here yet
+  no sessions here yet
 
 next: segue transcripts lists this machine's transcripts · segue demo shows a handoff · segue help shows the commands
 """)
@@ -168,8 +165,8 @@ def test_segue_alone_with_agents_and_work(cli: CommandLine) -> None:
     cli("session", "create", "--title", "Invoices a cent off")
     assert cli().out == snapshot("""\
 Agents
-  Claude Code  limits not reported yet; segue init has them recorded
-  Codex        limits not reported yet
+  Claude Code  no limits reported yet (run `segue init` to record them)
+  Codex        no limits reported yet
 
 This folder  /ada/project
   s-000000000001  Invoices a cent off
@@ -181,14 +178,14 @@ next: segue transcripts lists this machine's transcripts · segue demo shows a h
 
 def test_sessions(cli: CommandLine) -> None:
     assert cli("session", "list").out == snapshot(
-        "No sessions here yet. segue session create makes one; segue session list --all looks everywhere.\n"
+        "No sessions here yet. Start one: segue session create · All folders: segue session list --all\n"
     )
     assert cli("session", "create", "--title", "Invoices a cent off").out == snapshot(
         "Session s-000000000001: Invoices a cent off\n"
     )
     assert cli("session", "create").out == snapshot("Session s-000000000002: project\n")
     assert cli("session", "close", "s-000000000002").out == snapshot(
-        "Closed. segue undo opens it again (op-000000000003).\n"
+        "Closed. To reopen it: segue undo op-000000000003\n"
     )
     assert cli("session", "list").out == snapshot("""\
    id              state   owner  last active       transcripts  title                project
@@ -211,11 +208,11 @@ Handoffs     0
 
 
 def test_the_log_and_undoing(cli: CommandLine) -> None:
-    assert cli("log").out == snapshot("Nothing has been recorded yet.\n")
+    assert cli("log").out == snapshot("No operations yet.\n")
     cli("session", "create", "--title", "one")
     cli("session", "close", "s-000000000001")
     assert cli("undo").out == snapshot(
-        "Took back op-000000000002 (session.closed of session:s-000000000001). segue undo op-000000000003 brings it back.\n"
+        "Undid op-000000000002 (session.closed of session:s-000000000001). To redo it: segue undo op-000000000003\n"
     )
     assert cli("log").out == snapshot("""\
 op-000000000003  2026-11-16 09:30:04Z  ada  session.undone   session:s-000000000001
@@ -235,16 +232,16 @@ Hash       HASH
   status: open → closed
   updated_at: 2026-11-16T09:30:00.000000Z → 2026-11-16T09:30:02.000000Z
 """)
-    assert cli("log", "verify").out == snapshot("✓ 1 chain verified: nothing is missing or changed.\n")
+    assert cli("log", "verify").out == snapshot("✓ 1 chain verified: no operation is missing or altered.\n")
     assert cli("undo").out == snapshot(
-        "Took back op-000000000001 (session.created of session:s-000000000001). segue undo op-000000000004 brings it back.\n"
+        "Undid op-000000000001 (session.created of session:s-000000000001). To redo it: segue undo op-000000000004\n"
     )
     assert cli("undo").err == snapshot("""\
 error: You have nothing to undo among the last 500 operations.
  next: segue log shows who did what
 """)
     assert cli("undo", "op-000000000004").out == snapshot(
-        "Took back op-000000000004 (session.undone of session:s-000000000001). segue undo op-000000000005 brings it back.\n"
+        "Undid op-000000000004 (session.undone of session:s-000000000001). To redo it: segue undo op-000000000005\n"
     )
 
 
@@ -273,7 +270,7 @@ user.name            ada       environment SEGUE_USER_NAME
     assert cli("config", "get", "limits.models.opus").out == snapshot("""\
 limits.models.opus = 80%
   from user file /ada/home/settings.toml:2
-  the share for one model, as limits.models.NAME; takes a whole percentage from 1% to 100%
+  the share for one model, as limits.models.NAME; expects a whole percentage from 1% to 100%
 """)
     assert cli("config", "set", "handoff.preserve", "complete").out == snapshot(
         "handoff.preserve = complete  (was not set; in /ada/home/settings.toml)\n"
@@ -288,7 +285,7 @@ log  /ada/home/segue.log  (not there)  full error reports
 
 
 def test_backups(cli: CommandLine) -> None:
-    assert cli("backup", "list").out == snapshot("No backups yet. segue backup make makes one.\n")
+    assert cli("backup", "list").out == snapshot("No backups yet. Make one: segue backup make\n")
     cli("session", "create")
     made = cli("backup", "make").out
     assert re.sub(r"-[0-9a-f]{6}\.|\d{3} B", "-x.", made) == snapshot(
@@ -308,7 +305,7 @@ def test_the_doctor_on_an_empty_home(cli: CommandLine) -> None:
 · agents        not on PATH: Claude Code (claude), Codex (codex), Gemini CLI (gemini), OpenCode (opencode), Copilot CLI (copilot), Qwen Code (qwen), pi (pi), aider (aider), Ollama (ollama)
                 → install the agents that you want to use
 
-No problem found.
+No problems found.
 """)
 
 
@@ -350,10 +347,10 @@ def test_the_doctor_with_a_store_and_agents(cli: CommandLine) -> None:
 def test_the_demonstration(cli: CommandLine) -> None:
     assert cli("demo").out == snapshot("""\
 1. An agent's transcript
-   36 entries, 7.6 kB: a bug in invoices, half mended.
+   36 entries, 7.6 kB: a bug in invoices, half fixed.
 2. Near its limit
    183,412 of 200,000 tokens used (92%), past the urgent threshold of 90%.
-   urgency high: the agent would soon stop, and its context be lost.
+   urgency high: the agent would soon stop and lose its context.
 3. Packed
    package 20.1 kB (2.8 kB stored); brief 539 of 550 tokens, tier SELECTIVE:
 
@@ -381,7 +378,7 @@ def test_the_demonstration(cli: CommandLine) -> None:
    │ Next: build the lines of a credit note from Decimal in src/ledger/credit.py, then run tests/test_invoice.py again.
 
 4. Handed over
-   to a separate program that knows nothing but the brief. What it holds was read back: the brief, byte for byte.
+   to a separate program that knows only the brief. Its transcript was read back: it contains the brief, byte for byte.
 5. Proved
    ✓ What has the user forbidden, insisted on, or corrected?  Our invoices are sometimes a cent off. Find out why and fix it. Don't touch src/ledger/legacy.py, the auditors have signed it off.; Per line is right, the tax office wants it that way. Use ROUND_HALF_EVEN though, never half up.; Good. Before you go on: only use the standard library, we can't add dependencies in this release.
    ✓ Which tests fail?  tests/test_invoice.py::test_credit_note
@@ -390,7 +387,7 @@ def test_the_demonstration(cli: CommandLine) -> None:
    ✓ Which files were created, edited, renamed or deleted last?  src/ledger/money.py; src/ledger/tax.py; src/ledger/rates.py; scratch/compare.py; src/ledger/invoice.py
    ✓ Which command failed last?  python -m pytest tests -q
 6. Receipt
-   20 facts passed, 4 left where they can be looked up, 8 not passed:
+   20 facts passed, 4 recoverable, 8 not passed:
    · test tests/test_invoice.py::test_total: passing
    · test tests/test_invoice.py::test_empty: passing
    · content src/ledger/money.py: not at tier SELECTIVE
@@ -399,10 +396,10 @@ def test_the_demonstration(cli: CommandLine) -> None:
    · name ledger/legacy.py: over budget
    · talk e2: not at tier SELECTIVE
    · talk e9: not at tier SELECTIVE
-   · as a whole: the conversation itself (kept in the package)
+   · overall: the conversation itself (kept in the package)
    handoff h-000000000001 is validated; 10 operations in the log, its chain verifies.
 
-All in a scratch folder, which is gone. --keep DIR keeps it to look around.
+The scratch folder was deleted. To keep it: segue demo --keep DIR
 """)
 
 
@@ -427,11 +424,11 @@ def test_mistakes(cli: CommandLine) -> None:
     screens = [f"$ segue {' '.join(arguments)}\n{cli(*arguments).err}" for arguments in MISTAKES]
     assert "\n".join(screens) == snapshot("""\
 $ segue lgo
-error: There is no command 'lgo'.
+error: Unknown command 'lgo'.
  next: segue log
 
 $ segue nonsense
-error: There is no command 'nonsense'.
+error: Unknown command 'nonsense'.
  next: segue help --all
 
 $ segue to sonnet

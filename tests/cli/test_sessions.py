@@ -91,7 +91,7 @@ def test_a_session_that_is_only_found_is_kept_when_something_is_done_with_it(cli
     (work,) = works(cli)
     id = work["session"]["id"]
     assert not cli.home.joinpath("data", "shared").exists()
-    assert "found in transcripts, not kept yet" in cli("session", "info", id).out
+    assert "found in transcripts, not saved yet" in cli("session", "info", id).out
     assert cli("rate", "5").code == 0
     (kept,) = works(cli)
     assert kept["is_kept"] and kept["session"]["id"] == id and kept["session"]["satisfaction"] == 1.0

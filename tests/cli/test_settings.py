@@ -185,7 +185,7 @@ def test_setting_keeps_comments_and_order(cli: CommandLine) -> None:
 
 def test_a_value_that_something_else_wins_over_is_set_with_a_warning(cli: CommandLine) -> None:
     result = cli("config", "set", "limits.urgent", "85", SEGUE_LIMITS_URGENT="95")
-    assert "environment SEGUE_LIMITS_URGENT still wins over it" in result.out
+    assert "environment SEGUE_LIMITS_URGENT overrides it" in result.out
 
 
 def test_the_flags_of_handoff_config_write_the_same_settings(cli: CommandLine) -> None:
@@ -356,7 +356,7 @@ def test_settings_may_begin_with_a_byte_order_mark(cli: CommandLine) -> None:
 def test_taking_trust_back_says_so(cli: CommandLine) -> None:
     (cli.cwd / ".segue.toml").write_text("[handoff]\nauto_switch = true\n")
     given = cli("trust")
-    assert "is trusted as it now is" in given.out and given.err == ""
+    assert "is trusted in its present form" in given.out and given.err == ""
     taken = cli("trust", "--undo")
     assert "no longer trusted" in taken.out and "handoff.auto_switch" in taken.out
 
@@ -385,7 +385,7 @@ def test_without_a_terminal_or_an_editor_nothing_is_started(
     cli: CommandLine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("sys.stdin", io.StringIO())
-    assert "There is no terminal" in cli("config", "edit").err
+    assert "No terminal" in cli("config", "edit").err
 
 
 def test_the_platforms_own_folders_are_used(tmp_path: Path) -> None:
@@ -406,7 +406,7 @@ def test_a_project_is_trusted_as_its_file_is_and_no_longer_when_it_changes(cli: 
     file = cli.cwd / ".segue.toml"
     file.write_text("[handoff]\nauto_switch = true\n")
     before = cli("config", "get", "handoff.auto_switch")
-    assert "= false" in before.out and "left out" in before.err
+    assert "= false" in before.out and "ignored" in before.err
     trusted = cli("trust")
     assert trusted.code == 0 and "handoff.auto_switch" in trusted.out
     assert "= true" in cli("config", "get", "handoff.auto_switch").out
@@ -421,7 +421,7 @@ def test_a_project_is_trusted_as_its_file_is_and_no_longer_when_it_changes(cli: 
 def test_a_strangers_broken_file_does_not_stop_the_work(cli: CommandLine) -> None:
     (cli.cwd / ".segue.toml").write_text("nonsense = = 1")
     result = cli("config", "list")
-    assert result.code == 0 and "left out, as this project is not trusted" in result.err
+    assert result.code == 0 and "ignored, because this project is not trusted" in result.err
 
 
 def test_what_the_person_writes_into_a_new_project_file_is_trusted(cli: CommandLine) -> None:

@@ -120,7 +120,7 @@ def test_what_no_agent_reported_is_said_to_be_unknown(cli: CommandLine) -> None:
     program.parent.mkdir()
     program.write_text("#!/bin/sh\n")
     program.chmod(0o755)
-    assert "Codex  limits not reported yet" in cli().out
+    assert "Codex  no limits reported yet" in cli().out
 
 
 def test_a_window_that_has_ended_since_says_nothing_any_more(cli: CommandLine) -> None:
@@ -310,9 +310,9 @@ def test_limits_that_nobody_told_yet_are_had_by_init_and_then_by_the_next_answer
     program.parent.mkdir()
     program.write_text("#!/bin/sh\n")
     program.chmod(0o755)
-    assert "Claude Code  limits not reported yet; segue init has them recorded\n" in cli().out
+    assert "Claude Code  no limits reported yet (run `segue init` to record them)\n" in cli().out
     assert cli("init", "claude", "--yes").code == 0
-    assert "Claude Code  limits not reported yet; shown after its next answer\n" in cli().out
+    assert "Claude Code  no limits reported yet (shown after its next answer)\n" in cli().out
     assert json.loads(cli("--json").out)["set_up"] == ["claude"]
 
 
@@ -353,7 +353,7 @@ def test_a_run_in_this_folder_is_told_of_and_nothing_is_to_be_handed_over_meanwh
         assert "\nnext: segue run attach r-1 follows its output · segue run stop r-1 ends it ·" in shown
         assert "segue to AGENT" not in shown
         begun(cli, state=RunState.WAITING, until="2026-11-16T12:00:00.000000Z")
-        assert "  Run r-1: waiting until 2026-11-16 12:00 (segue run attach" in cli().out
+        assert "  Run r-1: waiting until 2026-11-16 12:00 (follow it: segue run attach" in cli().out
     left = cli().out
     assert "  Run r-1 was left: segue run resume r-1 goes on\n" in left
     assert "\nnext: segue run resume r-1 continues it ·" in left and "segue to AGENT" not in left

@@ -146,7 +146,7 @@ def test_a_window_that_was_reset_since_is_left_out(say: Say) -> None:
 
 def test_before_the_first_answer_it_tells_what_there_is(say: Say) -> None:
     assert say({"model": {"id": "large-4-5"}}) == "large-4-5\n"
-    assert say({}) == "segue: no limits told yet\n"
+    assert say({}) == "segue: no limits reported yet\n"
 
 
 def test_a_window_that_nobody_has_heard_of_is_shown_by_its_name(say: Say) -> None:
@@ -200,8 +200,8 @@ def test_arguments_of_an_own_command_are_not_ours(say: Say) -> None:
         (["there-is-no-such-command"], "FileNotFoundError"),
         (["/"], "PermissionError"),
         (["nul\0byte"], "ValueError"),
-        ([sys.executable, "-c", "raise SystemExit(3)"], "ended with code 3"),
-        ([sys.executable, "-c", "import os; os.abort()"], "ended with code -6"),
+        ([sys.executable, "-c", "raise SystemExit(3)"], "exited with code 3"),
+        ([sys.executable, "-c", "import os; os.abort()"], "exited with code -6"),
     ],
 )
 def test_an_own_command_that_fails_leaves_our_line(
@@ -381,7 +381,7 @@ def test_the_spool_is_where_segue_keeps_its_data(
 def test_what_is_no_state_gives_a_plain_line_and_a_failure_on_record(
     say: Say, home: Path, given: bytes
 ) -> None:
-    assert say(given) == "segue: the status cannot be shown; segue doctor tells why\n"
+    assert say(given) == "segue: status unavailable (run segue doctor to see why)\n"
     assert len(failures(home)) == 1
     assert spool.read_status(home / "data") == []
 
@@ -400,7 +400,7 @@ def test_a_field_of_any_kind_is_borne(say: Say, home: Path, field: str, value: A
 )
 def test_a_share_of_any_kind_is_borne(say: Say, home: Path, value: str) -> None:
     text = f'{{"rate_limits": {{"five_hour": {{"used_percentage": {value}, "resets_at": {value}}}}}}}'
-    assert say(text.encode()) == "segue: no limits told yet\n"
+    assert say(text.encode()) == "segue: no limits reported yet\n"
     assert failures(home) == []
 
 
@@ -424,7 +424,7 @@ def test_a_spool_that_cannot_be_written_does_not_show(say: Say, home: Path) -> N
     home.parent.mkdir(exist_ok=True)
     home.write_text("a file where a folder should be")
     assert say().startswith("Large 4.5")
-    assert say(b"").startswith("segue: the status cannot be shown")
+    assert say(b"").startswith("segue: status unavailable")
 
 
 def test_a_pipe_in_the_place_of_the_spool_is_not_waited_for(say: Say, home: Path) -> None:
@@ -437,11 +437,11 @@ def test_a_pipe_in_the_place_of_the_spool_is_not_waited_for(say: Say, home: Path
 
 def test_a_state_too_long_to_keep_is_shown(say: Say, home: Path) -> None:
     assert say({**STATUS, "cost": {"x": "y" * 100_000}}).startswith("Large 4.5")
-    assert "too long to keep" in failures(home)[0]
+    assert "too long" in failures(home)[0]
 
 
 def test_an_option_that_does_not_exist_is_on_record(say: Say, home: Path) -> None:
-    assert say(STATUS, "--loud", "--", "printf", "mine").startswith("mine\nsegue: the status cannot be shown")
+    assert say(STATUS, "--loud", "--", "printf", "mine").startswith("mine\nsegue: status unavailable")
     assert "'--loud' is no option" in failures(home)[0]
 
 

@@ -299,7 +299,7 @@ Constraints
   - Never touch the tax table.
 Next steps
   - Waiting for an answer: Shall I round up?
-segue undo takes it back.
+To undo: segue undo
 """)
     talk.prompt("Also never touch the dates.")
     found = shown(cli, "show")
@@ -354,7 +354,7 @@ def test_a_folder_without_a_session_has_no_task(cli: CommandLine) -> None:
 @pytest.mark.parametrize("progress", ["-1", "1.5", "101%", "half", "nan", ""])
 def test_progress_that_is_no_share_is_refused(cli: CommandLine, talk: Conversation, progress: str) -> None:
     result = cli("task", "edit", "--progress", progress)
-    assert result.code == 2 and "no progress" in result.err
+    assert result.code == 2 and "Invalid progress" in result.err
     assert cli("log").out.count("session.task") == 0
 
 
@@ -407,9 +407,9 @@ def test_what_is_no_task_is_refused_and_the_text_is_kept(
     ("program", "says"),
     [
         ("/no/such/editor", "cannot be started"),
-        ("'", "cannot be read"),
-        ("false", "ended with 1"),
-        ("", "no terminal"),
+        ("'", "Invalid editor"),
+        ("false", "exited with code 1"),
+        ("", "No terminal"),
     ],
 )
 def test_an_editor_that_cannot_be_used_is_an_error_and_not_a_crash(

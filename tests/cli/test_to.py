@@ -80,14 +80,14 @@ def test_what_would_go_where(worked: CommandLine) -> None:
 Work     Our invoices are a cent off. Find out why. Don't touch src/ledger/legacy.py.
 From     Claude Code, transcript 6f0c1a52-0000-4000-8000-000000000001, last written 2026-11-16 08:02
 To       Codex, vendor openai
-How      native: the conversation in its own format, opened by its own resume
-Sent     N tokens (brief N, 2 turns of the conversation; estimate of o200k + 8 % (openai)), price not known
-Facts    7 passed, 0 can be looked up, 0 not passed; 1 secret replaced
-Consent  not given yet for openai: you are asked before anything goes
+How      native: the conversation is written in its own format and resumed
+Sent     N tokens (brief N, 2 turns of the conversation; estimate of o200k + 8 % (openai)), price unknown
+Facts    7 passed, 0 recoverable, 0 not passed; 1 secret replaced
+Consent  not given for openai yet: Segue asks before it sends anything
 Changed  this is not a git repository; branch was main
-Nothing was sent. segue to codex does it.
+Nothing was sent. To hand over, run: segue to codex
 """)
-    assert worked("handoff", "list").out.startswith("No handoff was made yet")
+    assert worked("handoff", "list").out.startswith("No handoffs yet")
 
 
 def test_a_handoff_from_end_to_end(worked: CommandLine) -> None:
@@ -96,8 +96,8 @@ def test_a_handoff_from_end_to_end(worked: CommandLine) -> None:
 I have the handoff, and continue with the next step.
 
 ✓ Demonstration agent has the work (handoff h-000000000001).
-  Read back from its transcript received-4866a9f12758: the brief, word for word.
-  segue show h-000000000001 tells what was passed · segue back returns to Claude Code
+  Confirmed in its transcript received-4866a9f12758: the brief, verbatim.
+  Details: segue show h-000000000001 · segue back returns to Claude Code
 """)
     (handoff,) = json.loads(worked("handoff", "list", "--json").out)
     assert handoff["state"] == HandoffState.COMPLETED
@@ -114,7 +114,7 @@ Arrived     transcript received-4866a9f12758
 Package     N B, standard
 Kept        100% of what was attempted
 Not passed  the conversation itself (kept in the package)
-segue show h-000000000001 --facts tells what became of every fact.
+Every fact: segue show h-000000000001 --facts
 """)
     assert worked("handoff", "validate", handoff["id"]).code == 0
     assert worked("history", "show", "--limit", "10").out == snapshot("""\
@@ -488,7 +488,7 @@ def test_from_python_it_is_prepared_executed_and_validated(
     third = segue.prepare(to="demo:another", tell=told.append)
     (note,) = told
     assert f"handoff {second.id} to" in note and segue.handoff_history()[0].id == third.id
-    with pytest.raises(SegueError, match="no level 'all'"):
+    with pytest.raises(SegueError, match="Unknown level 'all'"):
         segue.prepare(to="demo", preserve="all")
     path = segue.save_handoff(current_task="round", next_steps=["each line"])
     assert json.loads(Path(path).read_text())["current_task"] == "round"

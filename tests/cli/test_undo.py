@@ -57,7 +57,7 @@ def test_a_handoff_ends_as_rolled_back_and_its_session_stays(cli: CommandLine, t
     cli("demo", "--keep", str(kept))
     home = {"SEGUE_HOME": str(kept), "SEGUE_USER_NAME": ""}
     undone = cli("undo", **home)
-    assert undone.code == 0 and "ended as rolled back" in undone.out, undone
+    assert undone.code == 0 and "its state is rolled back" in undone.out, undone
     refused = cli("undo", **home)
     assert refused.code == 5 and "cannot be undone" in refused.err
     assert cli("log", "verify", **home).code == 0

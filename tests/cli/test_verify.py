@@ -267,7 +267,7 @@ def test_the_screen(cli: CommandLine, project: Path) -> None:
     conversation = talk(cli)
     conversation.reply("I updated `src/client.py`. The logic lives in `src/server.py`. All 42 tests pass.")
     assert cli("verify").out == snapshot("""\
-✗ 2 of 3 assertions do not hold.
+✗ 2 of 3 claims do not hold.
   In transcript 6f0c1a52-3d0e-4b7f-9a55-0d5a9f3f9b10
 
 ✗ file changed: src/client.py
@@ -290,7 +290,7 @@ def test_nothing_asserted(cli: CommandLine, project: Path) -> None:
     result = cli("verify")
     assert result.code == 0
     assert result.out == snapshot("""\
-· Nothing that could be checked is asserted.
+· No claims that can be checked.
   In transcript 6f0c1a52-3d0e-4b7f-9a55-0d5a9f3f9b10
 """)
 
@@ -298,16 +298,16 @@ def test_nothing_asserted(cli: CommandLine, project: Path) -> None:
 @pytest.mark.parametrize(
     ("reply", "first"),
     [
-        ("The logic lives in `src/server.py`.", "✓ The one assertion that could be checked holds."),
+        ("The logic lives in `src/server.py`.", "✓ The one claim that could be checked holds."),
         (
             "The logic lives in `src/server.py`. The other half lives in `src/client.py`.",
-            "✓ All 2 assertions that could be checked hold.",
+            "✓ All 2 claims that could be checked hold.",
         ),
-        ("I updated `src/client.py`.", "✗ The one assertion that could be checked does not hold."),
-        ("I created `/elsewhere/x.py`.", "· One thing is asserted, and nothing shows whether it is so."),
+        ("I updated `src/client.py`.", "✗ The one claim that could be checked does not hold."),
+        ("I created `/elsewhere/x.py`.", "· One claim; no evidence for or against."),
         (
             "I created `/elsewhere/x.py`. I updated `src/client.py`. The logic lives in `src/server.py`.",
-            "✗ 1 of 2 assertions does not hold; 1 more could not be checked.",
+            "✗ 1 of 2 claims does not hold; 1 more could not be checked.",
         ),
     ],
 )

@@ -37,7 +37,7 @@ Agents
                week     ████████░░░░░░░░░░░░   41%  resets 2026-11-19 12:00 (in 3 d 2 h)
   Codex        5h       ██░░░░░░░░░░░░░░░░░░   12%  resets 2026-11-16 13:00 (in 3 h 30 min)
                week     ██████░░░░░░░░░░░░░░   33%  resets 2026-11-20 12:00 (in 4 d 2 h)
-  Gemini CLI   limits not reported yet
+  Gemini CLI   no limits reported yet
 
 This folder  /ada/project
   s-8c60rhmjvbvf  Our invoices are sometimes a cent off. Find out why and fix it.
@@ -95,7 +95,7 @@ id  agent  last written  state  turns  tokens  project  title
 6f0c1a52-3d0e  claude  2026-11-16 09:09  ended  2  295,180  /ada/project  Our invoices are sometimes a cent off. Find out why and fix…
 """)
     assert tidy(machine, machine("transcripts", "--text", "nowhere").out) == snapshot(
-        "No transcripts fit. segue doctor shows which agents are installed; segue transcripts lists all.\n"
+        "No matching transcripts. All: segue transcripts · Installed agents: segue doctor\n"
     )
 
 
@@ -182,7 +182,7 @@ def test_sessions_that_were_found(machine: CommandLine) -> None:
     assert machine("session", "info").out == snapshot("""\
 Session      s-8c60rhmjvbvf
 Title        Our invoices are sometimes a cent off. Find out why and fix it.
-Status       found in transcripts, not kept yet
+Status       found in transcripts, not saved yet
 Owner        ada (epoch 1)
 Project      /ada/project
 Created      2026-11-16 08:01:00Z
@@ -199,7 +199,7 @@ def test_rating(machine: CommandLine) -> None:
     assert machine("rate", "2").out == snapshot(
         """\
 Rated 2 of 5: s-8c60rhmjvbvf  Our invoices are sometimes a cent off. Find out why and fix…
-segue undo takes it back.
+To undo: segue undo
 """
     )
     assert machine("session", "list").out == snapshot(
@@ -213,7 +213,7 @@ segue undo takes it back.
 
 def test_models_to_hand_to(machine: CommandLine) -> None:
     assert machine("handoff", "models").out == snapshot(
-        "No models are listed. segue handoff models --add opus --add sonnet puts some on the list.\n"
+        "No models are listed. Add some: segue handoff models --add opus --add sonnet\n"
     )
     added = machine(
         "handoff", "models", "--add", "sonnet", "--add", "gpt-5.5", "--add", "fast=opencode:qwen3"
@@ -221,7 +221,7 @@ def test_models_to_hand_to(machine: CommandLine) -> None:
     assert added.out == snapshot("""\
 sonnet   claude:sonnet
 gpt-5.5  codex:gpt-5.5
-fast     opencode:qwen3  not installed here
+fast     opencode:qwen3  not installed
 """)
     assert machine("handoff", "models", "--add", "mystery").err == snapshot("""\
 error: There is no agent or model 'mystery'.

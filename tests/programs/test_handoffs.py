@@ -298,7 +298,7 @@ def assert_nothing_is_left(household: Household, project: Path) -> None:
     (one,) = household.segue("handoff", "list", "--json", cwd=project).data
     assert one["state"] == "failed" and rollouts(household) == []
     undone = household.segue("undo", cwd=project)
-    assert undone.exit_code == 0 and f"Took back handoff {one['id']}" in undone.stdout, undone.report
+    assert undone.exit_code == 0 and f"Undid handoff {one['id']}" in undone.stdout, undone.report
     (one,) = household.segue("handoff", "list", "--json", cwd=project).data
     assert one["state"] == "rolled back"
 

@@ -1,6 +1,6 @@
-"""The Python interface: the operations on this folder's session, as plain functions.
+"""The public Python API: operations on a folder's session.
 
-Each call stands alone: it reads what is on disk now, and leaves nothing open.
+Each call is independent: it reads the current state from disk and leaves nothing open.
 """
 
 from __future__ import annotations
@@ -50,20 +50,20 @@ def _desk(project: str | Path | None) -> Iterator[Desk]:
 
 
 def session(project: str | Path | None = None) -> Session | None:
-    """A folder's session, this folder's if none is named; None where no agent has worked there yet."""
+    """The session of a folder (the current one by default); None if no agent has worked there."""
     with _desk(project) as desk:
         work = sessions.current(desk)
         return work.session if work else None
 
 
 def get_or_create_session(project: str | Path | None = None) -> str:
-    """The id of a folder's session. Where there is none, one is made; one that was only found is kept."""
+    """The id of a folder's session; creates one if there is none, and saves one that was only found."""
     with _desk(project) as desk:
         return sessions.get_or_create(desk).id
 
 
 def should_handoff(warning_only: bool = False, project: str | Path | None = None) -> tuple[bool, str]:
-    """Whether a folder's session should be handed over, and the reason: 'normal', 'approaching_limit',
+    """Is a handoff of a folder's session due? Also returns the reason: 'normal', 'approaching_limit',
     'warning_threshold_reached' (with `warning_only`, and then False) or 'auto_switch_threshold_reached'."""
     with _desk(project) as desk:
         check = folder_status.check(desk, warning_only)
@@ -71,24 +71,24 @@ def should_handoff(warning_only: bool = False, project: str | Path | None = None
 
 
 def current_usage(project: str | Path | None = None) -> Usage | None:
-    """How near a folder's session is to every limit; None where there is no session."""
+    """Usage of a folder's session against every limit; None without a session."""
     with _desk(project) as desk:
         standing = folder_status.standing_here(desk)
         return standing.usage if standing else None
 
 
 def usage_report(by: str = "daily") -> Report:
-    """Tokens and money: by 'daily', 'weekly', 'blocks', 'sessions', 'transcripts', 'projects', 'models' or
+    """Tokens and cost by 'daily', 'weekly', 'blocks', 'sessions', 'transcripts', 'projects', 'models' or
     'agents'."""
     with _desk(None) as desk:
         if by not in list(By):
-            raise BadInput(what=f"Usage is not summed up by '{by}'.", next="segue usage --help")
+            raise BadInput(what=f"Unknown grouping '{by}'.", next="segue usage --help")
         return report.report(desk, By(by))
 
 
 def all_transcripts(text: str | None = None, agent: str | None = None) -> list[Transcript]:
-    """Every transcript on this machine but those of sub-agents, the newest first; with a text, those in which its
-    words were said."""
+    """Every transcript on this machine except those of sub-agents, newest first; with `text`, those that contain its
+    words."""
     with _desk(None) as desk:
         listing = transcripts.listing(desk, Wanted(agent=agent, text=text, limit=sys.maxsize))
     return [item.transcript for item in listing.transcripts]
@@ -103,22 +103,22 @@ def brief(
     rewriter: Rewriter | None = None,
     project: str | Path | None = None,
 ) -> Made:
-    """A brief of a transcript, named by its id or file, or of a folder's last one: `text` is what the next agent
-    reads, `receipt` what became of every fact. `rewriter`, a function from text to text, may shorten the agent's
-    prose; what it loses is put back."""
+    """A brief of a transcript (id or file; a folder's latest by default): `text` is what the next agent reads,
+    `receipt` whether each fact was passed. `rewriter`, a function from text to text, may shorten the agent's prose;
+    facts that it loses are put back."""
     with _desk(project) as desk:
         wish = Wish(tiers.named(tier, next="segue pack --help"), budget, target)
         return make.packed(desk, transcript, wish, rewriter=rewriter)
 
 
 def transcript_facts(transcript: str | None = None, project: str | Path | None = None) -> tuple[Fact, ...]:
-    """What was asked, done and found in a transcript, each with its current value; secrets are still in them."""
+    """The facts of a transcript with their current values; secrets are NOT removed."""
     with _desk(project) as desk:
         return make.open_known(desk, transcript).facts()
 
 
 def current_task(project: str | Path | None = None) -> TaskContext:
-    """What a folder's session is about: derived, with what a person said of it in its place."""
+    """The task of a folder's session, with the user's edits."""
     with _desk(project) as desk:
         return task.show(desk).task
 
@@ -133,11 +133,10 @@ def prepare(
     tell: Callable[[str], None] | None = None,
 ) -> Handoff:
     """Package a session's context for another agent; nothing leaves this machine. `preserve` is 'minimal', 'standard'
-    or 'complete'. A handoff of this session that was prepared before is cancelled: `tell` is called with a note of
-    that."""
+    or 'complete'. An earlier prepared handoff of this session is cancelled; `tell` receives a note of that."""
     with _desk(project or (session.project if isinstance(session, Session) else None)) as desk:
         if preserve is not None and preserve not in list(Preserve):
-            raise BadInput(what=f"There is no level '{preserve}'.", next="segue handoff prepare --help")
+            raise BadInput(what=f"Unknown level '{preserve}'.", next="segue handoff prepare --help")
         order = Order(
             to=to,
             mode=Mode.HEADLESS,
@@ -151,9 +150,9 @@ def prepare(
 def execute(
     handoff: Handoff | str, *, yes: bool = False, prove: bool = False, anyway: bool = False
 ) -> Handoff:
-    """Run the target of a handoff to its end, headless. `yes` lets the context go to a vendor that has had nothing of
-    the project yet; without it, that is refused. With `prove`, a throw-away copy is asked first what it knows; if
-    it fails, the target is started only with `anyway`."""
+    """Run the target of a handoff headless to its end. Without `yes`, sending to a vendor that has received nothing of
+    the project is refused. With `prove`, a throw-away copy of the target is questioned first; if it fails, the target
+    starts only with `anyway`."""
     with _desk_of(handoff) as desk:
         handed = handoffs.execute_named(
             desk,
@@ -169,7 +168,7 @@ def execute(
 
 
 def validate(handoff: Handoff | str) -> handoffs.Report:
-    """Look at what the target of a handoff holds, in its own records: `is_proved` says whether they show it."""
+    """Check that the target's transcript contains the handoff; `is_proved` is the answer."""
     with _desk_of(handoff) as desk:
         return handoffs.validate(desk, _id(handoff))
 
@@ -185,9 +184,9 @@ def run(
     yes: bool = False,
     project: str | Path | None = None,
 ) -> Run:
-    """Work on a task headless, from agent to agent along a chain, until it is done or nobody can go on: `state` tells.
-    With `returns` the first agent has the last word. The caps are in money, tokens and seconds; `yes` lets the context
-    go to every vendor of the chain."""
+    """Work on a task headless along a chain of agents until it is done or no agent can continue; see `state`. With
+    `returns` the first agent finishes. Caps are in US dollars, tokens and seconds; `yes` allows sending the context to
+    every vendor of the chain."""
     with _desk(project) as desk:
         caps = Caps(usd=usd, tokens=tokens, seconds=seconds, week=desk.settings.run_week)
         names = chain.split(",") if isinstance(chain, str) else chain
@@ -203,15 +202,15 @@ def verify(
     opinion: str = "",
     project: str | Path | None = None,
 ) -> Verification:
-    """Check what the agent that has a session's work asserts, since it was handed over: `unsupported` is what the
-    world contradicts, each with its evidence. `run_tests` runs the command of the setting verify.test_command."""
+    """Check the claims of a session's current agent since the handoff: `unsupported` lists contradicted claims with
+    evidence. `run_tests` runs the command of the setting verify.test_command."""
     with _desk(project or (session.project if isinstance(session, Session) else None)) as desk:
         id = session.id if isinstance(session, Session) else session
         return verification.verify(desk, id, run_tests=run_tests, opinion=opinion)
 
 
 def handoff_history(limit: int = 10) -> list[Handoff]:
-    """The last handoffs, the newest first; each with its event: what set it off, what it kept, how it went."""
+    """The latest handoffs, newest first; each with its event: trigger, preserved context, outcome."""
     with _desk(None) as desk:
         return handoffs.listed(desk, limit)
 
@@ -225,8 +224,8 @@ def save_handoff(
     reason: str = "token_limit_approaching",
     project: str | Path | None = None,
 ) -> str:
-    """Save the state of a folder's work as a JSON file; its path. Without a history, the last messages of the folder's
-    session are saved."""
+    """Save the state of a folder's work as a JSON file and return its path. Without a history, the session's latest
+    messages are saved."""
     with _desk(project) as desk:
         return str(
             saved_handoffs.save(
@@ -242,13 +241,13 @@ def save_handoff(
 
 
 def load_handoff(handoff_id: str | None = None) -> dict[str, Any] | None:
-    """What was saved last, or under an id; None where there is nothing."""
+    """The latest saved state, or one by its id; None if there is none."""
     with _desk(None) as desk:
         return saved_handoffs.load(desk, handoff_id)
 
 
 def list_handoffs() -> list[dict[str, Any]]:
-    """Everything that was saved, the newest first, in a few fields each."""
+    """Summaries of all saved states, newest first."""
     with _desk(None) as desk:
         return saved_handoffs.listed(desk)
 
@@ -258,7 +257,7 @@ def _id(handoff: Handoff | str) -> str:
 
 
 def _desk_of(handoff: Handoff | str) -> AbstractContextManager[Desk]:
-    """The desk where a handoff is carried out: in its own project."""
+    """Open the desk of a handoff's project."""
     delivery = handoff.delivery if isinstance(handoff, Handoff) else None
     return _desk(delivery.project if delivery else None)
 
@@ -268,7 +267,7 @@ def _to_nobody(_text: str) -> None:
 
 
 def auto_handoff(function: Callable[P, T]) -> Callable[P, T]:
-    """A decorator that says, before each call, when the limit of this folder's session is near."""
+    """Decorator: before each call, warn if a handoff of this folder's session is due."""
 
     @functools.wraps(function)
     def wrapper(*args: P.args, **kwargs: P.kwargs) -> T:

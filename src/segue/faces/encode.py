@@ -8,12 +8,10 @@ import msgspec
 
 
 def to_json(value: Any, indent: int = 2) -> str:
-    """A value for programs, on one line without indent. A name that is no UTF-8 is shown as well as it can
-    be."""
+    """Encode a value as JSON, on one line if `indent` is 0. Invalid UTF-8 is replaced."""
     try:
         encoded = msgspec.json.encode(value, enc_hook=str)
     except RecursionError:
-        # Nested as deeply as nothing that anyone wrote.
         encoded = msgspec.json.encode({"error": "nested too deeply to be shown"})
     except UnicodeEncodeError:
         encoded = msgspec.json.encode(_encodable(msgspec.to_builtins(value, enc_hook=str)))

@@ -1,17 +1,16 @@
-"""The status line that an agent shows while it works: how full its context is and how near its limits are.
+"""The status line of an agent: context use and limits.
 
     segue statusline [--quiet] [-- COMMAND ARGUMENTS…]
 
-The agent runs this every few moments with its state as JSON on standard input, and shows what is printed. The
-state is also the only place where an agent in use tells its limits, so it goes into the spool, whenever it has
-changed. A COMMAND is a status line that the person had before: it gets the same input, and what it prints
-stands above.
+The agent runs this every few moments with its state as JSON on stdin, and shows the output. The state is the only
+place where a working agent reports its limits, so it is recorded in the spool when it changes. COMMAND is the user's
+previous status line: it gets the same input, and its output is shown above.
 
-It has to be quick, so it loads little and reads no settings file. And it has to come out well: whatever goes
-wrong is kept for `segue doctor`, and the agent is given a line all the same.
+It must be fast, so it loads little and reads no settings file. It must not fail: errors are recorded for
+`segue doctor`, and the agent gets a line anyway.
 """
 
-# pathlib takes as long to load as all the rest
+# pathlib is as slow to load as everything else here
 # ruff: noqa: PTH100, PTH101, PTH102, PTH105, PTH111, PTH112, PTH116, PTH118, PTH120
 
 from __future__ import annotations
@@ -27,12 +26,12 @@ if TYPE_CHECKING:
     from subprocess import Popen
     from typing import Any
 
-# The names are those of `spool.py`, which would cost more to load than all of this.
+# Same names as in `spool.py`, which is slower to load than all of this.
 FOLDER, FILE, FULL_FILE, FAILURES = "spool", "statusline.jsonl", "statusline.1.jsonl", "failures"
 FULL = 1 << 20
 MOST_FAILURES = 64 << 10
 TAIL = 64 << 10
-"""How far back the last line of the same session is looked for."""
+"""Bytes at the end that are searched for the session's last line."""
 LARGEST_LINE = 16 << 10
 
 KEPT = ("model", "session_id", "transcript_path", "cwd", "workspace", "version", "cost", "context_window")
@@ -47,17 +46,17 @@ MOST_PRINTED = 64 << 10
 DAY = 86_400
 BETWEEN = " · "
 YELLOW, RED, PLAIN = "\033[33m", "\033[31m", "\033[0m"
-NOTHING_TOLD = "segue: no limits told yet"
+NOTHING_TOLD = "segue: no limits reported yet"
 USAGE = """\
 segue statusline [--quiet] [-- COMMAND ARGUMENTS…]
 
-Prints the status line of an agent, which gives its state as JSON on standard input.
-With a COMMAND, that one's output stands above it; with --quiet it stands alone."""
-FAILED = "segue: the status cannot be shown; segue doctor tells why"
+Prints an agent's status line; reads the agent's state as JSON from stdin.
+The output of COMMAND is shown above it, or alone with --quiet."""
+FAILED = "segue: status unavailable (run segue doctor to see why)"
 
 
 def main(argv: list[str], stdin: bytes, env: Mapping[str, str]) -> int:
-    """Always 0: an agent shows nothing at all of a status line that failed."""
+    """Always 0: agents show nothing if a status line fails."""
     if argv[:1] in (["--help"], ["-h"]):
         _print(b"", USAGE.encode())
         return 0
@@ -68,10 +67,10 @@ def main(argv: list[str], stdin: bytes, env: Mapping[str, str]) -> int:
             raise ValueError(trouble)
         status = json.loads(stdin, parse_constant=lambda _: None)
         if not isinstance(status, dict):
-            raise ValueError("what the agent gave is no JSON object")
+            raise ValueError("the agent's state is not a JSON object")
         line = _line(status, env, time.time())
         _record(status, _spool(env))
-    except Exception as error:  # noqa: BLE001 - a status line that breaks is worse than none
+    except Exception as error:  # noqa: BLE001 - the agent must get a line
         _note_failure(error, env)
     theirs = _theirs(command, stdin, env) if command else b""
     _print(theirs, b"" if quiet and not trouble else line.encode(errors="replace"))
@@ -79,11 +78,11 @@ def main(argv: list[str], stdin: bytes, env: Mapping[str, str]) -> int:
 
 
 def _arguments(argv: list[str]) -> tuple[bool, list[str], str]:
-    """Whether to keep still, the person's own command, and what is wrong with the rest."""
+    """Parse --quiet and the user's command; the third value is a problem, if any."""
     split = argv.index("--") if "--" in argv else len(argv)
     ours, command = argv[:split], argv[split + 1 :]
     unknown = [argument for argument in ours if argument != "--quiet"]
-    return "--quiet" in ours, command, f"'{unknown[0]}' is no option of the status line" if unknown else ""
+    return "--quiet" in ours, command, f"unknown option '{unknown[0]}'" if unknown else ""
 
 
 def _print(theirs: bytes, ours: bytes) -> None:
@@ -95,11 +94,11 @@ def _print(theirs: bytes, ours: bytes) -> None:
         sys.stdout.buffer.write(theirs + ours + (b"\n" if ours else b""))
         sys.stdout.flush()
     except OSError:
-        # The agent did not wait. What is still in the buffer must not fail once more at the end.
+        # The agent did not wait. Otherwise flushing the buffer at exit fails again.
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
 
 
-# What it says
+# The line
 
 
 def _line(status: dict[str, Any], env: Mapping[str, str], now: float) -> str:
@@ -122,8 +121,8 @@ def _line(status: dict[str, Any], env: Mapping[str, str], now: float) -> str:
 
 
 def _shares(status: dict[str, Any], now: float) -> Iterator[tuple[str, float, float | None]]:
-    """Each window with the share that is used and the time of its reset. One that has been reset since it was
-    told of is left out: nobody knows yet what is used of the new one."""
+    """Window, used share and reset time of each limit. A window whose reset has passed is omitted: its new use is
+    unknown."""
     used = _number(_dict(status.get("context_window")).get("used_percentage"))
     if used is not None:
         yield "context", used, None
@@ -143,7 +142,7 @@ def _when(resets_at: float | None, now: float, *, is_pressing: bool) -> str:
 
 
 def _threshold(text: str, otherwise: float) -> float:
-    """As the settings have it: 80 or 80%."""
+    """Parse 80 or 80%, as in the settings."""
     number = text.strip().removesuffix("%")
     return (
         float(number) if number.isascii() and number.isdigit() and 1 <= int(number[:4]) <= 100 else otherwise
@@ -164,16 +163,16 @@ def _number(value: object) -> float | None:
 
 
 def _shown(value: object) -> str:
-    """Text that can do nothing to a terminal."""
+    """Printable text, safe for a terminal."""
     text = value if isinstance(value, str) else ""
     return "".join(char for char in text[:40] if char.isprintable()).strip()
 
 
-# The person's own status line
+# The user's own status line
 
 
 def _theirs(command: list[str], stdin: bytes, env: Mapping[str, str]) -> bytes:
-    import subprocess  # lazy: only who has a command of their own pays for these
+    import subprocess  # lazy: needed only with a COMMAND
     import tempfile
 
     try:
@@ -189,19 +188,19 @@ def _theirs(command: list[str], stdin: bytes, env: Mapping[str, str]) -> bytes:
         process.kill()
         process.wait()
         _note_failure(
-            TimeoutError(f"'{command[0]}' took more than {COMMAND_SECONDS} s, or said too much"), env
+            TimeoutError(f"'{command[0]}' took more than {COMMAND_SECONDS} s, or printed too much"), env
         )
     elif process.returncode:
-        _note_failure(ChildProcessError(f"'{command[0]}' ended with code {process.returncode}"), env)
+        _note_failure(ChildProcessError(f"'{command[0]}' exited with code {process.returncode}"), env)
     return printed
 
 
 def _printed(process: Popen[bytes]) -> bytes:
-    """What it prints within its time, up to a length. What it leaves behind may hold its output open for ever, so that
-    it has ended is enough."""
+    """Output of a command, limited in time and length. Children it leaves may keep the pipe open, so its exit ends the
+    reading."""
     import select  # lazy: as above
 
-    assert process.stdout is not None  # noqa: S101 - asked for
+    assert process.stdout is not None  # noqa: S101 - a pipe was requested
     printed, until = b"", time.monotonic() + COMMAND_SECONDS
     with process.stdout as pipe:
         while len(printed) < MOST_PRINTED and time.monotonic() < until:
@@ -217,7 +216,7 @@ def _printed(process: Popen[bytes]) -> bytes:
     return printed[:MOST_PRINTED]
 
 
-# What it keeps
+# The spool
 
 
 def _spool(env: Mapping[str, str]) -> str:
@@ -225,7 +224,7 @@ def _spool(env: Mapping[str, str]) -> str:
 
 
 def data_folder(env: Mapping[str, str]) -> str:
-    """What `places.find(env).data` is, without what that has to load."""
+    """Same as `paths.find(env).data`, without loading it."""
     if home := env.get("SEGUE_HOME"):
         return os.path.join(os.path.abspath(os.path.expanduser(home)), "data")
     if sys.platform != "linux":
@@ -245,14 +244,14 @@ def _record(status: dict[str, Any], folder: str) -> None:
     _make_private(folder)
     line = json.dumps({"at": _now(), "status": kept}, separators=(",", ":")).encode() + b"\n"
     if len(line) > LARGEST_LINE:
-        raise ValueError(f"what the agent gave is too long to keep: {len(line)} bytes")
+        raise ValueError(f"the agent's state is too long: {len(line)} bytes")
     if len(tail) >= TAIL:
         _set_full_file_aside(folder)
     _append(path, line if tail.endswith(b"\n") or not tail else b"\n" + line)
 
 
 def _kept(status: dict[str, Any]) -> dict[str, Any]:
-    """What is of use, and nothing that may be a secret."""
+    """The useful fields, without possible secrets."""
     kept = {name: status[name] for name in (*KEPT, "rate_limits") if name in status}
     if "workspace" in kept:
         workspace = _dict(kept["workspace"])
@@ -261,7 +260,7 @@ def _kept(status: dict[str, Any]) -> dict[str, Any]:
 
 
 def _is_known(kept: dict[str, Any], tail: bytes) -> bool:
-    """Whether the last line of this session says the same."""
+    """Is the session's last recorded state the same?"""
     session = kept.get("session_id")
     needle = json.dumps(session).encode()
     for line in reversed(tail.split(b"\n")):
@@ -277,7 +276,7 @@ def _is_known(kept: dict[str, Any], tail: bytes) -> bool:
 
 
 def _set_full_file_aside(folder: str) -> None:
-    """One process at a time: a second one would put the new file over the full one."""
+    """Rotate the spool file, under a lock: a second process would overwrite the full file."""
     import fcntl  # lazy: seldom needed
 
     path = os.path.join(folder, FILE)
@@ -305,7 +304,7 @@ def _tail(path: str) -> bytes:
 
 
 def _append(path: str, line: bytes, flags: int = 0) -> None:
-    """One write at the end, so that lines of several agents do not mix."""
+    """Append with one write, so that lines of several agents do not mix."""
     flags |= os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOFOLLOW
     fd = os.open(path, flags, 0o600)
     try:
@@ -327,7 +326,7 @@ def _make_private(folder: str) -> None:
 
 
 def _note_failure(error: Exception, env: Mapping[str, str]) -> None:
-    """Keep what went wrong for `segue doctor`; the same thing once, while it goes on."""
+    """Record an error for `segue doctor`; repetitions are recorded once."""
     what = f"{type(error).__name__}: {error}"[:500]
     line = json.dumps({"at": _now(), "face": "statusline", "error": what}).encode() + b"\n"
     try:
@@ -339,10 +338,10 @@ def _note_failure(error: Exception, env: Mapping[str, str]) -> None:
         _make_private(folder)
         _append(path, line, os.O_TRUNC if len(tail) >= MOST_FAILURES else 0)
     except (OSError, ValueError):
-        return  # there is nobody left to tell
+        return  # nowhere to report
 
 
 def _now() -> str:
-    """A moment, as `clock.py` writes it."""
+    """The current time in the format of `clock.py`."""
     at = time.time_ns() // 1000
     return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(at // 1_000_000)) + f".{at % 1_000_000:06d}Z"

@@ -1,10 +1,9 @@
-"""What programs ask for most often, in its plainest form, answered without loading the command line: that takes longer
-than the answer.
+"""Fast path for the calls that programs make most often; it skips loading the command line.
 
     segue usage [BY] --json
     segue check --json
 
-Whatever is not exactly one of these, or does not go well, goes the usual way, which gives the same answer.
+Any other call, or a failure, falls back to the command line, which gives the same answer.
 """
 
 from __future__ import annotations
@@ -16,17 +15,17 @@ from collections.abc import Callable, Sequence
 from segue.errors import SegueError
 
 TYPE_CHECKING = False
-if TYPE_CHECKING:  # not asked of typing: that takes long to load
+if TYPE_CHECKING:  # importing typing is slow
     from typing import Any
 
     from segue.ops.common.desk import Desk
 
 BARE = ("daily", "weekly", "blocks", "models")
-"""What is told without the transcripts' titles: for it, settings that nobody made need not be looked at."""
+"""Reports without transcript titles: they need no settings if there is no settings file."""
 
 
 def answer(argv: Sequence[str]) -> int | None:
-    """The exit code; None for what is not answered here."""
+    """Answer a call and return its exit code; None if it is not answered here."""
     asked = _asked(argv)
     if asked is None or sys.stdout is None:
         return None
@@ -39,7 +38,7 @@ def answer(argv: Sequence[str]) -> int | None:
         sys.stdout.flush()
         return code
     except BrokenPipeError:
-        return 0  # a reader that has seen enough
+        return 0  # the reader closed the pipe
     except (SegueError, OSError, UnicodeError):
         return None
 
@@ -62,7 +61,7 @@ def _bare(argv: Sequence[str]) -> tuple[str, int] | None:
 
 
 def _proper(asked: Callable[[Desk], tuple[Any, int]]) -> tuple[str, int] | None:
-    from pathlib import Path  # lazy: mostly nothing is set, and no path looked at
+    from pathlib import Path  # lazy: not needed without a settings file
 
     from segue.faces.encode import to_json  # lazy: as above
     from segue.ops.common import desk as desks  # lazy: as above
@@ -70,7 +69,7 @@ def _proper(asked: Callable[[Desk], tuple[Any, int]]) -> tuple[str, int] | None:
     desk = desks.open_desk(env=os.environ, cwd=Path.cwd())
     try:
         if desk.resolved.ignored or (desk.project_file and desk.project_file.problem):
-            return None  # these are spoken of
+            return None  # the command line reports these
         value, code = asked(desk)
     finally:
         desk.close()

@@ -1,14 +1,12 @@
-"""The program behind agents' hooks: it says what there is to say, and otherwise nothing.
+"""The program that agents' hooks run: it prints a report or nothing.
 
     run([DATA, EVENT, AGENT])
 
-It is called by the script that `segue init` leaves in DATA, and only where there may be something to say: at an `edit`
-while any worktree is held, at a `start` while any handoff waits. The agent waits for it, so Python is started without
-the packages of its environment, and loads a few files of Segue and no more. `tend` is another matter: nobody waits for
-that, and it may load all.
+The script that `segue init` leaves in DATA calls it only when there is something to report: at an `edit` while any
+worktree is locked, at a `start` while any handoff waits. The agent waits for the answer, so Python starts without
+site-packages and loads only a few files of Segue. Nobody waits for `tend`, which may load everything.
 
-Whatever goes wrong here is kept for `segue doctor`, and the agent goes on: a hook that is broken must not stop the
-work.
+Failures are recorded for `segue doctor`; a broken hook must not stop the agent.
 """
 
 from __future__ import annotations
@@ -21,11 +19,11 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 NICE = 10
-"""Whatever the person does comes before what nobody waits for."""
+"""Niceness of background work."""
 
 
 def main(argv: list[str], env: Mapping[str, str]) -> int:
-    """Always 0: the agent is told no by what is printed."""
+    """Always 0: a refusal is printed."""
     data, event, agent = (*argv, "", "", "")[:3]
     try:
         if event == "tend":
@@ -44,12 +42,12 @@ def _answer(data: str, event: str, agent: str, given: bytes, env: Mapping[str, s
         return guard.answer(data, agent, given, env.get("SEGUE_HANDOFF", ""))
     if event == "start":
         return waiting_handoffs.answer(data, agent, given, env)
-    raise ValueError(f"'{event}' is nothing that a hook is asked about")
+    raise ValueError(f"unknown hook event '{event}'")
 
 
 def _tend(env: Mapping[str, str]) -> None:
-    """Away from the agent that started it: what ends that must not end this."""
-    from pathlib import Path  # lazy: as above
+    """Work in the background, in a session of its own: it must outlive the agent that started it."""
+    from pathlib import Path  # lazy: for start-up time
 
     from segue.ops import background
 
@@ -61,11 +59,11 @@ def _tend(env: Mapping[str, str]) -> None:
 
 def _note(data: str, error: Exception) -> None:
     try:
-        from segue.hooks import guard  # lazy: as above
+        from segue.hooks import guard  # lazy: for start-up time
 
         if data:
             guard.note_failure(data, error, guard.now())
-    except Exception:  # noqa: BLE001, S110 - there is nobody left to tell
+    except Exception:  # noqa: BLE001, S110 - a failure to record a failure is dropped
         pass
 
 
@@ -77,7 +75,7 @@ def _print(answer: str) -> None:
 
 
 def run(argv: list[str]) -> None:
-    # All is written: taking the interpreter down in order would only take time.
+    # Everything is written: skip the interpreter's shutdown.
     os._exit(main(argv, os.environ))
 
 

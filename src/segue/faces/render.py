@@ -1,4 +1,4 @@
-"""Screens: values as text for people. Nothing that came from outside reaches a terminal unchecked."""
+"""Formatting for screens. Text from outside is cleaned before it reaches a terminal."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def mark(level: str) -> str:
 
 
 def size(count: int) -> str:
-    """'2.3 MB', as people write it."""
+    """'2.3 MB'."""
     amount = float(count)
     for unit in ("B", "kB", "MB"):
         if amount < 1000:
@@ -40,17 +40,17 @@ def size(count: int) -> str:
 
 
 def when(moment: str) -> str:
-    """'2026-11-16 09:30:00Z': UTC, like everything that is kept."""
+    """'2026-11-16 09:30:00Z', in UTC as stored."""
     return clean(moment[:19].replace("T", " ")) + "Z"
 
 
 def local(moment: str) -> str:
-    """'2026-11-16 10:30' on this machine's clock: for times that a person waits for."""
+    """'2026-11-16 10:30', in local time."""
     return clock.parse(moment).astimezone().strftime("%Y-%m-%d %H:%M")
 
 
 def in_local_time(text: str) -> str:
-    """A sentence with a moment in UTC, as it is in a person's own time."""
+    """Convert the UTC times in a sentence to local time."""
 
     def here(match: re.Match[str]) -> str:
         return local(f"{match.group(1)}T{match.group(2)}:00.000000Z")
@@ -69,7 +69,7 @@ def minutes(count: float) -> str:
 
 
 def bar(percent: float, width: int) -> str:
-    """A share as a bar; it is full only at the limit, and empty only at nothing."""
+    """Progress bar; full only at 100%, empty only at 0%."""
     filled = min(width, max(0, int(percent / 100 * width)))
     if percent > 0 and filled == 0:
         filled = 1
@@ -78,7 +78,7 @@ def bar(percent: float, width: int) -> str:
 
 
 def short(text: str, width: int, *, from_end: bool = False) -> str:
-    """At most so many characters; with `from_end`, the last ones."""
+    """Truncate to a number of characters; with `from_end`, keep the end."""
     if len(text) <= width:
         return text
     return "…" + text[1 - width :] if from_end else text[: width - 1] + "…"
@@ -89,21 +89,21 @@ def plural(count: int, noun: str) -> str:
 
 
 def rating(satisfaction: float) -> str:
-    """A satisfaction from 0 to 1 as it was rated, from 1 to 5."""
+    """Convert a satisfaction from 0..1 to a rating of 1 to 5."""
     return f"{1 + satisfaction * 4:.0f} of 5"
 
 
 def cell_width(text: str) -> int:
-    """How many cells of a terminal a text takes: most signs of East Asia take two."""
+    """Width of a text in terminal cells; wide East Asian characters take two."""
     if text.isascii():
         return len(text)
-    import unicodedata  # lazy: most screens are without it
+    import unicodedata  # lazy: most screens are ASCII
 
     return sum(2 if unicodedata.east_asian_width(char) in "WF" else 1 for char in text)
 
 
 def table(rows: Iterable[Sequence[object]], *, indent: str = "", right: Container[int] = ()) -> str:
-    """Columns as wide as they need to be, those in `right` set to the right; the last one is not padded."""
+    """Align columns, those in `right` to the right; the last column is not padded."""
     cells = [[clean(cell) for cell in row] for row in rows]
     if not cells:
         return ""

@@ -1,12 +1,12 @@
-"""The stores. What is kept where, and why, is told at the top of schema.sql; opening.py opens them.
+"""The stores. schema.sql explains what is stored where; open_stores.py opens them.
 
-The index of transcripts is beside them and needs none of what they load, so they are loaded when first named.
+They load lazily: the index of transcripts, which is separate, does not need them.
 """
 
 from __future__ import annotations
 
 TYPE_CHECKING = False
-if TYPE_CHECKING:  # not asked of typing: that takes long to load
+if TYPE_CHECKING:  # importing typing is slow
     from segue.store.open_stores import (
         HANDOFF,
         MARK,
@@ -46,7 +46,7 @@ __all__ = [
 
 def __getattr__(name: str) -> object:
     if name in __all__:
-        from segue.store import open_stores  # lazy: see above
+        from segue.store import open_stores  # lazy: see the docstring
 
         return getattr(open_stores, name)
     raise AttributeError(f"module 'segue.store' has no attribute '{name}'")

@@ -1,8 +1,8 @@
-"""A whole shared store as one file, the same for both databases: made while others write, restored at once.
+"""Backups of the shared store: one file, the same for both databases, made while others write.
 
-The file is a zstd stream of JSON lines: a header, then every row of every table and every blob as they
-were at one moment, then a line with the SHA-256 of all before it. A file without that last line is not
-a backup. Because the form is the same for both, it also moves a store from one database to the other.
+The file is a zstd stream of JSON lines: a header, every row of every table and every blob as of one moment, and last
+the SHA-256 of all lines before. Without that last line it is not a backup. A backup can also move a store from one
+database to the other.
 """
 
 from __future__ import annotations
@@ -34,21 +34,21 @@ SUFFIX = ".segue-backup"
 FORMAT = 1
 ASKED_FOR = "asked for"
 LARGEST_RATIO = 1000
-"""How many times its size a backup may unpack to: rows are alike, but not that much."""
+"""Maximum compression ratio of a backup."""
 LONGEST_HEADER = 2**16
 LONGEST_LINE = 2**29
-"""A small file can hold a line of any length, compressed: reading stops here."""
+"""Limit against decompression bombs."""
 
 
 class Header(Struct, frozen=True):
     format: int
     version: int
-    """Of the store's schema."""
+    """Schema version."""
     made_at: Moment
     made_from: str
     why: str = ASKED_FOR
     flaws: int = 0
-    """In how many places its log did not fit when it was made."""
+    """Number of flaws in the log when the backup was made."""
 
 
 class Backup(Struct, frozen=True):
@@ -59,7 +59,7 @@ class Backup(Struct, frozen=True):
     size: int
     header: Header | None
     problem: str = ""
-    """Why it has no header: it cannot be read."""
+    """Why the header cannot be read."""
 
 
 class Line(Struct, frozen=True, omit_defaults=True):
@@ -74,8 +74,8 @@ class Line(Struct, frozen=True, omit_defaults=True):
 def make(
     database: Database, folder: Path, made_at: Moment, why: str = ASKED_FOR, *, damaged_too: bool = False
 ) -> Backup:
-    """Write a backup of the store into a folder. With `damaged_too`, content that is lost already is
-    left out instead of ending it: some backup is better than none before something is replaced."""
+    """Write a backup of the store into a folder. With `damaged_too`, lost content is skipped instead of raising: an
+    incomplete backup before a replacement is better than none."""
     with database.snapshot() as transaction:
         made = _write(database, transaction, folder, made_at, why, damaged_too)
     if not damaged_too:
@@ -84,7 +84,7 @@ def make(
 
 
 def _refuse_unfit(database: Database, made: Backup) -> None:
-    """A backup that could not be restored is none: what it was made from is damaged."""
+    """Delete a backup that cannot be restored, and report the store as damaged."""
     path = Path(made.path)
     try:
         with contextlib.closing(scratch()) as connection:
@@ -135,7 +135,7 @@ def _lines(
     for table in tables:
         for row in transaction.rows(table):
             yield Line(table=table, row=row)
-    # Blobs never change and are never removed while a row speaks of them: they need no snapshot.
+    # Blobs are immutable and never removed while a row references them: they need no snapshot.
     contents = shared.all_contents(transaction) if version == _plan().newest else _recorded(transaction)
     for hash in sorted(contents):
         try:
@@ -149,17 +149,17 @@ def _lines(
 
 
 def _recorded(transaction: Transaction) -> set[Hash]:
-    """All content of an older store, which may have no handoffs to look at."""
+    """Hashes of all blobs of an older store, which may have no handoffs."""
     return {row["hash"] for row in transaction.all("blob_all")}
 
 
 def _plan() -> migrate.Plan:
-    """How rows are laid out apart from any store."""
+    """The schema of a scratch database."""
     return migrate.read_plan("migrations", "sqlite", schema=True)
 
 
 def _tables_at(version: int) -> list[str]:
-    """The tables of a version: what else someone keeps in the same database is not ours to carry."""
+    """The tables of a schema version; other tables of the same database are not backed up."""
     with contextlib.closing(scratch()) as connection:
         laid_out = SqliteTransaction(connection)
         migrate.create_tables(laid_out, _plan(), version)
@@ -167,7 +167,7 @@ def _tables_at(version: int) -> list[str]:
 
 
 def read(path: Path) -> Iterator[Line]:
-    """The lines of a backup; raises BackupDamaged as soon as something does not fit."""
+    """Read the lines of a backup; raises BackupDamaged at the first error."""
     digest = hashlib.sha256()
     ended = False
     room = path.stat().st_size * LARGEST_RATIO + LONGEST_HEADER if path.is_file() else 0
@@ -208,7 +208,7 @@ def read(path: Path) -> Iterator[Line]:
 
 
 def check(path: Path) -> Header:
-    """Read a backup to its end; its header."""
+    """Read a whole backup and return its header."""
     header = None
     for line in read(path):
         header = header or line.header
@@ -218,12 +218,12 @@ def check(path: Path) -> Header:
             except BlobDamaged as error:
                 raise BackupDamaged(place=path, what=str(error)) from error
     if header is None or header.format != FORMAT or not header.version:
-        raise BackupDamaged(place=path, what="it has no header that this Segue understands")
+        raise BackupDamaged(place=path, what="its header is missing or unknown")
     return header
 
 
 def list_in(folder: Path) -> list[Backup]:
-    """The backups in a folder, the newest first; what cannot be read is told at the end."""
+    """The backups in a folder, newest first; unreadable ones last."""
     with os_errors.translated(folder):
         paths = sorted(folder.glob("*" + SUFFIX), reverse=True) if folder.exists() else []
     found = [_listed(path) for path in paths]
@@ -233,7 +233,7 @@ def list_in(folder: Path) -> list[Backup]:
 def _listed(path: Path) -> Backup:
     name = path.name.removesuffix(SUFFIX)
     if not path.is_file():
-        return Backup(name, str(path), 0, None, "it is no file")
+        return Backup(name, str(path), 0, None, "it is not a file")
     size = path.stat().st_size
     try:
         return Backup(name, str(path), size, next(read(path)).header)
@@ -244,12 +244,11 @@ def _listed(path: Path) -> Backup:
 def restore(
     database: Database, plan: migrate.Plan, path: Path, folder: Path | None, record: Operation
 ) -> Path | None:
-    """Make the store what it was when the backup was made; where what it was before is saved, if at all.
+    """Restore the store from a backup; returns the backup of the previous state, if one was made.
 
-    The rows are first laid out in a scratch database, brought up to date there if they are older, and
-    verified: the store is touched only when they fit. Then, in one transaction that keeps all other
-    writers out, what the store holds is saved into a folder, replaced, and the operation recorded: no
-    write of anyone else falls between the saving and the replacing.
+    The rows are loaded into a scratch database, migrated and verified there first. Then one transaction, which locks
+    out other writers, saves the present state, replaces it and records the operation, so no write is lost between
+    saving and replacing.
     """
     header = check(path)
     if header.version > plan.newest:
@@ -268,7 +267,7 @@ def restore(
             tables = laid_out.tables()
             transaction.hold(tables)
             if folder:
-                # Of a first try that met another writer nothing stays.
+                # Remove the file of a first attempt that met another writer.
                 for earlier in saved:
                     earlier.unlink()
                 why = f"before restoring {path.name.removesuffix(SUFFIX)}"
@@ -284,7 +283,7 @@ def restore(
 
 
 def _fill(transaction: Transaction, laid_out: Transaction, tables: list[str]) -> None:
-    """Replace all rows, and let no lease of before fit afterwards."""
+    """Replace all rows, and invalidate all leases."""
     (highest,) = transaction.all("lease_highest")
     transaction.clear(tables)
     for table in tables:
@@ -296,18 +295,18 @@ def _fill(transaction: Transaction, laid_out: Transaction, tables: list[str]) ->
 
 
 def _lay_out(transaction: Transaction, header: Header, path: Path) -> None:
-    """The rows of a backup in an empty database, at today's version; an error where they do not fit."""
+    """Load a backup into an empty database, migrate and verify it."""
     try:
         migrate.create_tables(transaction, _plan(), header.version)
         for line in read(path):
             if line.table and line.row is not None:
                 transaction.insert(line.table, line.row)
         if migrate.version_in(transaction) != header.version:
-            raise BackupDamaged(place=path, what="its rows and its header speak of different versions")
+            raise BackupDamaged(place=path, what="its rows and its header have different versions")
         migrate.upgrade(transaction, _plan(), header.version)
         for row in transaction.all("blob_all"):
             if not re.fullmatch("[0-9a-f]{64}", str(row["hash"])):
-                raise BackupDamaged(place=path, what="it speaks of content by a name that is none")
+                raise BackupDamaged(place=path, what="it references content by an invalid hash")
         _, flaws = shared.verify(transaction)
     except BackupDamaged:
         raise

@@ -1,7 +1,7 @@
-"""Content by its hash: packing it for any store, and keeping it as files beside SQLite's.
+"""Blobs: content addressed by its hash, compressed; SQLite's store keeps them as files.
 
-A file is complete and checked before it gets its name: written in full under a temporary one, fsynced,
-read again and compared, renamed, the folder fsynced. Only then may a row speak of it.
+A file is written under a temporary name, fsynced, read back and compared, then renamed, and its folder fsynced. Only
+then may a row reference it.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from segue.store import os_errors
 
 LEVEL = 3
 LARGEST = 2**31
-"""Content larger than this is not unpacked: a small file can claim any size."""
+"""Maximum size of unpacked content: a small file can claim any size."""
 
 
 def hash_of(content: bytes) -> Hash:
@@ -35,9 +35,9 @@ def pack(content: bytes) -> bytes:
 
 
 def unpack(packed: bytes | None, hash: Hash, place: str) -> bytes:
-    """The content again, or an error: never something other than what the hash names."""
+    """Decompress content and check its hash."""
     if packed is None:
-        raise BlobDamaged(hash=hash, place=place, what="it is not there")
+        raise BlobDamaged(hash=hash, place=place, what="it is missing")
     try:
         if zstandard.frame_content_size(packed) > LARGEST:
             raise BlobDamaged(hash=hash, place=place, what="it claims to be too large")
@@ -57,14 +57,14 @@ class BlobFiles:
 
     def path(self, hash: Hash) -> Path:
         if not isinstance(hash, str) or not re.fullmatch(r"[0-9a-f]{64}", hash):
-            raise BlobDamaged(hash=printable(hash), place=self.folder, what="that is no name of content")
+            raise BlobDamaged(hash=printable(hash), place=self.folder, what="that is not a valid hash")
         return self.folder / hash[:2] / hash[2:]
 
     def put(self, hash: Hash, packed: bytes) -> None:
         path = self.path(hash)
         with os_errors.translated(self.folder):
             if path.exists() and path.read_bytes() == packed:
-                # Whoever wrote it may not have come to this yet.
+                # Its writer may not have synced the folder yet.
                 files.sync_folder(path.parent)
                 return
             with files.replacing(path) as temporary:
@@ -75,7 +75,7 @@ class BlobFiles:
                 finally:
                     os.close(fd)
                 if temporary.read_bytes() != packed:
-                    raise BlobDamaged(hash=hash, place=self.folder, what="the disk gave back other bytes")
+                    raise BlobDamaged(hash=hash, place=self.folder, what="the disk returned different bytes")
 
     def get(self, hash: Hash) -> bytes | None:
         with os_errors.translated(self.folder):
@@ -85,5 +85,5 @@ class BlobFiles:
                 return None
 
     def leftovers(self) -> list[Path]:
-        """Half-written files of processes that were killed."""
+        """Temporary files of killed processes."""
         return sorted(self.folder.glob(f"*/{files.TEMPORARY}*"))

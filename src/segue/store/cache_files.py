@@ -1,7 +1,6 @@
-"""Things that Segue made and can make again, each a small file under a name: briefs, and trackers to go on from.
+"""Cache files: briefs and trackers, each a small file that can be rebuilt.
 
-They are no part of the store: nobody's work is lost with them. So there are no transactions and no
-migrations; a file that cannot be read counts as missing, and the oldest go when there are many.
+No transactions and no migrations: a file that cannot be read counts as missing, and the oldest files are deleted.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ LARGEST = 512 << 20
 
 
 class Papers:
-    """One folder of them."""
+    """A folder of cache files."""
 
     def __init__(self, folder: Path, *, suffix: str, most: int) -> None:
         self.folder = folder
@@ -41,10 +40,10 @@ class Papers:
             return None
 
     def names(self) -> list[str]:
-        """The names, the newest first."""
+        """Names of the files, newest first."""
         found = []
         for path in self._files():
-            with contextlib.suppress(OSError):  # another process may have thrown it away
+            with contextlib.suppress(OSError):  # another process may have deleted it
                 found.append((path.stat().st_mtime_ns, path.name.removesuffix(self.suffix)))
         return [name for _, name in sorted(found, reverse=True)]
 

@@ -1,7 +1,7 @@
-"""The hash chain of a session's operations. Pure: makes links and finds what does not fit.
+"""The hash chain of a session's operations. Pure: seals links and finds flaws.
 
-A link's hash covers every field of its operation and the hash of the link before it, so a changed byte,
-a removed or a swapped link shows; the head, kept apart, shows a chain that lost its end.
+The hash of a link covers all fields of its operation and the previous hash, which reveals altered, removed and swapped
+links. The separate head reveals a truncated chain.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from segue.model import Hash, Operation
 
 
 class Flaw(Struct, frozen=True):
-    """Something that does not fit: in which chain, at which link (0: the chain itself), and what."""
+    """An inconsistency: the chain, the link (0: the chain itself) and a description."""
 
     chain: str
     n: int
@@ -31,7 +31,7 @@ class Head(Struct, frozen=True):
 
 
 def hash_of(operation: Operation) -> Hash:
-    """Over every field that is set: a field that a later Segue adds leaves older hashes as they are."""
+    """Hash every field that is set, so that fields added later do not change older hashes."""
     fields = msgspec.structs.asdict(operation)
     del fields["hash"]
     said = [(name, value) for name, value in fields.items() if value is not None]
@@ -39,12 +39,12 @@ def hash_of(operation: Operation) -> Hash:
 
 
 def sealed(operation: Operation) -> Operation:
-    """The operation with its hash put in."""
+    """Return the operation with its hash."""
     return msgspec.structs.replace(operation, hash=hash_of(operation))
 
 
 def flaws_in(chain: str, operations: Iterable[Operation], head: Head | None) -> list[Flaw]:
-    """What does not fit in one chain, given its operations in order."""
+    """Find the flaws of one chain, given its operations in order."""
     found = []
     n, prev, at = 0, "", ""
     for operation in operations:
@@ -62,7 +62,5 @@ def flaws_in(chain: str, operations: Iterable[Operation], head: Head | None) -> 
     if head is None:
         found.append(Flaw(chain, 0, "it has no head"))
     elif (head.n, head.hash, head.at) != (n, prev, at):
-        found.append(
-            Flaw(chain, 0, f"its head speaks of link {head.n} at {head.at}, its last is {n} at {at}")
-        )
+        found.append(Flaw(chain, 0, f"its head is link {head.n} at {head.at}, its last link is {n} at {at}"))
     return found

@@ -1,7 +1,7 @@
-"""The seam between the stores and the two databases: what `sqlite.py` and `postgres.py` both offer.
+"""The interface that `sqlite.py` and `postgres.py` implement.
 
-A database runs named statements inside transactions and keeps blobs. It knows nothing of sessions or
-operations. Its exceptions are Segue's: a driver's own never leaves its file.
+A database runs named statements in transactions and stores blobs. It knows nothing of sessions or operations. Driver
+exceptions are converted to Segue's errors.
 """
 
 from __future__ import annotations
@@ -21,33 +21,33 @@ T = TypeVar("T")
 
 
 class Contention(Exception):
-    """Two transactions met and this one gave way: it did nothing and can run again at once."""
+    """A conflict with another transaction: nothing was written; run it again."""
 
 
 class Transaction(Protocol):
     def all(self, query: str, **values: Any) -> list[Row]:
-        """The rows that a named query gives."""
+        """The rows of a named query."""
 
     def one(self, query: str, **values: Any) -> Row | None:
-        """Its first row, if there is one."""
+        """The first row of a named query, if any."""
 
     def run(self, query: str, **values: Any) -> int:
-        """Run a named statement; how many rows it touched."""
+        """Run a named statement; returns the number of affected rows."""
 
     def script(self, sql: str) -> None:
-        """Run statements that are not named: a schema or a migration."""
+        """Run the statements of a schema or a migration."""
 
     def tables(self) -> list[str]:
-        """The names of the tables there are, blob_data left out."""
+        """Names of the tables, without blob_data."""
 
     def rows(self, table: str) -> Iterable[Row]:
-        """Everything in a table, one row at a time."""
+        """All rows of a table."""
 
     def insert(self, table: str, row: Row) -> None:
-        """Put a row back as `rows` gave it."""
+        """Insert a row that `rows` returned."""
 
     def hold(self, tables: Iterable[str]) -> None:
-        """Let no other writer at these tables until the end; readers go on with what is there."""
+        """Lock tables against other writers until the transaction ends; readers continue."""
 
     def clear(self, tables: Iterable[str]) -> None:
         """Remove all rows of these tables."""
@@ -57,7 +57,7 @@ class Database(Protocol):
     dialect: str
     """'sqlite' or 'postgres': which files of SQL apply."""
     place: str
-    """Where it is, in words fit for an error message: no password in it."""
+    """Location for error messages, without a password."""
     busy_seconds: float
     """How long to wait for others."""
 
@@ -65,27 +65,26 @@ class Database(Protocol):
         """A transaction that sees one state of the store throughout."""
 
     def write(self, *, alone: bool = False) -> AbstractContextManager[Transaction]:
-        """A transaction that commits at the end or leaves no trace. With `alone`, no other of its kind
-        runs meanwhile: for changes of the schema."""
+        """A transaction that commits at the end or rolls back. With `alone`, it excludes others with `alone`:
+        for schema changes."""
 
     def snapshot(self) -> AbstractContextManager[Transaction]:
-        """One state of the store to read at leisure, without holding up writers."""
+        """A consistent state of the store, read without blocking writers."""
 
     def put_blob(self, hash: Hash, packed: bytes) -> None:
-        """Keep content for good: it is safe when this returns."""
+        """Store content durably."""
 
     def get_blob(self, hash: Hash) -> bytes | None:
-        """Give content back as it was put; None where there is none."""
+        """Read content as it was put; None if missing."""
 
     def check(self) -> list[str]:
-        """What the database's own means find wrong with it."""
+        """Problems that the database's own integrity check finds."""
 
     def close(self) -> None: ...
 
 
 def in_transaction(database: Database, work: Callable[[Transaction], T], *, alone: bool = False) -> T:
-    """Do work in a writing transaction, again from the start where it met another. The work must only
-    act through the transaction it is given."""
+    """Run `work` in a write transaction, and retry it on conflicts. `work` must have no other side effects."""
     deadline = time.monotonic() + database.busy_seconds
     pause = 0.01
     while True:
@@ -100,7 +99,7 @@ def in_transaction(database: Database, work: Callable[[Transaction], T], *, alon
 
 
 def plain_name(name: str) -> str:
-    """A name that can stand in a statement as it is."""
+    """Check that a name needs no quoting in SQL."""
     if not re.fullmatch(r"[a-z_]+", name):
         raise StoreError(place="a backup", what=f"it names a table or column '{name}'")
     return name

@@ -1,5 +1,5 @@
-"""The local store: always SQLite, one user, one machine. It holds what the person trusts, which session they chose
-where, to which vendors a project's context may go, and which transcripts inside projects are theirs."""
+"""The local store: SQLite, one user, one machine. It holds trusted settings files, the session chosen for each project,
+consents per vendor, and confirmed transcripts."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Local:
             return transaction.all("trust_list")
 
     def chosen(self, project: str) -> str | None:
-        """The session that the person chose for a project folder."""
+        """The session that the user chose for a project folder."""
         with self.database.read() as transaction:
             row = transaction.one("current_get", project=project)
         return row["session"] if row else None
@@ -50,7 +50,7 @@ class Local:
         in_transaction(self.database, lambda t: t.run("current_put", project=project, session=session, at=at))
 
     def consents(self, project: str, vendor: str) -> bool:
-        """Whether the person let this project's context go to this vendor."""
+        """Did the user consent to sending this project's context to this vendor?"""
         with self.database.read() as transaction:
             return transaction.one("consent_get", project=project, vendor=vendor) is not None
 
@@ -58,7 +58,7 @@ class Local:
         in_transaction(self.database, lambda t: t.run("consent_put", project=project, vendor=vendor, at=at))
 
     def confirms(self, project: str, agent: str) -> bool:
-        """Whether the person confirmed that an agent's transcripts inside a project folder are theirs."""
+        """Did the user confirm an agent's transcripts inside a project folder as their own?"""
         with self.database.read() as transaction:
             return transaction.one("confirmed_get", project=project, agent=agent) is not None
 

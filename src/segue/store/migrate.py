@@ -1,7 +1,7 @@
-"""Bringing a store's schema to what this Segue knows: create, upgrade, or refuse a newer one.
+"""Create or upgrade a store's schema; refuse a newer one.
 
-A new store is made from schema.sql; an older one takes the migrations it lacks, in one transaction.
-Both are transactional on both databases, so a kill in between leaves the store as it was.
+A new store is made from schema.sql; an older one runs the missing migrations. Each is one transaction, so a crash
+leaves the store unchanged.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class Migration(Struct, frozen=True):
 
 
 class Plan(Struct, frozen=True):
-    """How a kind of store comes to be: its migrations, and the schema they add up to."""
+    """The migrations of a store, and the schema that they add up to."""
 
     migrations: tuple[Migration, ...]
     schema: str | None = None
@@ -50,7 +50,7 @@ def read_plan(folder: str, dialect: str, schema: bool) -> Plan:
 
 
 def version_in(transaction: Transaction) -> int | None:
-    """The version of the schema; None where there is none yet."""
+    """Version of the schema; None for an empty database."""
     if "meta" not in transaction.tables():
         return None
     meta = {row["key"]: row["value"] for row in transaction.all("meta_all")}
@@ -58,7 +58,7 @@ def version_in(transaction: Transaction) -> int | None:
 
 
 def bring_up(database: Database, plan: Plan, before_upgrade: Callable[[int], None]) -> None:
-    """Make the store fit for this Segue, or raise; `before_upgrade` is told the old version first."""
+    """Create or upgrade the schema, or raise; calls `before_upgrade` with the old version first."""
     with database.read() as transaction:
         found = version_in(transaction)
     if found == plan.newest:
@@ -68,7 +68,7 @@ def bring_up(database: Database, plan: Plan, before_upgrade: Callable[[int], Non
         before_upgrade(found)
 
     def work(transaction: Transaction) -> None:
-        # Another process may have done it since.
+        # Another process may have upgraded it since.
         now_found = version_in(transaction)
         _refuse(database, plan, now_found)
         if now_found is None:
@@ -81,20 +81,20 @@ def bring_up(database: Database, plan: Plan, before_upgrade: Callable[[int], Non
 
 def _refuse(database: Database, plan: Plan, found: int | None) -> None:
     if found == 0:
-        raise StoreDamaged(place=database.place, what="it does not say which version it is")
+        raise StoreDamaged(place=database.place, what="its version is missing")
     if found is not None and found > plan.newest:
         raise StoreNewer(place=database.place, found=found, known=plan.newest)
 
 
 def create(transaction: Transaction, plan: Plan) -> None:
-    """A new store in an empty database."""
+    """Create a store in an empty database."""
     create_tables(transaction, plan, plan.newest)
     transaction.run("meta_put", key="version", value=str(plan.newest))
     transaction.run("meta_put", key="store", value=os.urandom(8).hex())
 
 
 def create_tables(transaction: Transaction, plan: Plan, version: int) -> None:
-    """The tables as they are at a version, empty."""
+    """Create the empty tables of a version."""
     if plan.schema and version == plan.newest:
         transaction.script(plan.schema)
         return
@@ -104,7 +104,7 @@ def create_tables(transaction: Transaction, plan: Plan, version: int) -> None:
 
 
 def upgrade(transaction: Transaction, plan: Plan, found: int) -> None:
-    """The migrations that a store of an older version lacks."""
+    """Run the missing migrations."""
     for migration in plan.migrations:
         if migration.version > found:
             transaction.script(migration.sql)

@@ -1,4 +1,4 @@
-"""Opening the two stores, creating them or bringing them up to date where needed."""
+"""Open the shared and the local store; creates or upgrades them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from segue.store.sqlite import SqliteDatabase
 __all__ = ["HANDOFF", "SESSION", "Change", "Local", "Noun", "Shared", "exists", "open_local", "open_shared"]
 
 MARK = "STORE"
-"""A file beside SQLite's store that says there is one: an emptied database must not pass for a new one."""
+"""A file that marks an existing SQLite store: an emptied database must not pass for a new one."""
 
 
 def shared_file(data: Path) -> Path:
@@ -29,23 +29,23 @@ def backups_folder(data: Path) -> Path:
 
 
 def exists(data: Path, settings: Settings) -> bool:
-    """Whether there is a shared store to read; a server's is there or the error tells."""
+    """Does the shared store exist? A server's counts as existing."""
     with os_errors.translated(data):
         folder = shared_file(data).parent
         if (folder.exists() or folder.is_symlink()) and not folder.is_dir():
-            raise StoreDamaged(place=folder, what="it is no folder")
+            raise StoreDamaged(place=folder, what="it is not a folder")
         return bool(settings.store_url) or shared_file(data).exists() or _mark_of(data).exists()
 
 
 def connect(data: Path, settings: Settings) -> Database:
-    """The database of the shared store, whatever state its content is in."""
+    """Connect to the database of the shared store, without checking its content."""
     if settings.store_url:
-        from segue.store.postgres import PostgresDatabase  # lazy: the driver takes long to load
+        from segue.store.postgres import PostgresDatabase  # lazy: the driver is slow to load
 
         return PostgresDatabase(settings.store_url, busy_seconds=settings.store_busy_seconds)
     with os_errors.translated(data):
         if data.exists() and files.is_writable_by_others(data):
-            raise StoreExposed(place=data, what="others may write to it")
+            raise StoreExposed(place=data, what="other users can write to it")
     return SqliteDatabase(shared_file(data), busy_seconds=settings.store_busy_seconds)
 
 
@@ -60,7 +60,7 @@ def plan_for(database: Database) -> migrate.Plan:
 def open_shared(
     data: Path, settings: Settings, *, actor: str, new_id: Callable[[str], str], clock: clock.Clock
 ) -> Shared:
-    """The shared store, created or brought up to date where needed."""
+    """Open the shared store; creates or upgrades it."""
     if not settings.store_url and exists(data, settings) and not shared_file(data).exists():
         raise StoreDamaged(place=shared_file(data), what="it is gone")
     database = connect(data, settings)

@@ -1,4 +1,4 @@
-"""The operating system's refusals around a store, as Segue's errors: the same for all that touches disk."""
+"""Convert OSErrors of the store to Segue's errors."""
 
 from __future__ import annotations
 

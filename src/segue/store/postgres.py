@@ -1,6 +1,6 @@
-"""PostgreSQL: one database for many people and machines. Everything is in a schema named `segue`.
+"""PostgreSQL: one database for many people and machines, in a schema named `segue`.
 
-The only file that imports the driver, which takes longer to load than all the rest of Segue.
+Only this file imports the driver, which is slower to load than the rest of Segue.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ except ImportError as missing:
 
 CONNECT_SECONDS = 5
 SCHEMA_LOCK = 5_347_553
-"""The number that all Segues agree on for changing the schema."""
+"""Advisory lock for schema changes."""
 
 
 class PostgresTransaction:
@@ -56,7 +56,7 @@ class PostgresTransaction:
         self._connection.execute(sql.encode())
 
     def has_schema(self) -> bool:
-        # Asked first: whoever may not make a schema may still work in one.
+        # Checked first: a role without the right to create a schema can still use one.
         found = self._connection.execute("select to_regnamespace('segue') is not null as there").fetchone()
         return bool(found and found["there"])
 
@@ -101,10 +101,8 @@ class PostgresDatabase:
         try:
             self._secret = str(psycopg.conninfo.conninfo_to_dict(url).get("password") or "")
         except psycopg.ProgrammingError:
-            # Its words would hold the address, and so the password.
-            raise StoreUnreachable(
-                place=self.place, what="that is no address of a PostgreSQL database"
-            ) from None
+            # psycopg's message contains the URL and its password.
+            raise StoreUnreachable(place=self.place, what="that is not a PostgreSQL URL") from None
         with self._translated(), self._without_the_address():
             self._connection: psycopg.Connection[Row] = psycopg.connect(
                 url,
@@ -112,10 +110,10 @@ class PostgresDatabase:
                 connect_timeout=CONNECT_SECONDS,
                 tcp_user_timeout=round(busy_seconds * 1000),
                 keepalives_idle=10,
-                # Else a database without an encoding of its own (SQL_ASCII) gives bytes for text.
+                # A database without an encoding (SQL_ASCII) would return bytes.
                 client_encoding="utf8",
                 row_factory=dict_row,
-                # A newer Segue may change the tables meanwhile: a prepared plan would not survive it.
+                # A newer Segue may change the tables, which breaks prepared plans.
                 prepare_threshold=None,
             )
             self._connection.execute("select set_config('search_path', 'segue', false)")
@@ -123,7 +121,7 @@ class PostgresDatabase:
 
     @contextlib.contextmanager
     def _without_the_address(self) -> Iterator[None]:
-        """Where an address is so odd that it is not shown, neither are the driver's words about it."""
+        """Hide the driver's message if the URL could not be parsed: it may contain the password."""
         try:
             yield
         except psycopg.Error:
@@ -167,7 +165,7 @@ class PostgresDatabase:
         in_transaction(self, lambda t: t.run("blob_data_put", hash=hash, data=packed))
 
     def get_blob(self, hash: Hash) -> bytes | None:
-        # Also from within a transaction, which cannot hold another: a single look needs none.
+        # No transaction of its own: it may run inside one.
         with self._translated():
             row = PostgresTransaction(self._connection).one("blob_data_get", hash=hash)
         return bytes(row["data"]) if row else None

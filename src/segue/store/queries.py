@@ -1,5 +1,4 @@
-"""Named SQL: reads the .sql files of this folder. Python holds only what no fixed statement can say: a table's
-rows whatever the table, and what a connection is set to."""
+"""Named SQL statements, read from the .sql files of this folder. Only dynamic statements are in Python."""
 
 from __future__ import annotations
 
@@ -16,7 +15,7 @@ def text(name: str) -> str:
 
 
 def parse(source: str) -> dict[str, str]:
-    """A file of statements, by the name that stands over each."""
+    """Parse a file of statements into a dict by name."""
     found = {}
     for part in source.split("\n-- name: ")[1:]:
         name, *lines = part.split("\n")
@@ -36,5 +35,5 @@ def for_postgres() -> dict[str, str]:
 
 
 def to_psycopg(statement: str) -> str:
-    """`:name` as `%(name)s`, the form that psycopg takes."""
+    """Convert `:name` to psycopg's `%(name)s`."""
     return re.sub(r"(?<![:\w]):(\w+)", r"%(\1)s", statement.replace("%", "%%"))

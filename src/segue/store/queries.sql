@@ -1,13 +1,12 @@
--- The statements of the shared store, for both databases. A line `-- name: x` starts one; the lines
--- after it say what it is for. Values are :named. queries.postgres.sql replaces the few that must
--- differ there.
+-- Statements of the shared store, for both databases. `-- name: x` starts one; the comment below states its purpose.
+-- Values are :named. queries.postgres.sql overrides the few that differ.
 
 -- name: meta_all
 -- The store's schema version and id.
 select key, value from meta;
 
 -- name: meta_put
--- Set one of them.
+-- Set a value of meta.
 insert into meta (key, value) values (:key, :value)
 on conflict (key) do update set value = excluded.value;
 
@@ -33,15 +32,15 @@ on conflict (id) do update set
 delete from session where id = :id;
 
 -- name: session_list
--- Sessions, the last touched first.
+-- Sessions, last updated first.
 select * from session order by updated_at desc, id limit :limit;
 
 -- name: session_by_project
--- The open sessions of a project, the last touched first.
+-- The open sessions of a project, last updated first.
 select * from session where project = :project and status = 'open' order by updated_at desc, id limit :limit;
 
 -- name: session_find
--- Sessions whose id starts so.
+-- Sessions by id prefix.
 select * from session where substr(id, 1, length(:prefix)) = :prefix order by id limit 3;
 
 -- name: handoff_get
@@ -68,15 +67,15 @@ on conflict (id) do update set
 delete from handoff where id = :id;
 
 -- name: handoff_list
--- Handoffs, the last touched first.
+-- Handoffs, last updated first.
 select * from handoff order by updated_at desc, id limit :limit;
 
 -- name: handoff_by_session
--- The handoffs of a session, the last touched first.
+-- The handoffs of a session, last updated first.
 select * from handoff where session = :session order by updated_at desc, id limit :limit;
 
 -- name: handoff_find
--- Handoffs whose id starts so.
+-- Handoffs by id prefix.
 select * from handoff where substr(id, 1, length(:prefix)) = :prefix order by id limit 3;
 
 -- name: head_touch
@@ -101,11 +100,11 @@ insert into operation (id, chain, n, kind, subject, actor, at, before, after, un
 values (:id, :chain, :n, :kind, :subject, :actor, :at, :before, :after, :undoes, :key, :request, :prev, :hash);
 
 -- name: operation_by_key
--- What a request of this actor with this idempotency key did before.
+-- The earlier operation of this actor with this idempotency key.
 select * from operation where actor = :actor and key = :key;
 
 -- name: operation_find
--- Operations whose id starts so.
+-- Operations by id prefix.
 select * from operation where substr(id, 1, length(:prefix)) = :prefix order by id limit 3;
 
 -- name: operation_list
@@ -125,20 +124,20 @@ select * from operation where subject = :subject order by n desc limit 1;
 select distinct chain from operation order by chain;
 
 -- name: blob_add
--- Record content that is already safe.
+-- Record a blob that is already stored.
 insert into blob (hash, size, stored, added_at) values (:hash, :size, :stored, :added_at)
 on conflict (hash) do nothing;
 
 -- name: blob_get
--- The record of one content.
+-- One blob.
 select hash, size, stored, added_at from blob where hash = :hash;
 
 -- name: blob_all
--- Every content on record.
+-- All blobs.
 select hash, size, stored, added_at from blob order by hash;
 
 -- name: lease_offer
--- Make something claimable; what is claimable or claimed stays as it is, what was settled is due again.
+-- Offer a lease; claimable and claimed ones are unchanged, settled ones are due again.
 insert into lease (subject, kind, due_at, token, holder, expires_at, settled_at)
 values (
   :subject, :kind, :due_at,
@@ -149,7 +148,7 @@ on conflict (subject) do update set due_at = excluded.due_at, settled_at = null
 where lease.settled_at is not null;
 
 -- name: lease_claim
--- Take the longest due thing of a kind that nobody holds, or whose holder's time ran out.
+-- Claim the longest due lease of a kind that is free or expired.
 update lease set holder = :holder, token = token + 1, expires_at = :expires_at
 where subject = (
   select subject from lease
@@ -159,8 +158,8 @@ where subject = (
 returning subject, kind, due_at, token, holder, expires_at;
 
 -- name: lease_take
--- Take one thing by its name, unless another holds it: then no row. Its holder goes on with the same token; for anyone
--- else it is due from now on, so that the moment tells since when it is held.
+-- Acquire a lease by its subject; no row if another holds it. Its holder keeps its token; a new holder gets a new token
+-- and due_at = now, the time since when it is held.
 insert into lease (subject, kind, due_at, token, holder, expires_at, settled_at)
 values (
   :subject, :kind, :now,
@@ -178,27 +177,27 @@ where lease.holder is null or lease.holder = excluded.holder or lease.expires_at
 returning subject, kind, due_at, token, holder, expires_at;
 
 -- name: lease_held
--- Who holds one thing now, if anyone does.
+-- The current holder of a lease, if any.
 select subject, kind, due_at, token, holder, expires_at from lease
 where subject = :subject and holder is not null and expires_at > :now;
 
 -- name: lease_renew
--- Hold on to a claim for longer; no row if it is lost.
+-- Extend a lease; no row if it was lost.
 update lease set expires_at = :expires_at
 where subject = :subject and token = :token and holder = :holder and expires_at > :now;
 
 -- name: lease_release
--- Give a claim back, to be claimed by anyone; no row if it is lost.
+-- Release a lease; no row if it was lost.
 update lease set holder = null, expires_at = null
 where subject = :subject and token = :token and holder = :holder;
 
 -- name: lease_settle
--- The work is done: there is nothing to claim any more; no row if the claim is lost.
+-- Settle a lease: the work is done; no row if it was lost.
 update lease set holder = null, expires_at = null, settled_at = :now
 where subject = :subject and token = :token and holder = :holder;
 
 -- name: lease_highest
--- The highest token that can have been given: no lower one may be given again after a restore.
+-- The highest token given so far: after a restore, only higher ones may be given.
 select max(token) as token from (
   select token from lease
   union all select cast(value as bigint) as token from meta where key = 'lease_floor'
@@ -206,6 +205,6 @@ select max(token) as token from (
 ) as given;
 
 -- name: lease_restored
--- After a restore nobody holds anything, and no token that was given before can fit again.
+-- After a restore, free all leases and invalidate all earlier tokens.
 update lease set holder = null, expires_at = null,
   token = case when token < :highest then :highest else token end;

@@ -1,8 +1,7 @@
-"""The shared store: sessions, handoffs, leases and blobs, and the log of every change to them.
+"""The shared store: sessions, handoffs, leases, blobs, and the log of all changes.
 
-There is one way to change a noun: `record`, which asks a pure function for the next state, writes it,
-and adds the operation to the session's chain, all in one transaction. What can be read is read as it
-was at one moment.
+A noun changes only through `record`: it calls a pure function for the next state, writes it and appends an operation
+to the session's chain, in one transaction.
 """
 
 from __future__ import annotations
@@ -27,12 +26,12 @@ LONGEST_KEY = 200
 
 
 class Noun(Struct, Generic[N], frozen=True):
-    """How a noun is kept: its table, the columns that hold JSON, and the chain its changes belong to."""
+    """Storage of a noun: its table, its JSON columns, and the chain of its changes."""
 
     type: type[N]
     name: str
     listed_by: str
-    """The command that shows them all, for errors to name."""
+    """The command that lists them, for errors."""
     json: frozenset[str]
     chain: Callable[[N], str]
 
@@ -48,18 +47,15 @@ class Noun(Struct, Generic[N], frozen=True):
         return _as(self.type, fields)
 
     def decoded(self, text: str | None) -> N | None:
-        """The noun as an operation recorded it; fields that came later have their defaults."""
+        """Decode the noun of an operation; newer fields get their defaults."""
         return msgspec.json.decode(text, type=self.type) if text is not None else None
 
 
 def _as(type: type[V], fields: Any) -> V:
-    """A row as the value it stands for."""
     try:
         return msgspec.convert(fields, type)
     except msgspec.ValidationError as error:
-        raise StoreDamaged(
-            place="the shared store", what=f"a row is not what it should be: {error}"
-        ) from error
+        raise StoreDamaged(place="the shared store", what=f"a row is invalid: {error}") from error
 
 
 SESSION: Noun[Session] = Noun(
@@ -76,13 +72,13 @@ NOUNS: tuple[Noun[Any], ...] = (SESSION, HANDOFF)
 
 
 class Change(Struct, Generic[N], frozen=True):
-    """The operation that a request led to, and the noun as it left it (None: removed)."""
+    """The recorded operation and the noun after it (None: removed)."""
 
     operation: Operation
     value: N | None
 
     def kept(self) -> N:
-        """The noun, after a change that did not remove it."""
+        """The noun after the change; raises if it was removed."""
         if self.value is None:
             raise NotFound(noun="subject", name=self.operation.subject, next="segue log")
         return self.value
@@ -94,7 +90,7 @@ def _note(transaction: Transaction, kept: Sequence[Blob]) -> None:
 
 
 class Shared:
-    """One open shared store, in the hands of one actor."""
+    """An open shared store, used by one actor."""
 
     def __init__(
         self,
@@ -119,11 +115,11 @@ class Shared:
     # Nouns
 
     def get(self, noun: Noun[N], id: str) -> N:
-        """The noun with this id, or with the only id that starts so."""
+        """The noun with this id or unique id prefix."""
         return noun.from_row(self._only(f"{noun.name}_find", id, noun.name, noun.listed_by))
 
     def _only(self, query: str, start: str, name: str, listed_by: str) -> Row:
-        """The row with this id, or the only one whose id starts so."""
+        """The row with this id or unique id prefix."""
         with self.database.read() as transaction:
             rows = transaction.all(query, prefix=start) if start else []
         found = [row for row in rows if row["id"] == start] or rows
@@ -134,7 +130,7 @@ class Shared:
         return found[0]
 
     def all(self, noun: Noun[N], limit: int = LIMIT) -> list[N]:
-        """The last touched first."""
+        """All nouns of a kind, last updated first."""
         return self._several(noun, f"{noun.name}_list", limit=limit)
 
     def open_sessions(self, project: str) -> list[Session]:
@@ -159,10 +155,9 @@ class Shared:
         undoes: str | None = None,
         keeps: Sequence[Blob] = (),
     ) -> Change[N]:
-        """Change a noun: `decide` is given its present state (None: not there) and returns the next
-        (None: remove it), or raises, and then nothing has happened. With a `key`, a second call gives
-        what the first one did; `request` is what must then be the same. `keeps` is content that was put in its place
-        for it."""
+        """Change a noun. `decide` maps its present state (None: missing) to the next (None: remove); if it raises,
+        nothing changes. With a `key`, a second call with the same `request` returns the first result. `keeps`
+        lists blobs that were put for this change."""
         if key is not None and not 1 <= len(key) <= LONGEST_KEY:
             what = f"An idempotency key has from 1 to {LONGEST_KEY} characters."
             raise BadInput(what=what, next="use another one, or none")
@@ -202,20 +197,19 @@ class Shared:
         return in_transaction(self.database, work)
 
     def _refuse_second(self, transaction: Transaction, noun: Noun[N], id: str, name: str) -> None:
-        """What is not there has no chain that could have been held before the decision: hold it now, and
-        decide again if someone else was quicker."""
+        """Lock the chain of a new noun (there was none to lock before the decision), and retry if it exists by now."""
         hold(transaction, name)
         if transaction.one(f"{noun.name}_get", id=id):
             raise Contention(f"{noun.name} {id} was made by another")
 
     def _refuse_orphans(self, transaction: Transaction, noun: Noun[N], id: str, after: N | None) -> None:
-        """A handoff needs its session: there is none without one, and none goes while it has any. Both
-        sides hold the session's chain, so neither can slip past the other."""
+        """Refuse a handoff without its session or content, and the removal of a session with handoffs. Both changes
+        hold the session's chain, so they cannot race."""
         if isinstance(after, Handoff):
             if not transaction.one("session_get", id=after.session):
                 raise NotFound(noun="session", name=after.session, next=SESSION.listed_by)
             for hash in after.contents():
-                # It was kept just before; a restore in between took it away again.
+                # It was stored just before; a restore in between can have removed it.
                 if not transaction.one("blob_get", hash=hash):
                     raise BlobDamaged(hash=hash, place=self.place, what="it is not there")
         if (
@@ -226,7 +220,7 @@ class Shared:
             raise InUse(id=id)
 
     def _held(self, transaction: Transaction, noun: Noun[N], id: str) -> N | None:
-        """A noun as it is, with its chain held so that it stays so until the transaction ends."""
+        """Read a noun and lock its chain until the transaction ends."""
         row = transaction.one(f"{noun.name}_get", id=id)
         if row is None:
             return None
@@ -242,7 +236,7 @@ class Shared:
     # The log
 
     def operations(self, limit: int = LIMIT) -> list[Operation]:
-        """The newest first."""
+        """The latest operations, newest first."""
         with self.database.read() as transaction:
             return _as(list[Operation], transaction.all("operation_list", limit=limit))
 
@@ -256,7 +250,7 @@ class Shared:
         return _as(Operation, row) if row else None
 
     def verify(self) -> tuple[int, list[chain.Flaw]]:
-        """How many chains there are, and what does not fit in them or in the rows they speak of."""
+        """Number of chains, and the flaws in them and in the rows."""
         broken = [chain.Flaw("", 0, what) for what in self.database.check()]
         with self.database.read() as transaction:
             count, flaws = verify(transaction)
@@ -265,14 +259,13 @@ class Shared:
     # Blobs
 
     def keep(self, content: bytes) -> Blob:
-        """Keep content for good and give its name."""
+        """Store content."""
         (blob,) = put = self.put_all([content])
         in_transaction(self.database, lambda transaction: _note(transaction, put))
         return blob
 
     def put_all(self, contents: Sequence[bytes]) -> list[Blob]:
-        """Put content in its place, for a change that is recorded next and keeps it: one transaction is quicker than
-        one for each."""
+        """Write blobs whose rows the next recorded change adds: one transaction is faster than one per blob."""
         put = []
         for content in contents:
             packed = blobs.pack(content)
@@ -287,7 +280,7 @@ class Shared:
         return blobs.unpack(self.database.get_blob(hash), hash, self.place)
 
     def damaged_blobs(self) -> list[BlobDamaged]:
-        """Content on record that cannot be given back as it was."""
+        """Blobs that are missing or damaged."""
         with self.database.read() as transaction:
             hashes = all_contents(transaction)
         found = []
@@ -306,8 +299,7 @@ class Shared:
         in_transaction(self.database, lambda t: t.run("lease_offer", subject=subject, kind=kind, due_at=due))
 
     def claim(self, kind: str, seconds: float, holder: str) -> Lease | None:
-        """Take what is longest due of a kind; None where nothing is free. The holder must be one process,
-        not one person: two of a person's workers are two."""
+        """Claim the longest due lease of a kind; None if none is free. A holder is one process, not one person."""
 
         def work(transaction: Transaction) -> Lease | None:
             now = self._clock()
@@ -323,8 +315,8 @@ class Shared:
         return in_transaction(self.database, work)
 
     def take(self, kind: str, subject: str, seconds: float, holder: str) -> Lease | None:
-        """Take one thing by its name, offered or not; None where another holds it. Its holder takes it again to
-        hold it for longer; `due_at` stays the moment since when it is held."""
+        """Acquire the lease on a subject; None if another holds it. Its holder can acquire it again to extend it;
+        `due_at` stays the time of the first acquisition."""
 
         def work(transaction: Transaction) -> Lease | None:
             now = self._clock()
@@ -337,7 +329,7 @@ class Shared:
         return in_transaction(self.database, work)
 
     def held(self, subject: str) -> Lease | None:
-        """The lease on something, if anyone holds it now."""
+        """The current lease on a subject, if any."""
         with self.database.read() as transaction:
             row = transaction.one("lease_held", subject=subject, now=self._clock())
         return _as(Lease, row) if row else None
@@ -350,7 +342,7 @@ class Shared:
         self._with_lease("lease_release", lease)
 
     def settle(self, lease: Lease) -> None:
-        """The work is done: nobody is to claim it again."""
+        """Mark the work as done: the lease cannot be claimed again."""
         self._with_lease("lease_settle", lease, now=self._clock())
 
     def _with_lease(self, query: str, lease: Lease, **values: Any) -> None:
@@ -360,15 +352,15 @@ class Shared:
 
 
 def hold(transaction: Transaction, name: str) -> chain.Head:
-    """The head of a chain, which no other writer can move until this transaction ends."""
+    """Lock the head of a chain until the transaction ends."""
     transaction.run("head_touch", chain=name)
     return _as(chain.Head, transaction.one("head_lock", chain=name))
 
 
 def append(transaction: Transaction, operation: Operation) -> Operation:
-    """Add an operation to its chain: gives it its number, its predecessor and its hash."""
+    """Append an operation to its chain: sets number, previous hash and hash."""
     head = hold(transaction, operation.chain)
-    # A clock that was set back must not make a chain run backwards.
+    # Keep a chain's times in order if the clock was set back.
     link = msgspec.structs.replace(operation, n=head.n + 1, prev=head.hash, at=max(operation.at, head.at))
     link = chain.sealed(link)
     transaction.run("operation_add", **msgspec.structs.asdict(link))
@@ -377,7 +369,7 @@ def append(transaction: Transaction, operation: Operation) -> Operation:
 
 
 def all_contents(transaction: Transaction) -> set[Hash]:
-    """The name of all content that the store has on record, or that a handoff speaks of."""
+    """Hashes of all blobs in the store or referenced by a handoff."""
     hashes = {_as(str, row["hash"]) for row in transaction.all("blob_all")}
     for row in transaction.rows(HANDOFF.name):
         hashes.update(HANDOFF.from_row(row).contents())
@@ -385,7 +377,7 @@ def all_contents(transaction: Transaction) -> set[Hash]:
 
 
 def verify(transaction: Transaction) -> tuple[int, list[chain.Flaw]]:
-    """Check every chain, and that the present state of each subject is what the log says."""
+    """Check every chain, and each row against the latest operation on it."""
     heads = {row["chain"]: _as(chain.Head, row) for row in transaction.all("head_all")}
     names = {_as(str, row["chain"]) for row in transaction.all("operation_chains")} | set(heads)
     flaws: list[chain.Flaw] = []
@@ -400,7 +392,7 @@ def verify(transaction: Transaction) -> tuple[int, list[chain.Flaw]]:
 
 
 def _stale(transaction: Transaction, noun: Noun[Any], last: dict[str, Operation]) -> list[chain.Flaw]:
-    """The rows of a noun that are not as the last operation on them left them."""
+    """Rows that differ from the latest operation on them."""
     left = {subject: op for subject, op in last.items() if subject.startswith(f"{noun.name}:")}
     flaws = []
     for row in transaction.rows(noun.name):
@@ -410,7 +402,11 @@ def _stale(transaction: Transaction, noun: Noun[Any], last: dict[str, Operation]
             flaws.append(chain.Flaw("", 0, f"{subject} has no history"))
         elif not _is_as_left(noun, row, operation):
             flaws.append(
-                chain.Flaw(operation.chain, operation.n, f"{subject} is not as this operation left it")
+                chain.Flaw(
+                    operation.chain,
+                    operation.n,
+                    f"{subject} differs from the state that this operation recorded",
+                )
             )
     for subject, operation in left.items():
         if operation.after is not None:
@@ -426,5 +422,5 @@ def _is_as_left(noun: Noun[Any], row: Row, operation: Operation) -> bool:
 
 
 def as_json(value: Session | Handoff | None) -> str | None:
-    """A noun as operations record it."""
+    """Encode a noun for an operation."""
     return msgspec.json.encode(value).decode() if value is not None else None

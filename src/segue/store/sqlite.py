@@ -1,8 +1,7 @@
-"""SQLite: one file for one user, in a folder that only they can read.
+"""SQLite: one file for one user, in a private folder.
 
-WAL is used only where the library is free of the WAL-reset bug (3.7.0 to 3.51.2 can lose commits);
-elsewhere the DELETE journal. Every commit is synchronous, every writer starts with BEGIN IMMEDIATE and
-waits its turn.
+WAL is used only from SQLite 3.51.3 on: the WAL-reset bug of 3.7.0 to 3.51.2 can lose commits. Commits are synchronous;
+writers start with BEGIN IMMEDIATE.
 """
 
 from __future__ import annotations
@@ -85,7 +84,7 @@ class SqliteTransaction:
 
 
 def scratch() -> sqlite3.Connection:
-    """A database of its own that nothing is left of."""
+    """A temporary database."""
     connection = sqlite3.connect("", isolation_level=None)
     connection.row_factory = sqlite3.Row
     return connection
@@ -95,7 +94,7 @@ class SqliteDatabase:
     dialect = "sqlite"
 
     def __init__(self, path: Path, *, busy_seconds: float = 30, blobs: Path | None = None) -> None:
-        """Open the file, and create it where there is none. Blobs are beside it, unless told otherwise."""
+        """Open or create the file. Blobs are beside it by default."""
         self.path = path
         self.place = str(path)
         self.blobs = BlobFiles(blobs or path.parent / "blobs")
@@ -111,7 +110,7 @@ class SqliteDatabase:
             files.make_private_folder(self.path.parent)
             for path in (self.path, self.path.with_name(self.path.name + "-journal")):
                 if files.is_no_file(path):
-                    raise StoreDamaged(place=path, what="it is no file")
+                    raise StoreDamaged(place=path, what="it is not a file")
             if not self._was_there:
                 os.close(files.open_private(self.path, os.O_RDWR | os.O_CREAT))
                 files.sync_folder(self.path.parent)
@@ -166,14 +165,14 @@ class SqliteDatabase:
                 yield SqliteTransaction(self._connection)
                 self._connection.execute("commit")
             except BaseException:
-                # SQLite ends a transaction by itself when the disk is full or fails.
+                # SQLite rolls back by itself when the disk is full or fails.
                 if self._connection.in_transaction:
                     self._connection.execute("rollback")
                 raise
 
     @contextlib.contextmanager
     def snapshot(self) -> Iterator[Transaction]:
-        """A copy of the file: with the DELETE journal a long reader would hold up every writer."""
+        """A copy of the file: with the DELETE journal, a long read blocks writers."""
         with (
             os_errors.translated(self.path),
             tempfile.TemporaryDirectory(prefix=files.TEMPORARY, dir=self.path.parent) as folder,
@@ -208,7 +207,7 @@ class SqliteDatabase:
         except sqlite3.Error as error:
             raise self._fault(error) from error
         except UnicodeDecodeError as error:
-            raise StoreDamaged(place=self.place, what="text in it is not text") from error
+            raise StoreDamaged(place=self.place, what="a text is not valid UTF-8") from error
 
     def _fault(self, error: sqlite3.Error) -> SegueError | Contention:
         name = getattr(error, "sqlite_errorname", "") or ""

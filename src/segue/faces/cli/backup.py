@@ -1,4 +1,4 @@
-"""`segue backup`: the whole store as one file, made and restored."""
+"""`segue backup`: back up the store into one file, and restore it."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ def made_screen(backup: Backup) -> str:
 
 def list_screen(backups: list[Backup]) -> str:
     if not backups:
-        return "No backups yet. segue backup make makes one."
+        return "No backups yet. Make one: segue backup make"
     return render.table(
         [
             (b.name, render.when(b.header.made_at), render.size(b.size), b.header.why)
             if b.header
-            else (b.name, "cannot be read", render.size(b.size), b.problem)
+            else (b.name, "unreadable", render.size(b.size), b.problem)
             for b in backups
         ]
     )
 
 
 def restored_screen(restored: Restored) -> str:
-    lines = [f"{render.mark('ok')} The store is as it was at {moment(restored.backup)}."]
+    lines = [f"{render.mark('ok')} Restored the store to its state of {moment(restored.backup)}."]
     if restored.saved:
-        lines.append(f"  What it was before is kept: {render.clean(restored.saved)}")
+        lines.append(f"  The previous state is saved in {render.clean(restored.saved)}")
     return "\n".join(lines)
 
 
@@ -45,14 +45,14 @@ def backup() -> None:
 @backup.command("make")
 @answers(made_screen)
 def make(frame: Frame) -> Backup:
-    """Write the whole store, as it is at this moment, into one file. Others may go on writing."""
+    """Write the whole store into one file. Other processes can keep writing."""
     return ops.make(frame.desk)
 
 
 @backup.command("list")
 @answers(list_screen)
 def list_all(frame: Frame) -> list[Backup]:
-    """Show the backups, the newest first."""
+    """List the backups, newest first."""
     return ops.all_backups(frame.desk)
 
 
@@ -61,20 +61,21 @@ def list_all(frame: Frame) -> list[Backup]:
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @answers(restored_screen)
 def restore(frame: Frame, name: str, yes: bool) -> Restored:
-    """Make the store what it was: NAME is from the list, a file, or 'latest'. The present one is kept."""
+    """Restore the store from a backup: NAME from the list, a file, or 'latest'. The present state is saved first."""
     if not yes and not confirmed(ops.find(frame.desk, name), ops.place(frame.desk)):
         raise BadInput(
-            what="Nothing was restored: it was not confirmed.", next=f"segue backup restore {name} --yes"
+            what="Nothing was restored: the restore was not confirmed.",
+            next=f"segue backup restore {name} --yes",
         )
     return ops.restore(frame.desk, name)
 
 
 def confirmed(backup: Backup, place: str) -> bool:
-    """Ask on a terminal; without one the answer is no."""
+    """Ask on a terminal; without a terminal the answer is no."""
     origin = render.clean(backup.header.made_from) if backup.header else "?"
     question = (
-        f"Replace what is in {render.clean(place)} by what was in {origin} at {moment(backup)}? "
-        "What it is now is kept as a backup."
+        f"Replace {render.clean(place)} with the state of {origin} at {moment(backup)}? "
+        "The present state is saved as a backup."
     )
     is_terminal = sys.stdin is not None and sys.stdin.isatty()
     return is_terminal and click.confirm(question, err=True)

@@ -1,4 +1,4 @@
-"""`segue completion SHELL`: the script that teaches a shell Segue's commands and options."""
+"""`segue completion SHELL`: the shell completion script."""
 
 from __future__ import annotations
 
@@ -42,14 +42,14 @@ def completion(frame: Frame, shell: str) -> Script:
     maker = get_completion_class(shell)
     assert maker is not None  # noqa: S101 - click knows the three
     script = maker(cli.command_line, {}, "segue", "_SEGUE_COMPLETE").source().rstrip()
-    # click's script for fish would cut a description at its first comma.
+    # click's fish script truncates descriptions at the first comma.
     script = script.replace('string split "," ', 'string split --max 1 "," ')
     others = [ALSO[shell].format(name=name) for name in other_names()]
     return Script(shell, "\n".join([script, "", *others]))
 
 
 def other_names() -> list[str]:
-    """What the same program is installed as beside `segue`."""
+    """Other installed names of this program."""
     ours = [script.name for script in entry_points(group="console_scripts") if script.value == PROGRAM]
     return sorted(name for name in ours if name != "segue")
 

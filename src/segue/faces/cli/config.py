@@ -1,4 +1,4 @@
-"""`segue config` and `segue trust`: the settings."""
+"""`segue config`: read and change settings."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from segue.faces import render
 from segue.faces.cli import editor
 from segue.faces.cli.frame import Frame, answers
 from segue.ops import settings_file as settings
-from segue.ops.settings_file import Changed, Place, Shown, Trust
+from segue.ops.settings_file import Changed, Place, Shown
 from segue.settings import MODEL_LIMIT, PERCENT, SETTINGS, setting_for
 
 
 def plain(key: str, value: Any) -> str:
-    """A value as one would type it."""
+    """A value as the user would type it."""
     if value is None:
         return "not set"
     if setting_for(key, key).kind is PERCENT:
@@ -33,7 +33,7 @@ def plain(key: str, value: Any) -> str:
 
 def one_screen(shown: Shown) -> str:
     first = f"{shown.key} = {plain(shown.key, shown.value)}"
-    return f"{first}\n  from {render.clean(shown.source)}\n  {shown.about}; takes {shown.takes}"
+    return f"{first}\n  from {render.clean(shown.source)}\n  {shown.about}; expects {shown.takes}"
 
 
 def list_screen(every: list[Shown]) -> str:
@@ -44,32 +44,21 @@ def changed_screen(changes: list[Changed]) -> str:
     lines = []
     for change in changes:
         if change.before is None and change.after is None:
-            lines.append(f"{change.key} is not set in {render.clean(change.path)}: nothing to remove")
+            lines.append(f"{change.key} is not set in {render.clean(change.path)}; nothing was removed")
             continue
         what = "removed" if change.after is None else f"= {plain(change.key, change.after)}"
         lines.append(
             f"{change.key} {what}  (was {plain(change.key, change.before)}; in {render.clean(change.path)})"
         )
         if change.overridden_by:
-            lines.append(f"  but {render.clean(change.overridden_by)} still wins over it")
+            lines.append(f"  but {render.clean(change.overridden_by)} overrides it")
     return "\n".join(lines)
 
 
 def paths_screen(found: list[Place]) -> str:
     return render.table(
-        [(place.layer, place.path, "" if place.exists else "(not there)", place.note) for place in found]
+        [(place.layer, place.path, "" if place.exists else "(missing)", place.note) for place in found]
     )
-
-
-def trust_screen(trust: Trust) -> str:
-    first = "is trusted as it now is." if trust.is_trusted else "is no longer trusted: it may only narrow."
-    lines = [f"{render.clean(trust.path)} {first}"]
-    if trust.affects:
-        lines.append("What takes effect by that:" if trust.is_trusted else "What it had set:")
-        lines.append(
-            render.table([(key, plain(key, value)) for key, value in trust.affects.items()], indent="  ")
-        )
-    return "\n".join(lines)
 
 
 def complete_key(_context: click.Context, _parameter: click.Parameter, start: str) -> list[str]:
@@ -86,21 +75,21 @@ def config() -> None:
 @click.argument("key", shell_complete=complete_key)
 @answers(one_screen)
 def get(frame: Frame, key: str) -> Shown:
-    """Show one setting, and where its value comes from."""
+    """Show one setting and where its value comes from."""
     return settings.show(frame.desk, key)
 
 
 @config.command("list")
 @answers(list_screen)
 def list_all(frame: Frame) -> list[Shown]:
-    """Show every setting, and where its value comes from."""
+    """Show all settings and where their values come from."""
     return settings.show_all(frame.desk)
 
 
 @config.command("set")
 @click.argument("key", shell_complete=complete_key)
 @click.argument("value")
-@click.option("--project", "in_project", is_flag=True, help="In this project's file, not in yours.")
+@click.option("--project", "in_project", is_flag=True, help="Change this project's file instead of yours.")
 @answers(changed_screen)
 def set_value(frame: Frame, key: str, value: str, in_project: bool) -> list[Changed]:
     """Change one setting."""
@@ -109,17 +98,17 @@ def set_value(frame: Frame, key: str, value: str, in_project: bool) -> list[Chan
 
 @config.command("unset")
 @click.argument("key", shell_complete=complete_key)
-@click.option("--project", "in_project", is_flag=True, help="In this project's file, not in yours.")
+@click.option("--project", "in_project", is_flag=True, help="Change this project's file instead of yours.")
 @answers(changed_screen)
 def unset(frame: Frame, key: str, in_project: bool) -> list[Changed]:
-    """Take one setting out of the file again."""
+    """Remove one setting from the file."""
     return settings.change(frame.desk, {key: None}, in_project=in_project)
 
 
 @config.command("edit")
-@answers(lambda path: f"{render.clean(path)} is saved and can be read.")
+@answers(lambda path: f"{render.clean(path)} is saved and valid.")
 def edit(frame: Frame) -> str:
-    """Open your settings in $VISUAL or $EDITOR; what cannot be read does not take effect."""
+    """Open your settings in $VISUAL or $EDITOR; invalid settings are not applied."""
     program = editor.chosen(frame, "segue config edit", "segue config set KEY VALUE")
 
     def run(path: Path) -> None:
@@ -132,8 +121,8 @@ def edit(frame: Frame) -> str:
             ) from error
         if code:
             raise BadInput(
-                what=f"The editor '{program[0]}' ended with {code}; your settings are as they were.",
-                next="segue config edit opens your text where you left it",
+                what=f"The editor '{program[0]}' exited with code {code}; your settings are unchanged.",
+                next="segue config edit (reopens your unsaved text)",
             )
 
     return str(settings.edit(paths.find(frame.env), run))
@@ -142,17 +131,8 @@ def edit(frame: Frame) -> str:
 @config.command("path")
 @answers(paths_screen)
 def path(frame: Frame) -> list[Place]:
-    """Show the files that settings come from, and where Segue keeps its things."""
+    """Show the paths of settings files and of Segue's data."""
     return settings.paths(paths.find(frame.env), frame.cwd, Path(frame.env.get("HOME") or "/"))
 
 
-@click.command()
-@click.option("--undo", "take_back", is_flag=True, help="Trust it no longer.")
-@answers(trust_screen)
-def trust(frame: Frame, take_back: bool) -> Trust:
-    """Let this project's own settings file, as it now is, do more than narrow."""
-    frame.is_quiet = True  # what is left out is what this command is about
-    return settings.distrust(frame.desk) if take_back else settings.trust(frame.desk)
-
-
-COMMANDS = {"config": config, "trust": trust}
+COMMANDS = {"config": config}

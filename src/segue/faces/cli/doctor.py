@@ -1,4 +1,4 @@
-"""`segue doctor`: is everything well, and how is it mended?"""
+"""`segue doctor`: check settings, stores and agents."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ def screen(findings: list[Finding]) -> str:
             lines.append(f"  {' ' * width}  {render.dim('→ ' + render.clean(finding.mend))}")
     problems = sum(finding.level is Level.PROBLEM for finding in findings)
     is_all_well = all(finding.level is Level.OK for finding in findings)
-    found = f"{render.plural(problems, 'problem')} found." if problems else "No problem found."
-    lines += ["", "All is well." if is_all_well else found]
+    found = f"{render.plural(problems, 'problem')} found." if problems else "No problems found."
+    lines += ["", "Everything is fine." if is_all_well else found]
     return "\n".join(lines)
 
 
@@ -31,10 +31,10 @@ def exit_code(findings: list[Finding]) -> int:
 
 
 @click.command()
-@click.option("--mend", is_flag=True, help="Do what is safe to do: close folders, clear leftovers.")
+@click.option("--mend", is_flag=True, help="Apply safe fixes: restrict folder permissions, delete leftovers.")
 @answers(screen, exit_code)
 def doctor(frame: Frame, mend: bool) -> list[Finding]:
-    """Check settings, stores and agents, and say how to mend each finding."""
+    """Check settings, stores and agents, and suggest a fix for each problem."""
     return ops.examine(frame.env, frame.cwd, frame.flags, mend=mend)
 
 

@@ -1,7 +1,7 @@
-"""What every command shares: the desk, `--json`, colour, and where output goes.
+"""The environment of a command: desk, `--json`, colour, output streams.
 
-A command's function returns a value. With `--json` that value is printed as JSON; without, as the
-screen that its renderer makes of it. Data goes to stdout, talk to stderr.
+A command's function returns a value, printed as JSON with `--json` and as a screen otherwise. Data goes to stdout,
+messages to stderr.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ from segue.ops.common.desk import Desk, NewId
 V = TypeVar("V")
 
 PATIENCE_S = 1.0
-"""How long a person waits without being told what for."""
+"""Seconds before a progress bar appears."""
 NOTES = 5
-"""How many values of a stranger's file are spoken of: it could hold thousands."""
+"""Maximum number of ignored values that are reported: an untrusted file could hold thousands."""
 
 
 class Frame:
@@ -70,13 +70,13 @@ class Frame:
             self.desk.close()
 
     def make_streams_forgiving(self) -> None:
-        """A terminal that cannot show a character shows a mark instead of ending the program."""
+        """Replace characters that the terminal cannot show, instead of failing."""
         for stream in (sys.stdout, sys.stderr):
             if isinstance(stream, io.TextIOWrapper):
                 stream.reconfigure(errors="replace")
 
     def print(self, text: str) -> None:
-        """Data. A reader that has seen enough (`segue log | head`) is no error."""
+        """Print data. A closed pipe (`segue log | head`) is not an error."""
         try:
             click.echo(text, color=self.has_colour(sys.stdout))
         except BrokenPipeError:
@@ -86,16 +86,16 @@ class Frame:
             raise CannotPrint(what=error.strerror) from error
 
     def print_no_more(self) -> None:
-        # What is still in the buffer must not fail once more when the interpreter ends.
+        # Otherwise flushing the buffer at exit fails again.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
     def say(self, text: str) -> None:
-        """Talk, for the person: never part of the data. Where nobody can hear it, it is lost."""
+        """Print a message to stderr; it is lost if stderr is closed."""
         with contextlib.suppress(OSError):
             click.echo(text, err=True, color=self.has_colour(sys.stderr))
 
     def progress(self, label: str) -> Callable[[int, int], None]:
-        """A bar on the terminal for what takes longer than a second; nothing elsewhere."""
+        """Progress bar for work that takes over a second; shown only on a terminal."""
         started = time.monotonic()
         is_shown = sys.stderr.isatty() and not self.as_json
 
@@ -120,12 +120,12 @@ class Frame:
     def _tell_what_was_left_out(self, desk: Desk) -> None:
         project = desk.project_file
         if project and project.problem:
-            self.say(printable(f"note: left out, as this project is not trusted: {project.problem}"))
+            self.say(printable(f"note: ignored, because this project is not trusted: {project.problem}"))
         for assignment in desk.resolved.ignored[:NOTES]:
             where = printable(f"{assignment.key} in {assignment.source.place}")
             self.say(
-                f"note: {where} is left out: an untrusted project may only narrow "
-                "(segue trust, once you have read the file)"
+                f"note: ignored {where}: an untrusted project may only restrict settings "
+                "(read the file, then run segue trust)"
             )
 
 
@@ -133,7 +133,7 @@ def _where() -> Path:
     try:
         return Path.cwd()
     except FileNotFoundError:
-        # The folder was deleted under us; PWD still tells what it was called. No other folder may stand in for it.
+        # The folder was deleted; PWD still has its name. No other folder may be used instead.
         return Path(os.environ.get("PWD") or "/(a folder that is gone)")
 
 
@@ -142,8 +142,8 @@ def answers(
     exit_code: Callable[[V], int] = lambda _value: 0,
     data: Callable[[V], Any] = lambda value: value,
 ) -> Callable[[Callable[..., V]], Callable[..., None]]:
-    """Make a function that returns a value into a command's callback. `data` is what of it goes into the
-    JSON. A group's callback is left alone when one of its commands was named."""
+    """Turn a function that returns a value into a command's callback. `data` maps the value to its JSON. A group's
+    function does not run when a subcommand was named."""
 
     def decorate(function: Callable[..., V]) -> Callable[..., None]:
         @functools.wraps(function)
@@ -161,8 +161,8 @@ def answers(
 
         options: list[Callable[[Any], Any]] = [
             click.pass_context,
-            click.option("--debug", is_flag=True, help="Show the traceback of what goes wrong."),
-            click.option("--json", "as_json", is_flag=True, help="Print JSON, for programs."),
+            click.option("--debug", is_flag=True, help="Show the traceback of an error."),
+            click.option("--json", "as_json", is_flag=True, help="Print JSON."),
         ]
         wrapped: Callable[..., None] = callback
         for option in options:

@@ -1,4 +1,4 @@
-"""`segue handoff`: handoffs step by step, the models that work may go to, and the settings, by flags."""
+"""`segue handoff`: handoffs step by step, the list of models, and settings by flags."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ from segue.errors import BadInput
 from segue.faces import render
 from segue.faces.cli.config import changed_screen
 from segue.faces.cli.frame import Frame, answers
-from segue.faces.cli.home import home
+from segue.faces.cli.handoff_options import asking, doubting, mode_of, showing
+from segue.faces.cli.handoff_screens import handed_screen, whose
 from segue.faces.cli.init import init
-from segue.faces.cli.to import asking, doubting, handed_screen, mode_of, showing, whose
+from segue.faces.cli.status import status
 from segue.faces.screens import handoffs as screens
 from segue.model import Handoff, Preserve, Tier
 from segue.model.delivery import Mode, Way
@@ -27,17 +28,17 @@ from segue.ops.settings_file import Changed
 
 def models_screen(found: list[Address]) -> str:
     if not found:
-        return "No models are listed. segue handoff models --add opus --add sonnet puts some on the list."
-    rows = [(each.name, str(each), "" if each.is_installed else "not installed here") for each in found]
+        return "No models are listed. Add some: segue handoff models --add opus --add sonnet"
+    rows = [(each.name, str(each), "" if each.is_installed else "not installed") for each in found]
     return render.table(rows)
 
 
 @click.group()
 def handoff() -> None:
-    """Handoffs step by step, how things stand, the models that work may go to, and the settings."""
+    """Hand over step by step, show the status, and set models and preferences."""
 
 
-handoff.add_command(home, "status")
+handoff.add_command(status, "status")
 handoff.add_command(init, "init")
 
 
@@ -52,13 +53,13 @@ def prepared_screen(handoff: Handoff) -> str:
 
 
 @handoff.command("prepare")
-@click.option("--to", "target", required=True, metavar="AGENT[:MODEL]", help="Who is to go on with the work.")
+@click.option("--to", "target", required=True, metavar="AGENT[:MODEL]", help="Who continues the work.")
 @click.option(
-    "--preserve", type=click.Choice([level.value for level in Preserve]), help="How much is carried."
+    "--preserve", type=click.Choice([level.value for level in Preserve]), help="How much is passed."
 )
-@click.option("--reason", metavar="TEXT", default="", help="Why, for the record and the next agent.")
-@click.option("--way", type=click.Choice(["native", "prompt"]), help="How it is to be delivered.")
-@click.option("--session", metavar="ID", help="Another session than this folder's.")
+@click.option("--reason", metavar="TEXT", default="", help="Why; recorded, and passed to the next agent.")
+@click.option("--way", type=click.Choice(["native", "prompt"]), help="How it is delivered.")
+@click.option("--session", metavar="ID", help="A session other than this folder's.")
 @answers(prepared_screen)
 def prepare(
     frame: Frame, target: str, preserve: str | None, reason: str, way: str | None, session: str | None
@@ -81,7 +82,7 @@ def executed_screen(handed: Handed) -> str:
 
 
 def _held(handoff: Handoff) -> str:
-    """What the target has: the full context only where its own conversation goes on, or all was to be passed."""
+    """What the target received: the full context only if its conversation was resumed, or at tier FULL."""
     delivery = handoff.delivery
     if delivery is None or delivery.way is Way.PROMPT:
         return "its brief"
@@ -97,12 +98,18 @@ def _held(handoff: Handoff) -> str:
 
 @handoff.command("execute")
 @click.argument("id", required=False)
-@click.option("--to", "target", metavar="AGENT[:MODEL]", help="Prepare and execute in one.")
-@click.option("--reason", metavar="TEXT", default="", help="Why, for the record and the next agent.")
-@click.option("--open/--headless", "is_open", help="On this terminal, or to its end (the default).")
-@click.option("--prove", is_flag=True, help="Ask a throw-away copy what it knows first; costs tokens.")
-@click.option("--yes", "-y", is_flag=True, help="Let the context go to the vendor without asking.")
-@click.option("--anyway", is_flag=True, help="Hand over even at the target's limit, or if --prove fails.")
+@click.option("--to", "target", metavar="AGENT[:MODEL]", help="Prepare and execute in one step.")
+@click.option("--reason", metavar="TEXT", default="", help="Why; recorded, and passed to the next agent.")
+@click.option(
+    "--open/--headless", "is_open", help="Open on this terminal, or run headless to the end (default)."
+)
+@click.option("--prove", is_flag=True, help="Question a throw-away copy of the target first; costs tokens.")
+@click.option("--yes", "-y", is_flag=True, help="Send the context to the vendor without asking.")
+@click.option(
+    "--anyway",
+    is_flag=True,
+    help="Hand over even if the target reports that it is at its limit, or if --prove fails.",
+)
 @answers(executed_screen)
 def execute(
     frame: Frame,
@@ -114,7 +121,7 @@ def execute(
     yes: bool,
     anyway: bool,
 ) -> Handed:
-    """Start the target with what was prepared: the one with this ID, the last one, or a new one with --to."""
+    """Start the target with a prepared handoff: ID, the latest one, or a new one with --to."""
     mode = mode_of(frame, headless=not is_open, command="segue handoff execute")
     order = Order(to=target or "", mode=mode, reason=reason, prove=prove, anyway=anyway)
     return handoffs.execute_named(
@@ -133,15 +140,13 @@ def execute(
 def report_screen(report: Report) -> str:
     handoff, found = report.handoff, report.arrival
     if not report.is_proved:
-        return (
-            f"{render.mark('problem')} {handoff.id} is {handoff.state.value}, and not proved: {report.why}."
-        )
+        return f"{render.mark('problem')} {handoff.id} is {handoff.state.value}, not confirmed: {report.why}."
     lines = [
         f"{render.mark('ok')} {handoff.id} is {handoff.state.value}: "
-        f"{handoffs.title_of(handoff.target)} holds it (transcript {render.clean(found.id)})."
+        f"{handoffs.title_of(handoff.target)} has it (transcript {render.clean(found.id)})."
     ]
     if handoff.delivery and handoff.delivery.turns:
-        lines.append(f"  {found.carried} of {handoff.delivery.turns} turns stand before it.")
+        lines.append(f"  {found.carried} of {handoff.delivery.turns} turns precede it.")
     if report.proof:
         lines.append(
             f"  {report.proof.report.right} of {len(report.proof.report.results)} answers were right."
@@ -153,13 +158,13 @@ def report_screen(report: Report) -> str:
 @click.argument("id")
 @answers(report_screen, exit_code=lambda report: 0 if report.is_proved else 1)
 def validate(frame: Frame, id: str) -> Report:
-    """Look at what the target holds, in its own records; exit code 1 if that proves nothing."""
+    """Check that the target's transcript contains the handoff; exits 1 if not."""
     return handoffs.validate(frame.desk, id)
 
 
 def list_screen(found: list[Handoff]) -> str:
     if not found:
-        return "No handoff was made yet. segue to AGENT makes one."
+        return "No handoffs yet. Make one: segue to AGENT"
     rows = [("id", "when", "from", "to", "state", "why")]
     rows += [
         (
@@ -176,11 +181,11 @@ def list_screen(found: list[Handoff]) -> str:
 
 
 @handoff.command("list")
-@click.option("--all", "everywhere", is_flag=True, help="Those of every folder.")
-@click.option("--limit", default=20, show_default=True, type=click.IntRange(1), help="How many, at most.")
+@click.option("--all", "everywhere", is_flag=True, help="Include every folder.")
+@click.option("--limit", default=20, show_default=True, type=click.IntRange(1), help="Maximum number.")
 @answers(list_screen)
 def list_(frame: Frame, limit: int, everywhere: bool) -> list[Handoff]:
-    """The handoffs of this folder, the last first; with --all, of every folder."""
+    """List the handoffs of this folder, newest first."""
     return handoffs.listed(frame.desk, limit, everywhere=everywhere)
 
 
@@ -188,50 +193,36 @@ def list_(frame: Frame, limit: int, everywhere: bool) -> list[Handoff]:
 @click.argument("id", required=False)
 @answers(screens.handoff)
 def show(frame: Frame, id: str | None) -> Handoff:
-    """One handoff, the last one of this folder if none is named: where it stands, how it went, what it kept."""
+    """Show a handoff (the latest one of this folder by default): state, delivery, outcome."""
     return handoffs.get(frame.desk, id) if id else handoffs.last_here(frame.desk)
 
 
 def cancelled_screen(handoff: Handoff) -> str:
-    return f"{render.mark('ok')} {handoff.id} is cancelled. Nothing of it has left this machine."
+    return f"{render.mark('ok')} {handoff.id} is cancelled. Nothing was sent."
 
 
 @handoff.command("cancel")
 @click.argument("id")
 @answers(cancelled_screen)
 def cancel(frame: Frame, id: str) -> Handoff:
-    """Put a handoff aside that was prepared and not started."""
+    """Cancel a prepared handoff."""
     return handoffs.cancel(frame.desk, id, frame.say)
-
-
-@click.group()
-def history() -> None:
-    """What was handed over, to whom, and how it went."""
-
-
-@history.command("show")
-@click.option("--all", "everywhere", is_flag=True, help="Those of every folder.")
-@click.option("--limit", default=10, show_default=True, type=click.IntRange(1), help="How many, at most.")
-@answers(screens.history)
-def history_show(frame: Frame, limit: int, everywhere: bool) -> list[Handoff]:
-    """The last handoffs of this folder: what set them off, what they kept, how content the person was."""
-    return handoffs.listed(frame.desk, limit, everywhere=everywhere)
 
 
 @handoff.command("models")
 @click.option("--add", multiple=True, metavar="NAME", help="A model: opus, agent:model, or NAME=agent:model.")
-@click.option("--remove", multiple=True, metavar="NAME", help="Take one off the list.")
+@click.option("--remove", multiple=True, metavar="NAME", help="Remove a model from the list.")
 @answers(models_screen)
 def models(frame: Frame, add: tuple[str, ...], remove: tuple[str, ...]) -> list[Address]:
-    """List the models that work may be handed to, and what their names stand for."""
+    """List the models that work may be handed to, and what each name refers to."""
     return settings.change_models(frame.desk, add, remove) if add or remove else addresses.listed(frame.desk)
 
 
 @handoff.command("config", context_settings={"ignore_unknown_options": True})
-@click.option("--auto", metavar="true|false", help="Prepare a handoff by itself at a threshold.")
-@click.option("--auto-switch", metavar="true|false", help="Let `segue run` move on by itself.")
+@click.option("--auto", metavar="true|false", help="Prepare a handoff automatically at a threshold.")
+@click.option("--auto-switch", metavar="true|false", help="Let `segue run` switch agents automatically.")
 @click.option(
-    "--preserve", type=click.Choice([level.value for level in Preserve]), help="How much a handoff carries."
+    "--preserve", type=click.Choice([level.value for level in Preserve]), help="How much a handoff passes."
 )
 @click.argument("limits", nargs=-1, type=click.UNPROCESSED, metavar="[--MODEL-limit SHARE]...")
 @answers(changed_screen)
@@ -243,21 +234,21 @@ def config(
     values = {key: value for key, value in given.items() if value is not None}
     values |= model_limits(limits)
     if not values:
-        raise BadInput(what="Nothing to set was given.", next="segue handoff config --help")
+        raise BadInput(what="No setting was given.", next="segue handoff config --help")
     return settings.change(frame.desk, values)
 
 
 def model_limits(arguments: tuple[str, ...]) -> dict[str, str]:
-    """`--opus-limit 80%` for any model, as settings."""
+    """Parse `--opus-limit 80%` of any model into settings."""
     words = [part for argument in arguments for part in argument.split("=", 1)]
     found = {}
     while words:
         match = re.fullmatch(r"--([a-z0-9][\w.:-]*)-limit", words[0])
         if match is None or len(words) < 2:
-            raise BadInput(what=f"'{words[0]}' is not understood.", next="segue handoff config --help")
+            raise BadInput(what=f"Unknown option '{words[0]}'.", next="segue handoff config --help")
         found[f"limits.models.{match.group(1)}"] = words[1]
         words = words[2:]
     return found
 
 
-COMMANDS = {"handoff": handoff, "history": history}
+COMMANDS = {"handoff": handoff}

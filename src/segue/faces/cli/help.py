@@ -1,4 +1,4 @@
-"""`segue help`: the first screen; with --all every command by topic; with a name that command's own."""
+"""`segue help`: the first screen, all commands (--all), or one command's help."""
 
 from __future__ import annotations
 
@@ -6,15 +6,14 @@ from typing import Any
 
 import click
 
-from segue import __version__
 from segue.errors import BadInput
 from segue.faces import cli, render
 from segue.faces.cli.frame import Frame, answers
 
 
 def every_command() -> list[tuple[str, str, str]]:
-    """Topic, command line and summary of all there is, groups spelt out, planned ones last."""
-    found = [("Start here", "segue", "what each agent has left, and what this folder was doing")]
+    """Topic, command line and summary of every command and subcommand; planned ones last."""
+    found = [("Start here", "segue", "each agent's limits, and the latest session in this folder")]
     context = click.Context(cli.command_line, info_name="segue", **cli.command_line.context_settings)
     for name, entry in cli.COMMANDS.items():
         found.append((entry.topic, f"segue {name}", entry.summary))
@@ -34,7 +33,7 @@ def screen(value: Any) -> str:
         rows = [(row["command"], row["summary"]) for row in value if row["topic"] == topic]
         lines += [render.bold(topic), render.table(rows, indent="  "), ""]
     lines.append(
-        "Nearly every command takes --json; all take --help. Settings for one run: segue --set KEY=VALUE ..."
+        "All commands take --help, nearly all take --json. Override a setting for one run: segue --set KEY=VALUE ..."
     )
     return "\n".join(lines)
 
@@ -48,7 +47,7 @@ def complete_name(_context: click.Context, _parameter: click.Parameter, start: s
 @click.option("--all", "show_all", is_flag=True, help="List every command by topic.")
 @answers(screen)
 def help_command(frame: Frame, names: tuple[str, ...], show_all: bool) -> Any:
-    """Show the first screen, every command, or one command's own help."""
+    """Show the first screen, all commands (--all), or one command's help."""
     if show_all:
         return [
             {"topic": topic, "command": command, "summary": summary}
@@ -60,19 +59,12 @@ def help_command(frame: Frame, names: tuple[str, ...], show_all: bool) -> Any:
         found = command.get_command(context, name) if isinstance(command, click.Group) else None
         if found is None:
             cli.refuse_planned(name)
-            raise BadInput(what=f"There is no command '{' '.join(names)}'.", next="segue help --all")
+            raise BadInput(what=f"Unknown command '{' '.join(names)}'.", next="segue help --all")
         command, context = found, click.Context(found, info_name=name, parent=context)
     if not names:
         planned = [name for name, entry in cli.COMMANDS.items() if entry.module is None]
-        frame.say(f"note: not in this version yet: {', '.join(planned)}")
+        frame.say(f"note: not implemented yet: {', '.join(planned)}")
     return command.get_help(context)
 
 
-@click.command()
-@answers(lambda version: f"segue {version}")
-def version(frame: Frame) -> str:
-    """Show the version."""
-    return __version__
-
-
-COMMANDS = {"help": help_command, "version": version}
+COMMANDS = {"help": help_command}

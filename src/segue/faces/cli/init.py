@@ -1,4 +1,4 @@
-"""`segue init`: set up the agents on this machine, and take that back."""
+"""`segue init`: set up the agents on this machine, or undo that."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from segue.ops.setup.install import Change, State
 
 LEVELS = {State.DONE: "ok", State.ALREADY: "ok", State.UNDONE: "ok", State.SCRIPT: "ok"}
 SENTENCES = (State.NOTHING, State.ONLY_TOOLS)
-"""States that go on from the agent's name."""
+"""States whose text continues the agent's name."""
 WIDEST, TAB = 160, 4
-"""Settings may hold lines of any length; what matters of a change stands at their beginnings."""
+"""Lines of a settings diff are truncated: the start of a line shows the change."""
 
 
 def screen(changes: tuple[Change, ...]) -> str:
@@ -26,20 +26,20 @@ def screen(changes: tuple[Change, ...]) -> str:
     for change in changes:
         lines.append(line_of(change))
         if change.backup:
-            lines.append(render.dim(f"  The file as it was before: {render.clean(change.backup)}"))
-        lines += [render.dim(f"  But {render.clean(note)}.") for note in change.notes]
+            lines.append(render.dim(f"  Previous version: {render.clean(change.backup)}"))
+        lines += [render.dim(f"  Note: {render.clean(note)}.") for note in change.notes]
     if any(change.state is State.DONE for change in changes):
         lines += [
             "",
-            "An agent that is open now may have to be started anew. segue init --undo takes it all back.",
+            "Restart agents that are open now. To undo everything: segue init --undo",
         ]
     if all(change.state is State.NOT_HERE for change in changes):
-        lines += ["", "Install one of them, or put it on PATH; then run segue init again."]
+        lines += ["", "Install an agent or put it on PATH, then run segue init again."]
     return "\n".join(lines)
 
 
 def line_of(change: Change) -> str:
-    """What became of one file, or why there is none."""
+    """Format what was done to one file, or why nothing was."""
     path = f" ({render.clean(change.path)})" if change.path else ""
     sign = "" if change.state in SENTENCES else ":"
     said = f"{change.title}{sign} {change.state}" if change.title else change.state.capitalize()
@@ -47,7 +47,7 @@ def line_of(change: Change) -> str:
 
 
 def offer(due: list[Change], others: list[Change]) -> str:
-    """What would be changed, line by line, and what of it stands where."""
+    """Format the planned changes as diffs."""
     lines = []
     for change in due:
         lines.append(f"{change.title}:")
@@ -59,14 +59,13 @@ def offer(due: list[Change], others: list[Change]) -> str:
 
 def summary(paths: list[str]) -> str:
     if not paths:
-        return "No settings would change: only the script that the hooks run is written anew."
+        return "No settings would change; only the script that the hooks run is rewritten."
     each = "it" if len(paths) == 1 else "each"
     named = f"{render.plural(len(paths), 'file')}: {', '.join(paths)}"
-    return f"{named}; segue init --undo puts {each} back as it was."
+    return f"{named}; segue init --undo restores {each}."
 
 
 def narrow(line: str) -> str:
-    """A line of somebody's settings as it can be shown."""
     return render.short(render.clean(line.expandtabs(TAB)), WIDEST)
 
 
@@ -76,23 +75,30 @@ def coloured(line: str) -> str:
 
 
 def confirmed() -> bool | None:
-    """Ask on a terminal; without one there is no answer."""
+    """Ask on a terminal; None without one."""
     is_terminal = sys.stdin is not None and sys.stdin.isatty()
-    return click.confirm("Change that?", err=True) if is_terminal else None
+    return click.confirm("Apply these changes?", err=True) if is_terminal else None
 
 
 @click.command()
 @click.argument("names", nargs=-1, metavar="[AGENT...]")
-@click.option("--mcp", is_flag=True, help="Let the agents ask Segue by themselves too, as a tool server.")
-@click.option("--plugin", is_flag=True, help="Change no settings: only leave what the hooks of a plugin run.")
-@click.option("--undo", is_flag=True, help="Take back what was set up: each file is as it was before.")
+@click.option(
+    "--mcp", is_flag=True, help="Also register Segue as an MCP server, so that agents can query it."
+)
+@click.option(
+    "--plugin", is_flag=True, help="Change no settings; only write the script that a plugin's hooks run."
+)
+@click.option("--undo", is_flag=True, help="Undo the setup: restore each file.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @answers(screen)
 def init(
     frame: Frame, names: tuple[str, ...], mcp: bool, plugin: bool, undo: bool, yes: bool
 ) -> tuple[Change, ...]:
-    """Set up the agents on this machine: hooks and a status line. The hooks tell of waiting handoffs and of limits, and
-    keep an agent off a worktree that another one holds. What would change is shown first; nothing else is touched."""
+    """Set up the agents on this machine: hooks and a status line.
+
+    The hooks report waiting handoffs and limits, and keep an agent out of a worktree that another agent has locked.
+    Shows every change before it is made.
+    """
     if undo:
         return install.undo(frame.desk, names)
     if plugin:
@@ -106,7 +112,7 @@ def init(
         if is_confirmed is None:
             raise BadInput(
                 what="Nothing was changed: there is no terminal to ask on.",
-                next="segue init --yes does it unasked",
+                next="segue init --yes",
             )
         if not is_confirmed:
             return ()

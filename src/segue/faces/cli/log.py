@@ -1,4 +1,4 @@
-"""`segue log` and `segue undo`: what was changed, whether the record is whole, and taking it back."""
+"""`segue log`: list and show operations, and verify the log."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from segue.faces import render
 from segue.faces.cli.frame import Frame, answers
 from segue.model import Operation
 from segue.ops import log as ops
-from segue.ops.log import Undone, Verdict
+from segue.ops.log import Verdict
 
 
 def log_screen(operations: list[Operation]) -> str:
     if not operations:
-        return "Nothing has been recorded yet."
+        return "No operations yet."
     return render.table([(o.id, render.when(o.at), o.actor, o.kind, o.subject) for o in operations])
 
 
@@ -52,35 +52,20 @@ def plain(value: Any) -> str:
 def verify_screen(verdict: Verdict) -> str:
     if not verdict.flaws:
         chains = render.plural(verdict.chains, "chain")
-        return f"{render.mark('ok')} {chains} verified: nothing is missing or changed."
-    lines = [
-        f"{render.mark('problem')} The log does not fit in {render.plural(len(verdict.flaws), 'place')}:"
-    ]
+        return f"{render.mark('ok')} {chains} verified: no operation is missing or altered."
+    lines = [f"{render.mark('problem')} The log is damaged in {render.plural(len(verdict.flaws), 'place')}:"]
     lines.append(
         render.table([(flaw.chain, f"link {flaw.n}", flaw.what) for flaw in verdict.flaws], indent="  ")
     )
-    lines.append("next: segue backup list shows what can be restored")
+    lines.append("next: segue backup list, then segue backup restore NAME")
     return "\n".join(lines)
 
 
-def undone_screen(undone: Undone) -> str:
-    taken = f"Took back {undone.undone.id} ({undone.undone.kind} of {render.clean(undone.undone.subject)})."
-    if undone.can_be_undone:
-        return f"{taken} segue undo {undone.by.id} brings it back."
-    handoff = ops.as_data(undone.undone)["after"] or {}
-    id, source, target = (render.clean(handoff.get(field, "")) for field in ("id", "source", "target"))
-    return (
-        f"Took back handoff {id} ({source} to {target}): it ended as rolled back.\n"
-        f"The work is with {source} again; what was done to your files meanwhile stays."
-        + (f"\n{render.clean(undone.stays)}" if undone.stays else "")
-    )
-
-
 @click.group(invoke_without_command=True)
-@click.option("--limit", default=10, show_default=True, type=click.IntRange(1, 1000), help="How many.")
+@click.option("--limit", default=10, show_default=True, type=click.IntRange(1, 1000), help="Maximum number.")
 @answers(log_screen, data=lambda operations: [ops.as_data(operation) for operation in operations])
 def log(frame: Frame, limit: int) -> list[Operation]:
-    """Show what was changed, by whom and when; the newest first."""
+    """List operations, newest first: what changed, when, by whom."""
     return ops.log(frame.desk, limit)
 
 
@@ -88,23 +73,15 @@ def log(frame: Frame, limit: int) -> list[Operation]:
 @click.argument("id")
 @answers(show_screen, data=ops.as_data)
 def show(frame: Frame, id: str) -> Operation:
-    """Show one operation: what it changed from and to."""
+    """Show one operation: its values before and after."""
     return ops.show(frame.desk, id)
 
 
 @log.command("verify")
 @answers(verify_screen, exit_code=lambda verdict: 1 if verdict.flaws else 0)
 def verify(frame: Frame) -> Verdict:
-    """Check that nothing in the record was changed or removed."""
+    """Check that no operation was altered or removed."""
     return ops.verify(frame.desk)
 
 
-@click.command()
-@click.argument("id", required=False)
-@answers(undone_screen)
-def undo(frame: Frame, id: str | None) -> Undone:
-    """Take back your last step, or the operation named. Your code is never touched."""
-    return ops.undo(frame.desk, id)
-
-
-COMMANDS = {"log": log, "undo": undo}
+COMMANDS = {"log": log}

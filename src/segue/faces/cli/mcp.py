@@ -1,4 +1,4 @@
-"""`segue mcp`: answer an agent's questions over MCP, on standard input and output."""
+"""`segue mcp`: serve Segue's tools over MCP on stdin and stdout."""
 
 from __future__ import annotations
 
@@ -16,13 +16,15 @@ LIBRARY = ("mcp", "mcp_types", "anyio", "pydantic")
 @click.command()
 @click.pass_obj
 def mcp(frame: Frame) -> None:
-    """Serve Segue's tools to an agent, over MCP on standard input and output.
+    """Serve Segue's tools to an agent over MCP on stdin and stdout.
 
-    An agent starts this by itself once it is registered: `segue init --mcp` does that. The tools read only, of the
-    folder that the agent works in, unless the setting mcp.allow lets them prepare or offer handoffs.
+    Register it with `segue init --mcp`; the agent then starts it. The tools only read, and only in the agent's
+    folder, unless the setting mcp.allow lets them prepare or offer handoffs.
     """
     if sys.stdin is not None and sys.stdin.isatty():
-        frame.say("An agent starts this by itself (segue init --mcp registers it). Ctrl-D ends it.")
+        frame.say(
+            "Agents start this server themselves (register it: segue init --mcp). Press Ctrl-D to end it."
+        )
     try:
         server = face.make(frame.env, frame.cwd, frame.flags)
     except ModuleNotFoundError as error:

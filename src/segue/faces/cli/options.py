@@ -18,7 +18,7 @@ UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 
 
 class MomentType(click.ParamType[Moment]):
-    """A day, a time, or how long ago: 2026-11-16, '2026-11-16 09:30', 12h, 3d, today, yesterday."""
+    """A day, a time or an age: 2026-11-16, '2026-11-16 09:30', 12h, 3d, today, yesterday."""
 
     name = "when"
 
@@ -28,12 +28,14 @@ class MomentType(click.ParamType[Moment]):
         try:
             return clock.moment(_moment_in(text, now))
         except (ValueError, OverflowError):
-            self.fail(f"'{value}' is no time: 2026-11-16, '2026-11-16 09:30', 12h, 3d, today or yesterday")
+            self.fail(
+                f"Invalid time '{value}': expected 2026-11-16, '2026-11-16 09:30', 12h, 3d, today or yesterday."
+            )
 
 
 def _moment_in(text: str, now: datetime) -> datetime:
     if text in ("today", "yesterday"):
-        # Without a zone until the end: on the day the clocks change, midnight has another offset than now.
+        # Zone added last: on the day the clocks change, midnight has a different offset.
         day = datetime(now.year, now.month, now.day) - timedelta(days=text == "yesterday")
         return day.astimezone()
     if ago := re.fullmatch(r"(\d{1,5})\s*([mhdw])(?: ago)?", text):

@@ -1,4 +1,4 @@
-"""`segue redact`: a file without its secrets."""
+"""`segue redact`: print a file without its secrets."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from segue.ops.common import redaction
 from segue.ops.common.redaction import Report
 
 FOUND = 1
-"""The exit code of a check that found something."""
+"""Exit code of --check if there are secrets."""
 SHOWN = 20
 
 
 def write(frame: Frame, content: bytes) -> None:
-    """Data as it is, byte for byte."""
+    """Write bytes to stdout."""
     if not sys.stdout:
         raise CannotPrint(what="it is closed")
     try:
@@ -41,20 +41,20 @@ def exit_code(report: Report) -> int:
 
 
 def no_screen(_report: Report) -> str:
-    """The text is written as it comes, byte for byte."""
+    """The text has been written already."""
     return ""
 
 
 def talk(report: Report) -> str:
     if not report.findings:
-        return f"No secret found ({report.rules})."
+        return f"No secrets found ({report.rules})."
     kinds = ", ".join(f"{count} {kind}" for kind, count in report.kinds.items())
     lines = []
     if report.is_check:
         name = render.clean(report.file)
         lines = [f"{name}:{found.line}:{found.column} {found.kind}" for found in report.findings[:SHOWN]]
         if len(report.findings) > SHOWN:
-            lines.append(f"... and {len(report.findings) - SHOWN} more: --json has them all")
+            lines.append(f"... and {len(report.findings) - SHOWN} more (--json lists all)")
     done = "found" if report.is_check else "replaced"
     lines.append(f"{render.plural(len(report.findings), 'secret')} {done}: {kinds} ({report.rules}).")
     return "\n".join(lines)
@@ -62,19 +62,19 @@ def talk(report: Report) -> str:
 
 @click.command()
 @click.argument("file")
-@click.option("--check", is_flag=True, help="Print no text; the exit code is 1 if there are secrets.")
+@click.option("--check", is_flag=True, help="Print no text; exits 1 if there are secrets.")
 @click.option(
     "--allow",
     multiple=True,
     metavar="PATTERN",
-    help="What is no secret: a text, a pattern with * and ?, or a /regular expression/.",
+    help="Not a secret: a text, a pattern with * and ?, or a /regular expression/.",
 )
 @answers(no_screen, exit_code=exit_code)
 def redact(frame: Frame, file: str, check: bool, allow: tuple[str, ...]) -> Report:
-    """Print FILE with a placeholder for every secret in it; - is what is piped in.
+    """Print FILE with its secrets replaced by placeholders; - is stdin.
 
-    With --json, print where secrets are and of what kind, and not the text. The same secret has the same
-    placeholder wherever it stands; redact.allow in the settings names what is no secret.
+    With --json, print the position and kind of each secret instead of the text. The same secret always has the same
+    placeholder. The setting redact.allow lists what is not a secret.
     """
     stdin: BinaryIO | None = None if sys.stdin is None else sys.stdin.buffer
     report = redaction.redact_file(

@@ -1,7 +1,4 @@
-"""What a person sees when something goes wrong: what happened and what to do next, never a traceback.
-
-The log file keeps the traceback; `--debug` shows it.
-"""
+"""Error messages: what happened and the next command. Tracebacks go to the log file; `--debug` shows them."""
 
 from __future__ import annotations
 
@@ -25,7 +22,7 @@ INTERRUPTED = 130
 
 
 def from_click(error: click.ClickException) -> SegueError:
-    """A command line that click could not read, as one of our errors."""
+    """Convert a usage error of click."""
     context = getattr(error, "ctx", None)
     path = context.command_path if context else "segue"
     message = " ".join(error.format_message().split())
@@ -35,7 +32,7 @@ def from_click(error: click.ClickException) -> SegueError:
 
 
 def from_output(frame: Frame, error: Exception) -> SegueError | None:
-    """An error of writing that names no file is one of stdout."""
+    """Convert an error of writing to stdout (one that names no file)."""
     if (
         isinstance(error, OSError)
         and error.filename is None
@@ -47,7 +44,7 @@ def from_output(frame: Frame, error: Exception) -> SegueError | None:
 
 
 def failed(frame: Frame, error: BaseException, as_json: bool) -> int:
-    """Tell the person and the log; the exit code."""
+    """Report an error, log its traceback, and return the exit code."""
     if isinstance(error, SegueError):
         shown = error
         if error.__cause__ is not None:
@@ -73,7 +70,7 @@ def failed(frame: Frame, error: BaseException, as_json: bool) -> int:
 
 
 def write_log(frame: Frame, error: BaseException) -> Path | None:
-    """Add a traceback to the log file; None where that is not possible either."""
+    """Append a traceback to the log file; returns its path, or None if it cannot be written."""
     with contextlib.suppress(OSError):
         path = paths.find(frame.env).log
         files.make_private_folder(path.parent)
@@ -81,7 +78,7 @@ def write_log(frame: Frame, error: BaseException) -> Path | None:
             path.replace(path.with_suffix(".log.old"))
         fd = files.open_private(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_NONBLOCK)
         try:
-            # The command's name only: its arguments may hold what must not be logged.
+            # Only the command's name: arguments may contain secrets.
             head = f"{clock.now()} segue {' '.join(word for word in sys.argv[1:2] if word.isalpha())}\n"
             files.write_all(
                 fd, (head + "".join(traceback.format_exception(error)) + "\n").encode(errors="replace")

@@ -1,4 +1,4 @@
-"""`segue run`: a task under supervision, from agent to agent."""
+"""`segue run`: work on a task under supervision, switching agents at limits."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ MARKS = {RunState.DONE: "ok", RunState.FAILED: "problem"}
 
 
 class Length(click.ParamType[float]):
-    """A length of time: 90s, 30m, 8h, 2d."""
+    """A duration: 90s, 30m, 8h, 2d."""
 
     name = "TIME"
 
@@ -36,7 +36,7 @@ class Length(click.ParamType[float]):
             return value
         parts = re.findall(r"(\d+(?:\.\d+)?)([smhd])", str(value))
         if not parts or "".join(number + unit for number, unit in parts) != str(value):
-            self.fail(f"'{value}' is no length of time: 90s, 30m, 8h or 2d is one")
+            self.fail(f"Invalid duration '{value}': expected 90s, 30m, 8h or 2d.")
         return sum(float(number) * UNITS[unit] for number, unit in parts)
 
 
@@ -48,12 +48,12 @@ class Share(click.ParamType[int]):
     def convert(self, value: Any, param: click.Parameter | None, context: click.Context | None) -> int:
         text = str(value).removesuffix("%")
         if not text.isdecimal() or not 1 <= int(text) <= 100:
-            self.fail(f"'{value}' is no percentage from 1% to 100%")
+            self.fail(f"Invalid percentage '{value}': expected 1% to 100%.")
         return int(text)
 
 
 class RunGroup(click.Group):
-    """Whatever is not the name of a command is a task; a word that is nearly one is a mistake."""
+    """A group whose unknown commands are tasks; a near miss of a command is refused."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         first = next((arg for arg in args if not arg.startswith("-")), None)
@@ -63,7 +63,7 @@ class RunGroup(click.Group):
         return super().parse_args(ctx, args)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Those of a task stand here too: this is where they are looked for."""
+        """Show the options of `run start` too: users look for them here."""
         begin = self.commands["start"]
         context = click.Context(begin, info_name="start", parent=ctx)
         rows = [row for param in begin.params if (row := param.get_help_record(context)) is not None]
@@ -73,13 +73,13 @@ class RunGroup(click.Group):
 
 
 def refuse_nearly(word: str, commands: list[str]) -> None:
-    """Nobody wants an agent to work on 'stauts'."""
+    """Refuse a misspelt command, such as 'stauts': it is no task."""
     import difflib  # lazy: only a task needs it
 
     close = difflib.get_close_matches(word, commands, n=1, cutoff=0.7)
     if close and " " not in word:
         raise BadInput(
-            what=f"'{word}' is no command of segue run.",
+            what=f"Unknown command 'segue run {word}'.",
             next=f"segue run {close[0]}; if it is a task: segue run start {word}",
         )
 
@@ -87,7 +87,6 @@ def refuse_nearly(word: str, commands: list[str]) -> None:
 def caps_of(
     max_usd: float | None, max_tokens: int | None, max_time: float | None, week: int | None
 ) -> dict[str, Any]:
-    """The caps that were named."""
     named = {"usd": max_usd, "tokens": max_tokens, "seconds": max_time, "week": week}
     return {name: value for name, value in named.items() if value is not None}
 
@@ -95,17 +94,19 @@ def caps_of(
 def _caps(function: Callable[..., Any]) -> Callable[..., Any]:
     for option in (
         click.option(
-            "--week", type=Share(), help="Leave an agent at this share of its week (setting run.week: 60%)."
+            "--week",
+            type=Share(),
+            help="Skip agents that have used this much of their weekly limit (setting run.week: 60%).",
         ),
-        click.option("--max-time", type=Length(), help="Stop after so long, waiting included: 90m, 8h."),
+        click.option("--max-time", type=Length(), help="Stop after this time, including waiting: 90m, 8h."),
         click.option(
-            "--max-tokens", type=click.IntRange(min=1), metavar="N", help="Stop after so many tokens."
+            "--max-tokens", type=click.IntRange(min=1), metavar="N", help="Stop after this many tokens."
         ),
         click.option(
             "--max-usd",
             type=click.FloatRange(min=0, min_open=True),
             metavar="USD",
-            help="Stop after so much money.",
+            help="Stop at this cost.",
         ),
     ):
         function = option(function)
@@ -115,14 +116,14 @@ def _caps(function: Callable[..., Any]) -> Callable[..., Any]:
 def screen(shown: Shown | list[Shown]) -> str:
     if isinstance(shown, list):
         if not shown:
-            return 'No runs. segue run "TASK" --chain AGENT,AGENT begins one.'
+            return 'No runs yet. Start one: segue run "TASK" --chain AGENT,AGENT'
         older = [
             (one.run.id, _ended(one.run), _local(one.run.created_at), render.short(one.run.task, 50))
             for one in shown[1:]
         ]
         lines = [one_screen(shown[0])]
         if older:
-            lines += ["", "Before that", render.table(older, indent="  ")]
+            lines += ["", "Earlier", render.table(older, indent="  ")]
         return "\n".join(lines)
     return one_screen(shown)
 
@@ -137,7 +138,7 @@ def one_screen(shown: Shown) -> str:
         ("Used", used(run)),
     ]
     for number, leg in enumerate(run.legs, 1):
-        how = "done" if leg.ended_at is not None else "at work" if shown.is_agent_at_work else "left"
+        how = "done" if leg.ended_at is not None else "working" if shown.is_agent_at_work else "abandoned"
         if leg.stop is not None:
             how = f"{leg.stop.why.value}" + (f": {leg.stop.said}" if leg.stop.said else "")
         when = _local(leg.started_at)
@@ -155,8 +156,8 @@ def state_in_words(shown: Shown) -> str:
     run = shown.run
     why = f" ({render.clean(run.why)})" if run.why else ""
     if run.state in UNFINISHED and not shown.is_attended:
-        at_work = "; its agent is still at work" if shown.is_agent_at_work else ""
-        return f"left, nobody supervises it{at_work}{why}"
+        at_work = "; its agent is still working" if shown.is_agent_at_work else ""
+        return f"abandoned, no supervisor{at_work}{why}"
     if run.state is RunState.WAITING and run.until:
         return f"waiting until {_local(run.until)}{why}"
     return f"{_ended(run)}{why}"
@@ -172,17 +173,17 @@ def used(run: Run) -> str:
     tokens = f"{spent.tokens:,}" + (f" of {caps.tokens:,}" if caps.tokens is not None else "") + " tokens"
     time = render.minutes(spent.seconds / 60)
     time += f" of {render.minutes(caps.seconds / 60)}" if caps.seconds is not None else ""
-    unpriced = f"; no price is known of {', '.join(spent.unpriced)}" if spent.unpriced else ""
-    return f"{tokens}, {money}, {time}; no agent beyond {caps.week}% of its week{unpriced}"
+    unpriced = f"; price unknown for {', '.join(spent.unpriced)}" if spent.unpriced else ""
+    return f"{tokens}, {money}, {time}; agents are skipped from {caps.week}% of their weekly limit{unpriced}"
 
 
 def next_step(shown: Shown) -> str:
     run = shown.run
     if run.state in UNFINISHED and shown.is_attended:
-        return f"segue run attach {run.id} reads along · segue run stop {run.id} ends it"
+        return f"Follow: segue run attach {run.id} · Stop: segue run stop {run.id}"
     if run.state is RunState.DONE:
-        return "segue verify checks what was said · git diff shows what was done"
-    return f"segue run resume {run.id} goes on"
+        return "Check the claims: segue verify · See the changes: git diff"
+    return f"Resume: segue run resume {run.id}"
 
 
 def _local(moment: str) -> str:
@@ -199,37 +200,44 @@ def exit_code(shown: Shown | list[Shown]) -> int:
 
 @click.group(cls=RunGroup, invoke_without_command=False)
 def run() -> None:
-    """Work on a task unattended: from agent to agent along a chain, on at a limit, back at the reset.
+    """Work on a task unattended: switch along a chain of agents at a limit, return at the reset.
 
-    segue run "TASK" --chain AGENT,AGENT:MODEL begins one. The commands below are for runs that were begun.
+    Start a run with segue run "TASK" --chain AGENT,AGENT:MODEL. The commands below manage existing runs.
     """
 
 
-@run.command("start", short_help="Begin a run: the same as segue run TASK.")
+@run.command("start", short_help="Start a run; the same as segue run TASK.")
 @click.argument("task")
 @click.option(
     "--chain",
     metavar="AGENT,AGENT",
-    help="Who may have it, the preferred one first: AGENT, AGENT:MODEL or a model (setting run.chain).",
+    help="Agents in order of preference: AGENT, AGENT:MODEL or a model (setting run.chain).",
 )
 @click.option(
     "--return",
     "returns",
     is_flag=True,
-    help="Give the preferred agent the last word: its limit is waited for, and the work checked.",
+    help="Finish with the preferred agent: wait for its reset, then check the work.",
 )
 @_caps
-@click.option("--patience", type=Length(), default="15m", help="How long an agent may show no sign of life.")
-@click.option("--prewarm", is_flag=True, help="Give the next agent the context before the switch.")
+@click.option(
+    "--patience",
+    type=Length(),
+    default="15m",
+    help="How long an agent may be silent before it counts as hung.",
+)
+@click.option("--prewarm", is_flag=True, help="Send the next agent the context before the switch.")
 @click.option(
     "--pass",
     "passed",
     multiple=True,
     metavar="AGENT=ARGUMENT",
-    help="An option for an agent's own program, such as its permissions; may be repeated.",
+    help="An option for an agent's program, such as its permissions; repeatable.",
 )
-@click.option("--background", is_flag=True, help="Do not wait: segue run attach reads along.")
-@click.option("--yes", "-y", is_flag=True, help="Let the context go to all vendors of the chain.")
+@click.option("--background", is_flag=True, help="Run in the background; segue run attach follows it.")
+@click.option(
+    "--yes", "-y", is_flag=True, help="Send the context to all vendors of the chain without asking."
+)
 @answers(screen, exit_code)
 def start(
     frame: Frame,
@@ -246,11 +254,12 @@ def start(
     background: bool,
     yes: bool,
 ) -> Shown:
-    """Work on a task unattended. Whoever of the chain has it is supervised; at a limit, an overload, a full context, a
-    crash or a hang the next one goes on in the same folder.
+    """Work on a task unattended. At a limit, an overload, a full context, a crash or a hang, the next agent of the
+    chain continues in the same folder.
 
-    What an agent may do without being asked is what you set in its own settings, or say with --pass. Exits 12 if
-    something you forbade was done, and 11 if a claim could not be confirmed or checked, or a call was refused."""
+    What an agent may do without asking is set in its own settings, or with --pass. Exits 12 if something you forbade
+    was done, and 11 if a claim could not be confirmed or checked, or a call was refused.
+    """
     settings = frame.desk.settings
     named = tuple(part.strip() for part in chain.split(",") if part.strip()) if chain is not None else None
     wish = Wish(
@@ -264,23 +273,24 @@ def start(
     )
     begun = control.begin(frame.desk, wish, asking(frame, yes))
     if begun.is_old:
-        frame.say(f"Going on with run {begun.run.id}, which was begun with the same words.")
+        frame.say(f"Resuming run {begun.run.id}, which has the same task.")
     if begun.stopped:
-        frame.say(
-            f"note: run {begun.stopped} was stopped; segue run resume {begun.stopped} goes on with that one."
-        )
+        frame.say(f"note: run {begun.stopped} was stopped. To resume it: segue run resume {begun.stopped}")
     return _go(frame, begun.run, background)
 
 
 def _argument(text: str) -> tuple[str, str]:
     agent, mark, argument = text.partition("=")
     if not mark:
-        raise BadInput(what=f"'{text}' names no option.", next="segue run ... --pass AGENT=--option")
+        raise BadInput(
+            what=f"Invalid --pass '{text}': expected AGENT=--option.",
+            next="segue run ... --pass AGENT=--option",
+        )
     return agent.strip(), argument
 
 
 def asking(frame: Frame, yes: bool) -> control.MayGo:
-    """How the person is asked, before anything starts."""
+    """Ask the user about each vendor before the run starts."""
 
     def may(vendor: str, target: str) -> bool:
         if yes:
@@ -288,13 +298,13 @@ def asking(frame: Frame, yes: bool) -> control.MayGo:
         if not sys.stdin.isatty():
             return False
         frame.say(
-            f"At a limit the work would go on in {target}: this project's context goes to {vendor} then."
+            f"At a limit, the work would continue in {target}, and this project's context would be sent to {vendor}."
         )
-        if not click.confirm("May it?", default=False, err=True):
+        if not click.confirm("Allow this?", default=False, err=True):
             raise Declined(
                 agent="nobody yet",
                 kept="",
-                next="segue to AGENT --dry-run shows what would go to another agent",
+                next="segue to AGENT --dry-run (shows what would be sent)",
             )
         return True
 
@@ -306,9 +316,9 @@ def _go(frame: Frame, begun: Run, background: bool) -> Shown:
         control.in_background(frame.desk, begun)
     else:
         with contextlib.suppress(ValueError):  # not the main thread
-            # The work goes on when the terminal is closed. Not SIG_IGN: the agent would inherit that.
+            # Closing the terminal does not stop the run. Not SIG_IGN: the agent would inherit it.
             signal.signal(signal.SIGHUP, lambda _number, _frame: None)
-        frame.say(f"Run {begun.id}. Ctrl-C stops it; segue run resume goes on.")
+        frame.say(f"Run {begun.id}. Press Ctrl-C to stop it; segue run resume resumes it.")
         control.supervise(frame.desk, begun, telling(frame))
     return control.shown(frame.desk, run_records.load(frame.desk, begun.id))
 
@@ -319,16 +329,16 @@ def telling(frame: Frame) -> Callable[[str], None]:
 
 @run.command()
 @click.argument("id", required=False)
-@click.option("--all", "everywhere", is_flag=True, help="The runs of all folders.")
+@click.option("--all", "everywhere", is_flag=True, help="Include all folders.")
 @answers(screen)
 def status(frame: Frame, id: str | None, everywhere: bool) -> list[Shown]:
-    """How the runs of this folder stand, or the one with this id."""
+    """Show the runs of this folder, or the run with this id."""
     found = (
         [run_records.find(frame.desk, id)] if id else run_records.listed(frame.desk, everywhere=everywhere)
     )
     for lost in run_records.unreadable(frame.desk):
         frame.say(
-            f"note: the record of run {render.clean(lost)} cannot be read; segue run status {lost} tells why"
+            f"note: the record of run {render.clean(lost)} cannot be read. Details: segue run status {lost}"
         )
     return [control.shown(frame.desk, one) for one in found]
 
@@ -337,7 +347,7 @@ def status(frame: Frame, id: str | None, everywhere: bool) -> list[Shown]:
 @click.argument("id", required=False)
 @answers(screen, exit_code)
 def attach(frame: Frame, id: str | None) -> Shown:
-    """Read along what a run does, until it ends. Ctrl-C leaves it alone."""
+    """Follow a run's output until it ends. Ctrl-C does not stop the run."""
     known = run_records.find(frame.desk, id)
     last = control.follow(frame.desk, known, telling(frame))
     return control.shown(frame.desk, last)
@@ -347,14 +357,14 @@ def attach(frame: Frame, id: str | None) -> Shown:
 @click.argument("id", required=False)
 @answers(screen)
 def stop(frame: Frame, id: str | None) -> Shown:
-    """End a run, and the agent that is at work for it. What was done stays, and it can be resumed."""
+    """Stop a run and its agent. Its changes remain, and it can be resumed."""
     return control.shown(frame.desk, control.stop(frame.desk, run_records.find(frame.desk, id)))
 
 
-@run.command(short_help="Go on with a run that was stopped or left.")
+@run.command(short_help="Resume a stopped or abandoned run.")
 @click.argument("id", required=False)
-@click.option("--all", "every", is_flag=True, help="All that nobody supervises, in the background.")
-@click.option("--background", is_flag=True, help="Do not wait.")
+@click.option("--all", "every", is_flag=True, help="All runs without a supervisor, in the background.")
+@click.option("--background", is_flag=True, help="Run in the background.")
 @_caps
 @answers(screen, exit_code)
 def resume(
@@ -367,11 +377,11 @@ def resume(
     max_time: float | None,
     week: int | None,
 ) -> list[Shown]:
-    """Go on with a run that was stopped or left, also after a restart of the machine; with other caps, if you like."""
+    """Resume a stopped or abandoned run, also after a reboot; options change its caps."""
     desk = frame.desk
     due = control.to_take_up(desk) if every else [run_records.find(desk, id)]
     if not due:
-        frame.say("note: there is none that nobody supervises; segue run status --all lists all.")
+        frame.say("note: no run lacks a supervisor. All runs: segue run status --all")
     caps = caps_of(max_usd, max_tokens, max_time, week)
     shown = []
     for one in due:
@@ -380,7 +390,7 @@ def resume(
         except SegueError as error:
             if not every:
                 raise
-            frame.say(f"note: {render.clean(str(error))}")  # the others are to go on all the same
+            frame.say(f"note: {render.clean(str(error))}")  # resume the others nevertheless
     return shown
 
 

@@ -1,4 +1,4 @@
-"""`segue session`: the pieces of work that handoffs belong to."""
+"""`segue session`: list, create, link and close sessions."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def created_screen(change: Change[Session]) -> str:
 
 
 def closed_screen(change: Change[Session]) -> str:
-    return f"Closed. segue undo opens it again ({change.operation.id})."
+    return f"Closed. To reopen it: segue undo {change.operation.id}"
 
 
 def used_screen(session: Session) -> str:
@@ -33,12 +33,12 @@ def linked_screen(change: Change[Session]) -> str:
 
 @click.group()
 def session() -> None:
-    """The pieces of work that handoffs belong to."""
+    """Manage sessions: durable pieces of work, with their transcripts and handoffs."""
 
 
 @session.command("create")
-@click.option("--title", default="", help="What it is about; the folder's name if not given.")
-@click.option("--key", help="An idempotency key: a second run with it gives the same session.")
+@click.option("--title", default="", help="What it is about; the folder's name by default.")
+@click.option("--key", help="Idempotency key: the same key returns the same session.")
 @answers(created_screen)
 def create(frame: Frame, title: str, key: str | None) -> Change[Session]:
     """Start a session for this folder."""
@@ -46,10 +46,10 @@ def create(frame: Frame, title: str, key: str | None) -> Change[Session]:
 
 
 @session.command("list")
-@click.option("--all", "everywhere", is_flag=True, help="Those that are found in other folders as well.")
+@click.option("--all", "everywhere", is_flag=True, help="Include sessions of other folders.")
 @answers(screens.listed)
 def list_all(frame: Frame, everywhere: bool) -> list[Work]:
-    """Show sessions: those kept, and those found in this folder."""
+    """List sessions: saved ones, and those found in this folder's transcripts."""
     return sessions.listed(frame.desk, everywhere=everywhere, progress=frame.progress("Reading transcripts"))
 
 
@@ -57,7 +57,7 @@ def list_all(frame: Frame, everywhere: bool) -> list[Work]:
 @click.argument("id", required=False)
 @answers(screens.info)
 def info(frame: Frame, id: str | None) -> Info:
-    """Show one session; this folder's if no ID is given."""
+    """Show one session (this folder's by default)."""
     return sessions.info(frame.desk, id)
 
 
@@ -65,7 +65,7 @@ def info(frame: Frame, id: str | None) -> Info:
 @click.argument("id")
 @answers(used_screen)
 def use(frame: Frame, id: str) -> Session:
-    """Make a session the one of this folder."""
+    """Make a session this folder's current session."""
     return sessions.use(frame.desk, id)
 
 
@@ -74,7 +74,7 @@ def use(frame: Frame, id: str) -> Session:
 @click.argument("transcripts", nargs=-1, required=True)
 @answers(linked_screen)
 def link(frame: Frame, id: str, transcripts: tuple[str, ...]) -> Change[Session]:
-    """Add transcripts to a session, whichever agent or folder they are from."""
+    """Add transcripts of any agent or folder to a session."""
     return sessions.link(frame.desk, id, transcripts)
 
 
@@ -82,7 +82,7 @@ def link(frame: Frame, id: str, transcripts: tuple[str, ...]) -> Change[Session]
 @click.argument("id")
 @answers(closed_screen)
 def close(frame: Frame, id: str) -> Change[Session]:
-    """Close a session: the work is done."""
+    """Close a finished session."""
     return sessions.close(frame.desk, id)
 
 

@@ -1,5 +1,5 @@
-"""`segue statusline`, for the lists of commands and for who calls it in another way than an agent does: an agent's
-call is answered by `faces/statusline.py` before any of this is loaded."""
+"""`segue statusline`, listed as a command. `segue.__main__` answers an agent's call with `fast_statusline` before
+this is loaded."""
 
 from __future__ import annotations
 
@@ -12,12 +12,14 @@ from segue.faces.cli.frame import Frame
 
 
 @click.command(context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
-@click.option("--quiet", is_flag=True, help="Print only what your own status line prints.")
+@click.option("--quiet", is_flag=True, help="Print only COMMAND's output.")
 @click.argument("command", nargs=-1, type=click.UNPROCESSED, metavar="[-- COMMAND ARGUMENTS...]")
 @click.pass_obj
 def statusline(frame: Frame, quiet: bool, command: tuple[str, ...]) -> None:
-    """A status line for an agent that gives its state as JSON on standard input. It shows how near the limits are
-    and records them; a COMMAND of your own is run with the same input and shown above it."""
+    """Show an agent's limits as its status line, and record them.
+
+    Reads the agent's state as JSON from stdin. COMMAND, your own status line, gets the same input and is shown above.
+    """
     stdin = getattr(sys.stdin, "buffer", None)
     content = stdin.read() if stdin and not sys.stdin.isatty() else b""
     arguments = ["--quiet"] * quiet + (["--", *command] if command else [])

@@ -1,4 +1,4 @@
-"""`segue task`: what a session is about, and what you say of it."""
+"""`segue task`: show and correct a session's task."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def task_screen(shown: Shown) -> str:
 
 
 def edited_screen(shown: Shown) -> str:
-    told = "segue undo takes it back." if shown.operation else "Nothing was changed."
+    told = "To undo: segue undo" if shown.operation else "Nothing was changed."
     return f"{task_screen(shown)}\n{told}"
 
 
@@ -71,41 +71,43 @@ def _share(_context: click.Context, _option: click.Parameter, value: str | None)
         share = -1.0
     if not 0 <= share <= 1:
         raise BadInput(
-            what=f"'{value}' is no progress: it is a number from 0 to 1, or from 0% to 100%.",
+            what=f"Invalid progress '{value}': expected 0 to 1, or 0% to 100%.",
             next="segue task edit --progress 40%",
         )
     return share
 
 
 def _said(items: Sequence[str]) -> tuple[str, ...] | None:
-    """What was given for a list; one empty text stands for a list without items."""
+    """Items of a list option; None if it was not given. A single empty text empties the list."""
     return tuple(item.strip() for item in items if item.strip()) if items else None
 
 
 @click.group()
 def task() -> None:
-    """What a session is about: its goal, how far it is, what comes next."""
+    """Show or correct a session's task: goal, progress, constraints, next steps."""
 
 
 @task.command("show")
-@click.option("--session", "id", help="Another session than this folder's.")
+@click.option("--session", "id", help="A session other than this folder's.")
 @answers(task_screen)
 def show(frame: Frame, id: str | None) -> Shown:
-    """Show the task, derived from what was said and done, with what you said of it in its place."""
+    """Show the task, derived from transcripts; your edits take precedence."""
     return ops.show(frame.desk, id)
 
 
 @task.command("edit")
-@click.option("--goal", help="What it is all for.")
-@click.option("--sub-goal", "sub_goals", multiple=True, help="A part of it; may be repeated, replaces all.")
-@click.option("--constraint", "constraints", multiple=True, help="What binds; may be repeated, replaces all.")
-@click.option("--progress", callback=_share, help="How much is done: 0.4 or 40%.")
+@click.option("--goal", help="The overall goal.")
 @click.option(
-    "--next-step", "next_steps", multiple=True, help="What comes next; may be repeated, replaces all."
+    "--sub-goal", "sub_goals", multiple=True, help="A part of the goal; repeatable, replaces the list."
 )
-@click.option("--critical", multiple=True, help="What must be known; may be repeated, replaces all.")
-@click.option("--reset", is_flag=True, help="Forget what you said before.")
-@click.option("--session", "id", help="Another session than this folder's.")
+@click.option(
+    "--constraint", "constraints", multiple=True, help="A constraint; repeatable, replaces the list."
+)
+@click.option("--progress", callback=_share, help="Share of the work that is done: 0.4 or 40%.")
+@click.option("--next-step", "next_steps", multiple=True, help="A next step; repeatable, replaces the list.")
+@click.option("--critical", multiple=True, help="Critical context; repeatable, replaces the list.")
+@click.option("--reset", is_flag=True, help="Discard your earlier edits.")
+@click.option("--session", "id", help="A session other than this folder's.")
 @answers(edited_screen)
 def edit(
     frame: Frame,
@@ -116,7 +118,7 @@ def edit(
     id: str | None,
     **lists: Any,
 ) -> Shown:
-    """Say what the task is; without options, in $VISUAL or $EDITOR. An empty text empties a list."""
+    """Correct the task; without options, in $VISUAL or $EDITOR. An empty text empties a list."""
     said = TaskEdit(
         primary_goal=goal,
         progress=progress,
@@ -130,9 +132,9 @@ def edit(
 
 
 def _edited(frame: Frame, text: str) -> str:
-    """A text as the person left it in their editor. What cannot be used is kept where it is, and they are told."""
+    """Let the user edit a text. Invalid text stays in its file, and the error names that file."""
     program = editor.chosen(
-        frame, "segue task edit", "segue task edit --help lists the options that need none"
+        frame, "segue task edit", "segue task edit --help (options work without an editor)"
     )
     handle, name = tempfile.mkstemp(prefix="segue-task-", suffix=".json")
     with os.fdopen(handle, "w", encoding="utf-8") as file:
@@ -144,12 +146,13 @@ def _edited(frame: Frame, text: str) -> str:
         path.unlink()
         raise BadInput(
             what=f"The editor '{program[0]}' cannot be started: {error.strerror}.",
-            next="segue task edit --help lists the options that need none",
+            next="segue task edit --help (options work without an editor)",
         ) from error
     if code:
         path.unlink()
         raise BadInput(
-            what=f"The editor '{program[0]}' ended with {code}; nothing was changed.", next="segue task edit"
+            what=f"The editor '{program[0]}' exited with code {code}; nothing was changed.",
+            next="segue task edit",
         )
     try:
         written = path.read_text(encoding="utf-8")

@@ -1,4 +1,4 @@
-"""`segue transcripts`: every conversation that agents left on this machine, to list, to search and to read."""
+"""`segue transcripts`: list, search and read agents' transcripts on this machine."""
 
 from __future__ import annotations
 
@@ -24,14 +24,12 @@ COLOURS = {
     EntryKind.SUMMARY: "magenta",
 }
 SHORT = 12
-"""How many lines of a result are shown."""
+"""Maximum number of lines shown of a result."""
 
 
 def list_screen(listing: Listing) -> str:
     if not listing.transcripts:
-        nothing = (
-            "No transcripts fit. segue doctor shows which agents are installed; segue transcripts lists all."
-        )
+        nothing = "No matching transcripts. All: segue transcripts · Installed agents: segue doctor"
         return "\n".join([nothing, *unused_lines(listing.unused)])
     rows: list[tuple[str, ...]] = [
         ("id", "agent", "last written", "state", "turns", "tokens", "project", "title")
@@ -46,13 +44,13 @@ def list_screen(listing: Listing) -> str:
                 item.state.value,
                 str(transcript.turns),
                 f"{item.tokens.total:,}",
-                render.short(transcript.project or "(not told)", 32, from_end=True),
+                render.short(transcript.project or "(unknown)", 32, from_end=True),
                 render.short(transcript.title, 60),
             )
         )
     lines = [render.table(rows, right={4, 5})]
     if listing.left_out:
-        lines.append(render.dim(f"and {listing.left_out:,} more: --limit N shows more of them"))
+        lines.append(render.dim(f"and {listing.left_out:,} more (--limit N shows more)"))
     broken = sum(item.transcript.broken for item in listing.transcripts)
     if broken:
         lines.append(
@@ -69,20 +67,22 @@ def unused_lines(unused: Iterable[Unused]) -> list[str]:
 
 def confirmed_screen(confirmed: Confirmed) -> str:
     if not confirmed.project:
-        return "That transcript is in no project folder: it counts as yours."
+        return "That transcript is not in a project folder; it counts as yours already."
     where = f"{confirmed.agent}'s transcripts in {confirmed.project}"
     state = "count as yours" if confirmed.is_confirmed else "are not used until you confirm them"
     return render.clean(f"{where} {state}.")
 
 
 @click.group(invoke_without_command=True)
-@click.option("--agent", help="Only this agent's.")
-@click.option("--project", help="Only of this folder, its worktrees included; '.' is the one you are in.")
-@moment_option("--since", "Only what was written since then: 2026-11-16, 3d, today.")
-@moment_option("--until", "Only what was written before then.")
-@click.option("--text", help="Only where these words were said, by people or by agents.")
-@click.option("--subagents", is_flag=True, help="Sub-agents' transcripts as well.")
-@click.option("--limit", type=click.IntRange(1), default=50, show_default=True, help="How many at most.")
+@click.option("--agent", help="Only transcripts of this agent.")
+@click.option(
+    "--project", help="Only transcripts of this folder and its worktrees; '.' is the current folder."
+)
+@moment_option("--since", "Only transcripts written since then: 2026-11-16, 3d, today.")
+@moment_option("--until", "Only transcripts written before then.")
+@click.option("--text", help="Only transcripts that contain these words.")
+@click.option("--subagents", is_flag=True, help="Include transcripts of sub-agents.")
+@click.option("--limit", type=click.IntRange(1), default=50, show_default=True, help="Maximum number.")
 @answers(list_screen)
 def transcripts(
     frame: Frame,
@@ -94,7 +94,7 @@ def transcripts(
     subagents: bool,
     limit: int,
 ) -> Listing:
-    """List every transcript on this machine, the newest first."""
+    """List the transcripts on this machine, newest first."""
     folder = os.path.abspath(frame.cwd / project) if project else None  # noqa: PTH100 - without following links
     wanted = Wanted(agent, folder, since, until, text, subagents, limit)
     return ops.listing(frame.desk, wanted, frame.progress("Reading transcripts"))
@@ -102,26 +102,25 @@ def transcripts(
 
 @transcripts.command("confirm")
 @click.argument("file", type=click.Path(path_type=Path))
-@click.option("--undo", "take_back", is_flag=True, help="They are not yours after all.")
+@click.option("--undo", "take_back", is_flag=True, help="Withdraw the confirmation.")
 @answers(confirmed_screen)
 def confirm(frame: Frame, file: Path, take_back: bool) -> Confirmed:
     """Confirm that the transcripts an agent keeps in a project folder are yours.
 
-    FILE is one of them. Until then they are listed, but no command uses them. One that git tracks is never used.
+    FILE is one of them. Unconfirmed transcripts are listed, but no command uses them. Transcripts tracked by git are
+    never used.
     """
     return ops.confirm(frame.desk, frame.cwd / file, take_back=take_back)
 
 
 @transcripts.command("show")
 @click.argument("id")
-@click.option(
-    "--follow", "-f", is_flag=True, help="Start near the end, and show what is added, until Ctrl-C."
-)
-@click.option("--full", is_flag=True, help="Results and notes in full.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON, one entry on each line.")
+@click.option("--follow", "-f", is_flag=True, help="Start near the end and print new entries until Ctrl-C.")
+@click.option("--full", is_flag=True, help="Show results and notes in full.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON, one entry per line.")
 @click.pass_obj
 def show(frame: Frame, id: str, follow: bool, full: bool, as_json: bool) -> None:
-    """Read one transcript: ID is its id, the start of it, or a file."""
+    """Print one transcript: ID is its id, a prefix of it, or a file."""
     frame.as_json = frame.as_json or as_json
     shown = ops.find(frame.desk, id)
     try:
@@ -143,7 +142,7 @@ def _print(frame: Frame, shown: Shown, entries: Iterable[Entry], full: bool, *, 
         return
     texts = _texts(shown, entries, full)
     if paged and sys.stdout.isatty():
-        # As git does it: less shows colours, and ends by itself where all fits on the screen.
+        # Like git: less shows colours, and exits if everything fits on the screen.
         os.environ.setdefault("LESS", "FRX")
         shows_colours = "R" in os.environ["LESS"] and "less" in os.environ.get("PAGER", "less")
         click.echo_via_pager(texts, color=shows_colours and frame.has_colour(sys.stdout))
@@ -168,7 +167,7 @@ def _texts(shown: Shown, entries: Iterable[Entry], full: bool) -> Iterator[str]:
 
 
 def _reported(entry: Entry) -> str:
-    """What a note tells of limits."""
+    """Limits that a note reports."""
     if entry.kind is not EntryKind.NOTE:
         return ""
     shares = [
@@ -180,7 +179,7 @@ def _reported(entry: Entry) -> str:
 
 
 def entry_text(entry: Entry, full: bool = False) -> str:
-    """An entry for a person; notes only in full."""
+    """Format an entry; notes only with `full`."""
     reported = _reported(entry)
     is_silent = entry.kind is EntryKind.NOTE or (entry.kind is EntryKind.THOUGHT and not entry.text)
     if is_silent and not full and not reported and entry.tool != INTERRUPT:

@@ -1,4 +1,4 @@
-"""`segue usage`: tokens and money, by day or by whatever one asks for."""
+"""`segue usage`: tokens and cost, grouped by day, week, block, session, project, model or agent."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ HEADINGS = {
 }
 
 
-NO_TIME = "(no time told)"
+NO_TIME = "(no time)"
 LAST = {By.SESSIONS: "title", By.TRANSCRIPTS: "title", By.MODELS: ""}
 
 
 def screen(report: Report) -> str:
     if not report.lines:
         if report.is_narrowed:
-            return "Nothing was used in that time. segue usage shows all there is."
-        return "No agent has written down any usage here yet. segue doctor shows which agents are installed."
+            return "No usage in that time. All usage: segue usage"
+        return "No usage recorded yet. Installed agents: segue doctor"
     rows: list[tuple[str, ...]] = [
         (
             HEADINGS[report.by],
@@ -85,11 +85,11 @@ def _models(line: Line) -> str:
 
 @click.command()
 @click.argument("by", type=click.Choice([by.value for by in By]), default=By.DAILY.value)
-@moment_option("--since", "Only from this day or moment on.")
-@moment_option("--until", "Only up to this day or moment.")
+@moment_option("--since", "From this day or time.")
+@moment_option("--until", "Up to this day or time.")
 @answers(screen)
 def usage(frame: Frame, by: str, since: str | None, until: str | None) -> Report:
-    """Show what the agents on this machine used: tokens, and money at the vendors' list prices."""
+    """Show the usage of all agents on this machine: tokens, and cost at list prices."""
     return ops.report(
         frame.desk, By(by), since=since, until=until, progress=frame.progress("Reading transcripts")
     )

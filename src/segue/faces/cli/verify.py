@@ -1,4 +1,4 @@
-"""`segue verify`: whether what an agent says it did is so."""
+"""`segue verify`: check an agent's claims."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from segue.ops.verify.verify import Verification
 
 SIGNS = {Verdict.SUPPORTED: "ok", Verdict.UNSUPPORTED: "problem", Verdict.UNKNOWN: "note"}
 FEW = 12
-"""How many of those that hold, or cannot be told, are listed."""
+"""Maximum number of supported and of unknown claims listed."""
 
 
 def screen(found: Verification) -> str:
@@ -24,7 +24,7 @@ def screen(found: Verification) -> str:
         said = found.opinion.text or f"none: {found.opinion.problem}"
         lines += [
             "",
-            f"{render.clean(found.opinion.model)} thinks (an opinion, no finding):",
+            f"{render.clean(found.opinion.model)} says (an opinion, not evidence):",
             render.clean(said),
         ]
     if found.next:
@@ -33,7 +33,7 @@ def screen(found: Verification) -> str:
 
 
 def _broken(found: Verification) -> list[str]:
-    """The user's prohibitions that were broken, and what may break one: before all else."""
+    """Broken prohibitions and suspicious changes; shown first."""
     lines: list[str] = []
     for one in found.violations:
         lines.append(f"{render.mark('problem')} Prohibition broken: {render.clean(one.evidence)}.")
@@ -43,24 +43,25 @@ def _broken(found: Verification) -> list[str]:
 
 
 def headline(found: Verification) -> str:
-    """What counts, in a sentence."""
     every, false = len(found.checked), len(found.unsupported)
     if found.problem:
         return f"{render.mark('problem')} Not checked: {render.clean(found.problem)}"
     told = sum(one.verdict is not Verdict.UNKNOWN for one in found.checked)
     rest = f"; {every - told} more could not be checked." if every > told else "."
     if not every:
-        return f"{render.mark('note')} Nothing that could be checked is asserted."
+        return f"{render.mark('note')} No claims that can be checked."
     if not told:
-        what = "One thing is asserted" if every == 1 else f"{every} things are asserted"
-        return f"{render.mark('note')} {what}, and nothing shows whether it is so."
+        what = "One claim" if every == 1 else f"{every} claims"
+        return f"{render.mark('note')} {what}; no evidence for or against."
     if told == 1:
         holds = "does not hold" if false else "holds"
-        return f"{render.mark('problem' if false else 'ok')} The one assertion that could be checked {holds}{rest}"
+        return (
+            f"{render.mark('problem' if false else 'ok')} The one claim that could be checked {holds}{rest}"
+        )
     if false:
         do = "does" if false == 1 else "do"
-        return f"{render.mark('problem')} {false} of {told} assertions {do} not hold{rest}"
-    return f"{render.mark('ok')} All {told} assertions that could be checked hold{rest}"
+        return f"{render.mark('problem')} {false} of {told} claims {do} not hold{rest}"
+    return f"{render.mark('ok')} All {told} claims that could be checked hold{rest}"
 
 
 def _where(found: Verification) -> str:
@@ -69,7 +70,7 @@ def _where(found: Verification) -> str:
 
 
 def _list(found: Verification) -> list[str]:
-    """What does not hold first, each with its sentence and its evidence."""
+    """List claims with sentence and evidence; unsupported ones first."""
     lines: list[str] = []
     for verdict in (Verdict.UNSUPPORTED, Verdict.UNKNOWN, Verdict.SUPPORTED):
         own = [one for one in found.checked if one.verdict is verdict]
@@ -87,7 +88,7 @@ def _list(found: Verification) -> list[str]:
 
 
 def _words(found: Verification) -> list[str]:
-    """The four words, for who wants to know how it was found."""
+    """The four RAIT scores."""
     lines = []
     for name in ("rigorous", "accurate", "interpretable", "transparent"):
         word = getattr(found.rait, name)
@@ -98,17 +99,15 @@ def _words(found: Verification) -> list[str]:
 
 @click.command()
 @click.argument("session", required=False)
-@click.option(
-    "--since", metavar="HANDOFF", help="What was said after this handoff, wherever the work is now."
-)
-@click.option("--transcript", metavar="ID", help="All of one transcript instead.")
+@click.option("--since", metavar="HANDOFF", help="Check only claims made after this handoff.")
+@click.option("--transcript", metavar="ID", help="Check all of one transcript instead.")
 @click.option(
     "--tests/--no-tests",
     "run_tests",
     default=None,
-    help="Run the project's tests (the setting verify.test_command), or not.",
+    help="Run the project's tests (setting verify.test_command), or not.",
 )
-@click.option("--opinion", metavar="MODEL", default="", help="Ask a model of the llm library as well.")
+@click.option("--opinion", metavar="MODEL", default="", help="Also ask a model of the llm library.")
 @answers(
     screen,
     exit_code=lambda found: found.exit_code,
@@ -122,9 +121,11 @@ def verify(
     run_tests: bool | None,
     opinion: str,
 ) -> Verification:
-    """Check what the agent that has the work says it did: against files, repository, transcript and, with --tests,
-    a test run; and against what you forbade. Exits 12 if something you forbade was done, 11 if a claim is unsupported
-    or the transcript cannot be read, else 0."""
+    """Check the current agent's claims against files, repository, transcript and (with --tests) a test run, and check
+    its actions against what you forbade.
+
+    Exits 12 if something you forbade was done, 11 if a claim is unsupported or the transcript cannot be read, else 0.
+    """
     return verification.verify(
         frame.desk, session, since=since, transcript=transcript, run_tests=run_tests, opinion=opinion
     )

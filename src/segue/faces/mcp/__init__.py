@@ -1,4 +1,4 @@
-"""The MCP server: what an agent asks Segue by itself. `segue mcp` runs it; the protocol is on stdin and stdout."""
+"""The MCP server that agents query. `segue mcp` runs it on stdin and stdout."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ if TYPE_CHECKING:
 
 
 def make(env: Mapping[str, str], cwd: Path, flags: Sequence[str] = ()) -> Server:
-    """The server for a folder, with all its tools."""
-    from segue.faces.mcp.server import Server  # lazy: the SDK takes a second to load, and need not be there
+    """Build the server of a folder, with its tools."""
+    from segue.faces.mcp.server import Server  # lazy: the SDK is slow to load, and optional
     from segue.faces.mcp.tools import add_tools  # lazy: as above
 
     server = Server(env, cwd, flags)

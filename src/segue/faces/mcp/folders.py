@@ -1,4 +1,4 @@
-"""Which folder a call is about: inside what the client has opened, or the folder that the server was started in."""
+"""Folder of a call: inside the client's roots, or the folder that the server was started in."""
 
 from __future__ import annotations
 
@@ -13,8 +13,7 @@ HERE = ("", "localhost")
 
 
 def of_roots(uris: Iterable[str], started_in: Path) -> tuple[Path, ...]:
-    """The folders that a client says it has open; where it names none that is there, the one the server was started
-    in."""
+    """The client's roots that exist; without any, the folder that the server was started in."""
     found = [folder for uri in uris if (folder := _folder(uri)) is not None]
     return tuple(dict.fromkeys(found)) or (started_in,)
 
@@ -25,12 +24,12 @@ def _folder(uri: str) -> Path | None:
         path = unquote(parts.path, errors="surrogateescape")
         is_ours = parts.scheme == "file" and parts.netloc in HERE and os.path.isabs(path)  # noqa: PTH117
         return Path(path) if is_ours and Path(path).is_dir() else None
-    except (ValueError, OSError):  # no address, or no name that a folder could have
+    except (ValueError, OSError):  # not a URI, or not a valid path
         return None
 
 
 def chosen(asked: str, roots: Sequence[Path]) -> Path:
-    """The folder that is asked for, if it is inside one of the roots, links followed; the first root if none is."""
+    """The requested folder if it is inside a root (links resolved); the first root if none is requested."""
     if not asked:
         return roots[0]
     try:
@@ -40,6 +39,6 @@ def chosen(asked: str, roots: Sequence[Path]) -> Path:
     except (ValueError, OSError):  # as above
         pass
     raise Refused(
-        what=f"'{asked[:200]}' is no folder inside {', '.join(map(str, roots))}.",
+        what=f"'{asked[:200]}' is not a folder inside {', '.join(map(str, roots))}.",
         next="leave the folder out, or start the agent in that folder",
     )

@@ -1,4 +1,4 @@
-"""Results short enough to be read by a model: the JSON of the command line, with long lists and texts cut. Pure."""
+"""Shorten results for a model: the JSON of the command line, with long lists and texts truncated. Pure."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ import msgspec
 from segue.base.text import begun
 
 LARGEST = 40_000
-"""Bytes of JSON: some agents refuse results much larger than that."""
+"""Bytes of JSON; some agents refuse results much larger."""
 WHOLE = 1 << 30
 STEPS = ((WHOLE, WHOLE), (50, 4000), (20, 1000), (8, 400), (3, 160), (1, 60))
-"""How many items of a list and characters of a text stay; the first pair that makes it small enough."""
+"""Maximum items of a list and characters of a text; the first pair that fits is used."""
 BULK = frozenset({"contexts"})
-"""Series of figures that say nothing to a model."""
+"""Series of numbers that are of no use to a model."""
 LEFT_OUT = "left_out"
 
 
 def shorten(value: dict[str, Any], largest: int = LARGEST) -> dict[str, Any]:
-    """The same value, or as much of it as fits; under `left_out` how many items were cut, by where they stood."""
+    """Truncate a value until it fits; `left_out` counts the removed items by path."""
     small: dict[str, Any] = {}
     for items, characters in STEPS:
         left_out: dict[str, int] = {}
@@ -53,7 +53,7 @@ def _cut(value: Any, items: int, characters: int, where: str, left_out: dict[str
 
 
 def texts_of(value: Any) -> Iterator[str]:
-    """Every text in a value, in order; the names of fields are ours, and none."""
+    """Every text in a value, in order; field names excluded."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict | list):
@@ -62,7 +62,7 @@ def texts_of(value: Any) -> Iterator[str]:
 
 
 def with_texts(value: Any, texts: Callable[[], str]) -> Any:
-    """The same value with other texts, asked for in the same order."""
+    """Replace every text of a value, in the same order."""
     if isinstance(value, str):
         return texts()
     if isinstance(value, dict):

@@ -1,4 +1,4 @@
-"""The tools, as a model sees them: a name, what it is good for, and what it takes."""
+"""The MCP tools: names, descriptions and parameters."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from pydantic import Field
 from segue.faces import render
 from segue.faces.mcp.server import Server
 from segue.faces.screens import handoffs, receipts
+from segue.faces.screens import overview as overview_screen
 from segue.faces.screens import sessions as session_screens
-from segue.faces.screens import status as status_screen
 from segue.model import Fate, Handoff, Preserve, Tier
 from segue.ops import agent_access
 from segue.ops.agent_access import Prepared
@@ -42,7 +42,7 @@ def add_tools(server: Server) -> None:
 
 
 def add_standing(server: Server) -> None:
-    """How things stand, and what was worked on."""
+    """Tools for limits and sessions."""
 
     @server.tool(title="Limits and status", annotations=READS)
     async def status(context: Asked, folder: Folder = "") -> CallToolResult:
@@ -52,7 +52,7 @@ def add_standing(server: Server) -> None:
             context,
             folder,
             agent_access.overview,
-            lambda overview: click.unstyle(status_screen.overview(overview)),
+            lambda overview: click.unstyle(overview_screen.overview(overview)),
             lambda overview: {"overview": overview},
         )
 
@@ -86,7 +86,7 @@ def add_standing(server: Server) -> None:
 
 
 def add_brief(server: Server) -> None:
-    """What is needed to go on."""
+    """The tool for briefs."""
 
     @server.tool(title="Brief", annotations=READS)
     async def brief(
@@ -113,7 +113,7 @@ def add_brief(server: Server) -> None:
             folder,
             lambda desk, caller: agent_access.brief(desk, caller, of, Tier(tier.upper()), budget),
             lambda made: made.text,
-            None,  # the words of others stand in fences only in the text
+            None,  # only the text fences quoted content
         )
 
 
@@ -122,7 +122,7 @@ def counts(made: Made) -> dict[str, int]:
 
 
 def add_records(server: Server) -> None:
-    """What was handed over."""
+    """Tools for past handoffs."""
 
     @server.tool(title="Receipt", annotations=READS)
     async def receipt(
@@ -166,13 +166,13 @@ def add_records(server: Server) -> None:
         )
 
 
-To = Annotated[str, Field(description="Who is to go on with the work: an agent, or agent:model.")]
+To = Annotated[str, Field(description="Who continues the work: an agent, or agent:model.")]
 Why = Annotated[str, Field(description="Why, for the record.")]
-Preserved = Annotated[Kept, Field(description="How much is carried; what the settings say if left out.")]
+Preserved = Annotated[Kept, Field(description="How much is passed; the setting's value if left out.")]
 
 
 def add_doing(server: Server) -> None:
-    """What is listed only where the person allows it."""
+    """Tools that are listed only if the setting mcp.allow permits them."""
     server.rights |= {"prepare_handoff": "prepare", "offer_handoff": "offer"}
 
     @server.tool(title="Prepare a handoff", annotations=PREPARES)
@@ -180,7 +180,7 @@ def add_doing(server: Server) -> None:
         context: Asked, to: To, reason: Why = "", preserve: Preserved = "", folder: Folder = ""
     ) -> CallToolResult:
         """Package this conversation's work for another agent. Nothing is started and nothing leaves this machine: the
-        person does that with the command that is told in return."""
+        person does that with the command in the answer."""
         return await server.answer(
             context,
             folder,
@@ -193,7 +193,7 @@ def add_doing(server: Server) -> None:
     async def offer_handoff(
         context: Asked, to: To, reason: Why = "", preserve: Preserved = "", folder: Folder = ""
     ) -> CallToolResult:
-        """Package this conversation's work for another agent and leave it waiting: that agent is told of it when
+        """Package this conversation's work for another agent and leave it waiting: that agent is notified when
         the person next starts it in this folder. Nothing is started."""
         return await server.answer(
             context,
@@ -209,12 +209,12 @@ def kept(preserve: Kept) -> Preserve | None:
 
 
 def prepared(found: Prepared) -> str:
-    """What the person is to be told: only they can start the next agent."""
+    """Message for the user: only they can start the next agent."""
     return _with_notes(found, _prepared_sentence(found.handoff))
 
 
 def offered(found: Prepared) -> str:
-    way = "or to start that agent in this folder: where Segue's hooks are set up, it is told."
+    way = "or to start that agent in this folder: where Segue's hooks are set up, it is notified."
     return _with_notes(found, f"{_prepared_sentence(found.handoff)}, {way}")
 
 

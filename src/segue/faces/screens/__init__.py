@@ -1,1 +1,1 @@
-"""What more than one face shows: a value of ours as text, the same wherever it is read."""
+"""Screens that several faces share."""

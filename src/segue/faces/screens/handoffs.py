@@ -1,4 +1,4 @@
-"""Handoffs: one with how it went, and the last ones."""
+"""Screens of one handoff and of the history."""
 
 from __future__ import annotations
 
@@ -27,19 +27,19 @@ def handoff(handoff: Handoff) -> str:
         )
         rows.append(("Sent", f"{delivery.tokens:,} tokens ({delivery.counter}), {delivery.turns} turns"))
         rows.append(("Arrived", f"transcript {delivery.transcript}" if delivery.has_arrived else "not yet"))
-    size = render.size(handoff.package.stored) if handoff.package.context else "not packed yet"
+    size = render.size(handoff.package.stored) if handoff.package.context else "not packaged yet"
     rows.append(("Package", f"{size}, {handoff.tier.preserve.value}"))
     if event:
         kept = event.context_preservation
         rows.append(("Kept", f"{kept.preservation_score:.0%} of what was attempted"))
         rows += [("Lesson", lesson) for lesson in event.lessons]
     rows += [("Not passed" if not n else "", item) for n, item in enumerate(handoff.not_passed)]
-    return f"{render.table(rows)}\nsegue show {handoff.id} --facts tells what became of every fact."
+    return f"{render.table(rows)}\nEvery fact: segue show {handoff.id} --facts"
 
 
 def history(found: list[Handoff]) -> str:
     if not found:
-        return "Nothing was handed over yet. segue to AGENT does it."
+        return "No handoffs yet. Make one: segue to AGENT"
     rows = [("id", "when", "from", "to", "state", "kept", "satisfied", "why")]
     for one in found:
         has_arrived = one.event is not None and one.delivery is not None and one.delivery.has_arrived

@@ -1,4 +1,4 @@
-"""What a brief passed and what it did not, kind by kind."""
+"""Screen of a receipt: how many facts of each kind were passed."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections import Counter
 
 from segue.briefs import select
 from segue.faces import render
-from segue.model import Fate, Receipt
+from segue.model import Fact, Fate, Receipt
 from segue.ops.briefs.make import Made
 
 
@@ -20,7 +20,7 @@ def receipt(shown: Made) -> str:
         f"({len(kept.attempted)} kinds: {len(kept.successful)} whole, {len(kept.failed)} not)",
     ]
     if brief.rewritten_by:
-        lines.append(f"Its prose was rewritten by {render.clean(brief.rewritten_by)}.")
+        lines.append(f"The prose was rewritten by {render.clean(brief.rewritten_by)}.")
     lines += _fates(shown.receipt)
     return "\n".join(lines)
 
@@ -39,3 +39,13 @@ def _fates(receipt: Receipt) -> list[str]:
             )
         )
     return ["", render.table(rows, right={1, 2, 3})]
+
+
+def fact_line(fact: Fact) -> str:
+    """One line for a fact: subject and value, or the value alone where the subject is only an id."""
+    said = f"{fact.subject}: {fact.value}" if fact.subject and fact.subject != fact.value else fact.value
+    if fact.kind in ("instruction", "plan", "reply", "talk"):
+        said = fact.value or fact.entry
+    elif fact.kind in ("name", "content"):
+        said = fact.subject
+    return f"{fact.kind}: {render.short(' '.join(said.split()), 100)}"

@@ -1,4 +1,4 @@
-"""Sessions: a list of them, and one with its transcripts and handoffs."""
+"""Screens of the list of sessions and of one session."""
 
 from __future__ import annotations
 
@@ -13,9 +13,7 @@ NOTED = {"compact": "shortened", "end": "ended"}
 
 def listed(works: list[Work]) -> str:
     if not works:
-        return (
-            "No sessions here yet. segue session create makes one; segue session list --all looks everywhere."
-        )
+        return "No sessions here yet. Start one: segue session create · All folders: segue session list --all"
     heads = ("", "id", "state", "owner", "last active", "transcripts", "title", "project")
     lines = [render.table([heads, *map(_row, works)])]
     if any(work.is_current for work in works):
@@ -45,7 +43,7 @@ def info(info: Info) -> str:
     rows = [
         ("Session", session.id),
         ("Title", render.short(session.title, 100)),
-        ("Status", session.status.value if work.is_kept else "found in transcripts, not kept yet"),
+        ("Status", session.status.value if work.is_kept else "found in transcripts, not saved yet"),
         ("Owner", f"{session.owner} (epoch {session.epoch})"),
         ("Project", session.project),
         ("Created", render.when(session.created_at) if session.created_at else "-"),

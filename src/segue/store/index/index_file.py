@@ -1,7 +1,7 @@
-"""The index's file: opened, and made anew whenever something is wrong with it.
+"""The file of the index; rebuilt if anything is wrong with it.
 
-Everything in it can be found again, so it is never worth more than another look: a damaged file, or one of another
-version, is thrown away, and where the disk is full or cannot be written the index lives in memory for this run.
+A damaged file, or one of another version, is deleted. If the disk is full or read-only, the index is in memory for this
+run.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from segue.errors import IndexRenewed, SegueError, StoreBusy
 from segue.store import queries
 
 TYPE_CHECKING = False
-if TYPE_CHECKING:  # not asked of typing: that takes long to load
+if TYPE_CHECKING:  # importing typing is slow
     from typing import Any
 
 VERSION = 7
@@ -35,13 +35,13 @@ class IndexFile:
         self.busy_seconds = busy_seconds
         self.is_in_memory = False
         self._new: set[int] = set()
-        """Sources that nothing is known of yet: there is nothing to put out of the way."""
+        """New sources: they have no rows to delete."""
         self._counted: set[int] = set()
-        """Answers that this change counts."""
+        """Answers counted by this change."""
         self._to_note: list[int] = []
-        """Those of them that are in no piece yet."""
+        """Counted answers that are in no piece yet."""
         self._before = 0
-        """The last piece that was there before."""
+        """The last piece before this change."""
         if path is None:
             self._connection = self._in_memory()
             return
@@ -62,7 +62,7 @@ class IndexFile:
             if version == 0:
                 self._create(connection)
             elif version != VERSION:
-                raise sqlite3.DatabaseError("of another version")
+                raise sqlite3.DatabaseError("other version")
         except BaseException:
             connection.close()
             raise
@@ -73,7 +73,7 @@ class IndexFile:
         try:
             os.close(files.open_private(self.path, flags))
         except FileNotFoundError:
-            from pathlib import Path  # lazy: mostly the folder is there
+            from pathlib import Path  # lazy: the folder usually exists
 
             files.make_private_folder(Path(self.path).parent)
             os.close(files.open_private(self.path, flags))
@@ -96,7 +96,7 @@ class IndexFile:
     def _connect(self, path: str) -> sqlite3.Connection:
         connection = sqlite3.connect(path, timeout=self.busy_seconds, isolation_level=None)
         connection.row_factory = sqlite3.Row
-        # What is lost with the power is found again: nothing here needs to wait for the disk.
+        # Everything can be rebuilt after a power loss: no need to wait for the disk.
         for setting in ("synchronous = off", "journal_mode = persist", "secure_delete = fast"):
             connection.execute(f"pragma {setting}")
         connection.execute(_sql()["hidden"])
@@ -120,7 +120,7 @@ class IndexFile:
 
     @contextlib.contextmanager
     def changing(self) -> Iterator[None]:
-        """One change of the index: whole, or not at all."""
+        """One atomic change of the index."""
         connection = self._connection
         try:
             connection.execute("begin immediate")
@@ -151,7 +151,7 @@ class IndexFile:
             raise self._failed(error) from error
 
     def _tuples(self, query: str, /, **values: Any) -> list[Any]:
-        """Rows without the names of their columns: many of them are quicker so."""
+        """Rows as tuples: faster for many rows."""
         cursor = self._connection.cursor()
         cursor.row_factory = None
         try:
@@ -160,7 +160,7 @@ class IndexFile:
             raise self._failed(error) from error
 
     def _failed(self, error: sqlite3.DatabaseError) -> SegueError:
-        """A file that turns out to be unusable is replaced, and whoever asked is told to ask again."""
+        """Replace an unusable file; the returned error asks the caller to retry."""
         if _is(error, "SQLITE_BUSY", "SQLITE_LOCKED"):
             return StoreBusy(place=self.path, seconds=round(self.busy_seconds))
         with contextlib.suppress(sqlite3.Error):

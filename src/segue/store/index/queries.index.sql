@@ -1,15 +1,15 @@
 -- The statements of the index.
 
 -- name: hidden
--- Sources that this run does not look at.
+-- Sources that this run ignores.
 create temp table hidden (id integer primary key);
 
 -- name: unhide
--- It looks at all of them again.
+-- Unhide all sources.
 delete from hidden;
 
 -- name: hide
--- One of them.
+-- Hide one source.
 insert or ignore into hidden (id) values (?);
 
 -- name: sources
@@ -88,27 +88,27 @@ select id, keys from counted order by id desc limit 1;
 insert into counted (keys) values (:keys);
 
 -- name: counted_drop
--- A piece that goes into another.
+-- Delete a piece that was merged into another.
 delete from counted where id = :id;
 
 -- name: counted_put
--- A piece without what is counted no more.
+-- Replace a piece.
 update counted set keys = :keys where id = :id;
 
 -- name: spends_of
--- What a source tells of.
+-- The ledger of a source.
 select keys, spends from ledger where source = :id;
 
 -- name: spends_of_all
--- What every source tells of.
+-- The ledgers of all sources.
 select source as id, keys, spends from ledger order by source;
 
 -- name: spends_put
--- What a source tells of, anew.
+-- Replace the ledger of a source.
 insert or replace into ledger (source, keys, spends) values (?, ?, ?);
 
 -- name: spends_drop
--- A source tells of nothing any more.
+-- Delete the ledger of a source.
 delete from ledger where source = :id;
 
 -- name: buckets_drop
@@ -122,34 +122,34 @@ insert into bucket
 values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
 
 -- name: stale_add
--- The totals of a quarter have to be made anew.
+-- Mark the totals of a quarter as stale.
 insert or ignore into stale (quarter) values (?);
 
 -- name: stale_add_of
--- And so do those that a source counts in.
+-- Mark the quarters of a source as stale.
 insert or ignore into stale (quarter) select quarter from bucket where source = ?;
 
 -- name: stale
--- Whether totals have to be made anew.
+-- Are there stale totals?
 select quarter from stale limit 1;
 
 -- name: totals_drop
--- Those that do.
+-- Delete stale totals.
 delete from total where quarter in (select quarter from stale);
 
 -- name: totals_add
--- Anew.
+-- Recompute stale totals.
 insert into total
 select quarter, model, class, sum(answers), sum(input), sum(output), sum(cache_read), sum(cache_write),
   sum(cache_write_long), sum(cost)
 from bucket where quarter in (select quarter from stale) group by quarter, model, class;
 
 -- name: stale_drop
--- All of them are as they should be.
+-- No totals are stale.
 delete from stale;
 
 -- name: hides
--- Whether there are sources that this run does not look at.
+-- Does this run ignore any source?
 select id from hidden limit 1;
 
 -- name: sums_by_day
@@ -161,7 +161,7 @@ from total where quarter >= :since and quarter < :until
 group by 1, 2, 3 order by 1, 2;
 
 -- name: sums_by_day_of_some
--- The same where not all sources are looked at: first as the buckets are ordered, then by days.
+-- The same if some sources are hidden: grouped in index order first, then by day.
 select date(quarter * 900, 'unixepoch', 'localtime') as period, model, class, sum(answers) as answers,
   sum(input) as input, sum(output) as output, sum(cache_read) as cache_read, sum(cache_write) as cache_write,
   sum(cache_write_long) as cache_write_long, sum(cost) as cost
@@ -180,7 +180,7 @@ select quarter as period, model, class, answers, input, output, cache_read, cach
 from total where quarter >= :since and quarter < :until order by 1, 2;
 
 -- name: sums_by_quarter_of_some
--- The same where not all sources are looked at.
+-- The same if some sources are hidden.
 select b.quarter as period, b.model as model, b.class as class,
   sum(b.answers) as answers, sum(b.input) as input, sum(b.output) as output,
   sum(b.cache_read) as cache_read, sum(b.cache_write) as cache_write,
@@ -200,41 +200,41 @@ where b.quarter >= :since and b.quarter < :until and b.source not in (select id 
 group by 1, 2, 3 order by 1, 2;
 
 -- name: reports_drop
--- Forget what a source told of limits.
+-- Delete the limits that a source reported.
 delete from report where source = :source;
 
 -- name: report_add
--- Something it told.
+-- Add a reported limit.
 insert into report (source, agent, at, told) values (?, ?, ?, ?);
 
 -- name: reports
--- What was told since a moment, oldest first.
+-- Limits reported since a moment, oldest first.
 select agent, told from report where at >= :since and source not in (select id from hidden) order by at;
 
 -- name: prices
--- What was looked up before, in this version of the price data.
+-- Cached prices of this version of the price data.
 select model, found from price where data = :data and found is not null;
 
 -- name: price_put
--- Keep it.
+-- Cache a price.
 insert or replace into price (model, data, found) values (:model, :data, :found);
 
 -- name: words_drop
--- What a source said is not to be found any more: first its words.
+-- Delete a source's words from the full text.
 delete from words where rowid in (select id from passage where source = :source);
 
 -- name: passages_drop
--- Then the passages.
+-- Delete a source's passages.
 delete from passage where source = :source;
 
 -- name: passage_add
--- Something that was said in a source.
+-- Add a passage of a source.
 insert into passage (source) values (:source) returning id;
 
 -- name: words_add
--- Its words.
+-- Add the words of a passage.
 insert into words (rowid, text) values (:id, :text);
 
 -- name: words_search
--- The sources in which all of the words occur together.
+-- Sources in which all words occur in one passage.
 select distinct p.source as source from words w join passage p on p.id = w.rowid where words match :words;

@@ -1,7 +1,6 @@
 """The index of transcripts: derived data in an SQLite file of its own, beside the stores.
 
-`index.sql` says what it holds. It is never worth an error: where the file is damaged or of another version
-it is made anew, and where it cannot be written the index lives in memory for this run.
+`index.sql` describes its content. `index_file` rebuilds it after damage.
 """
 
 from __future__ import annotations
@@ -18,8 +17,7 @@ from segue.store.index.usage_index import FAR, ID, PATH, Counting, Place, Source
 
 
 class Known:
-    """A source that was read in full, and the transcript that it was found to hold. Nothing is taken out of the row
-    before it is asked for."""
+    """A fully read source and its transcript; fields are decoded on demand."""
 
     __slots__ = ("_decoded", "_row", "_transcript")
 
@@ -42,7 +40,7 @@ class Known:
 
     @property
     def transcript(self) -> Transcript | None:
-        """Only where it was asked for with all the others."""
+        """The transcript; None unless the row was read with it."""
         if self._decoded is None and self._transcript:
             self._decoded = msgspec.json.decode(self._transcript, type=Transcript)
         return self._decoded
@@ -57,7 +55,7 @@ class Sum(Struct, frozen=True):
     answers: int
     tokens: Tokens
     cost_usd: float
-    """What agents told themselves: only in the class TOLD."""
+    """Cost as reported by agents; only in the class TOLD."""
 
 
 def _sum(
@@ -77,12 +75,12 @@ def _sum(
 
 
 class Index(Counting):
-    """All that the file holds, as values."""
+    """The index, with values decoded."""
 
     # Transcripts
 
     def transcripts(self) -> dict[Place, Known]:
-        """Every source that was read in full, with its transcript."""
+        """Every fully read source, with its transcript."""
         return {row[2:4]: Known(row[:-1], row[-1]) for row in self._tuples("sources_read")}
 
     def transcript(self, id: int) -> Transcript | None:
@@ -112,7 +110,7 @@ class Index(Counting):
         self._run_all("report_add", rows)
 
     def reports(self, since: Moment) -> list[tuple[str, Limit]]:
-        """What agents told of limits since a moment, oldest first."""
+        """Limits that agents reported since a moment, oldest first."""
         rows = self._run("reports", since=since)
         return [(row["agent"], msgspec.json.decode(row["told"], type=Limit)) for row in rows]
 

@@ -1,7 +1,7 @@
-"""The half of the index that counts: sources, what they spent, and the sums of it.
+"""The usage half of the index: sources, their token use, and totals.
 
-`index.sql` says what it holds. All goes in and out as it stands in the tables, so that totals are told without loading
-anything that takes long; `index` makes values of it.
+`index.sql` describes its content. Rows stay plain tuples, so that totals need no slow imports; `transcript_index`
+decodes values.
 """
 
 from __future__ import annotations
@@ -15,35 +15,34 @@ from segue.store.index.index_file import IndexFile
 from segue.usage.ledger import keys_in, merged, pack, rows_in
 
 TYPE_CHECKING = False
-if TYPE_CHECKING:  # not asked of typing: that takes long to load
+if TYPE_CHECKING:  # importing typing is slow
     from typing import Any
 
     from segue.usage.ledger import Ledger, Row
 
 FAR = 1 << 40
 PIECE = 1 << 15
-"""Hashes of counted answers are kept in pieces. From so many bytes on, a piece is left as it is."""
+"""Maximum size of a piece of hashes of counted answers, in bytes."""
 KEY = 8
-"""How many bytes a hash has."""
+"""Bytes of a hash."""
 FEW = 32
-"""Looking up a key takes as long as comparing so many."""
+"""Looking up one key costs as much as comparing this many."""
 
 Place = tuple[str, str]
 """The path and the part of a source."""
 SourceRow = tuple["Any", ...]
-"""What the index knows of a source, as it comes: mostly all is as it was, and nothing more is made of it."""
+"""An undecoded row of a source: usually nothing changed, and it is not decoded."""
 ID, PATH, READ, SPENT, TOLD = 0, 2, slice(4, 6), slice(6, 8), slice(8, 10)
-"""Where in such a row the source's number and path are, and its size and time of change as each pass last saw it."""
+"""Columns of a source row: number, path, and size and time of change as each pass last saw them."""
 Spent = tuple[int, int, int, str, "Ledger", bool]
-"""What a source was found to have spent: its number, size, time of change, the mark as JSON, the ledger, and whether
-that is all there is."""
+"""Usage of a source: number, size, time of change, mark as JSON, ledger, and whether the ledger is complete."""
 SumRow = tuple["Any", str, int, int, int, int, int, int, int, float]
 """Tokens of one model and size class in one period, which is a day, a quarter's number or a source's number:
 answers, five counts, and what agents told of the cost themselves."""
 
 
 def _has_any(ordered: array[int], keys: set[int]) -> bool:
-    """Whether one of the keys is there. A few are looked up, many are compared with all."""
+    """Is any key present? Few keys are looked up, many are compared with all."""
     if len(keys) * FEW > len(ordered):
         return not keys.isdisjoint(ordered)
     size = len(ordered)
@@ -51,21 +50,21 @@ def _has_any(ordered: array[int], keys: set[int]) -> bool:
 
 
 class Counting(IndexFile):
-    """What the file holds of sources and their spends."""
+    """Sources and their token use."""
 
     # Sources
 
     def known(self) -> dict[Place, SourceRow]:
-        """Every source, without what is in it."""
+        """Every source, without its transcript."""
         return {row[2:4]: row for row in self._tuples("sources")}
 
     def spent_mark(self, id: int) -> tuple[int, str]:
-        """Where the pass for spends ended: the offset, and the hash of what is before it."""
+        """Where the quick pass ended: the offset and the hash of the text before it."""
         row = self._first("source_spent_mark", id=id)
         return (row["offset"] or 0, row["before"] or "") if row else (0, "")
 
     def projects(self) -> list[str]:
-        """The folders that are known to have been worked in."""
+        """Folders in which transcripts began."""
         return [row["project"] for row in self._run("projects")]
 
     def add(self, names: Sequence[tuple[str, str, str]]) -> list[int]:
@@ -229,7 +228,7 @@ class Counting(IndexFile):
             self._run_all(query, [(id,) for id in ids])
 
     def _free(self, ids: Sequence[int]) -> None:
-        """Sources count nothing any more: what others tell of as well is counted there."""
+        """Remove the answers of sources; those that other sources contain too are counted there."""
         free: set[int] = set()
         for id in ids:
             row = self._first("spends_of", id=id)
@@ -248,7 +247,7 @@ class Counting(IndexFile):
             self._forget_counted(free)
 
     def _sum_up(self) -> None:
-        """Make the totals anew that have to be."""
+        """Recompute stale totals."""
         if self._first("stale"):
             with self.changing():
                 for query in ("totals_drop", "totals_add", "stale_drop"):
@@ -265,7 +264,7 @@ class Counting(IndexFile):
     # Prices
 
     def prices(self, data: str) -> dict[str, str]:
-        """The prices that were looked up before, by model."""
+        """Cached prices by model."""
         return {row["model"]: row["found"] for row in self._run("prices", data=data)}
 
     def put_price(self, model: str, data: str, found: bytes) -> None:

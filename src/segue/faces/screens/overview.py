@@ -1,4 +1,4 @@
-"""How things stand: what each agent has left, and what a folder was doing."""
+"""The status screen: each agent's limits, and the latest session of a folder."""
 
 from __future__ import annotations
 
@@ -22,21 +22,21 @@ def overview(overview: Overview) -> str:
     lines += _folder(overview)
     for problem in overview.problems[:3]:
         lines.append(render.dim("  not read: " + render.clean(problem)))
-    lines += ["", render.dim(f"next: {render.in_local_time(overview.next)} · segue help shows the commands")]
+    lines += ["", render.dim(f"next: {render.in_local_time(overview.next)} · commands: segue help")]
     return "\n".join(lines)
 
 
 def _agents(overview: Overview) -> list[str]:
     agents = overview.agents
     if not agents:
-        return ["  none found on PATH; segue doctor tells which ones Segue knows"]
+        return ["  none found on PATH (supported agents: segue doctor)"]
     lines = []
     width = max(len(agent.title) for agent in agents)
     for agent in agents:
         title = agent.title.ljust(width)
         if not agent.limits:
             away = "" if agent.is_installed else " (not on PATH)"
-            lines.append(f"  {title}  limits not reported yet{_how_to_know(overview, agent)}{away}")
+            lines.append(f"  {title}  no limits reported yet{_how_to_know(overview, agent)}{away}")
         for each in agent.limits:
             lines.append(f"  {title}  {_limit(each)}")
             title = " " * width
@@ -44,12 +44,12 @@ def _agents(overview: Overview) -> list[str]:
 
 
 def _how_to_know(overview: Overview, agent: AgentLimits) -> str:
-    """What it takes to know the limits of an agent that would tell them."""
+    """How to get the limits of an agent that reports them."""
     if not agent.tells_status:
         return ""
     if agent.name in overview.set_up:
-        return "; shown after its next answer"
-    return "; segue init has them recorded"
+        return " (shown after its next answer)"
+    return " (run `segue init` to record them)"
 
 
 def _limit(each: Forecast) -> str:
@@ -69,7 +69,7 @@ def _share(each: Forecast) -> str:
 
 
 def _outlook(each: Forecast) -> str:
-    """When it will be reached, and when it starts anew."""
+    """When the limit will be reached, and when it resets."""
     parts = []
     if (each.limit.used_percent or 0) >= FULL:
         parts.append("full")
@@ -85,11 +85,7 @@ def _folder(overview: Overview) -> list[str]:
     standing = overview.standing
     run = [f"  {_run(overview.run)}"] if overview.run else []
     if standing is None:
-        only = (
-            "no other conversation than this one"
-            if overview.others
-            else "no agent has left anything here yet"
-        )
+        only = "no conversation other than this one" if overview.others else "no sessions here yet"
         return run or [f"  {only}"]
     lines = [*run, f"  {standing.work.session.id}  {render.clean(standing.work.session.title)}"]
     lines += [f"  {line}" for line in _standing(standing)]
@@ -104,9 +100,9 @@ def _folder(overview: Overview) -> list[str]:
 
 def _run(run: RunHere) -> str:
     if not run.is_attended:
-        return f"Run {run.id} was left: segue run resume {run.id} goes on"
+        return f"Run {run.id} was abandoned; resume it: segue run resume {run.id}"
     until = f" until {render.local(run.until)}" if run.until and run.state == RunState.WAITING else ""
-    return f"Run {run.id}: {run.state}{until} (segue run attach {run.id} reads along)"
+    return f"Run {run.id}: {run.state}{until} (follow it: segue run attach {run.id})"
 
 
 def _standing(standing: Standing) -> list[str]:
