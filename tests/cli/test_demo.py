@@ -105,7 +105,7 @@ def prepared(desk: Desk, folder: Path) -> Handoff:
             "print(json.dumps({'id': '1', 'kind': 'prompt', 'origin': 'human', 'text': said}), file=file)\n"
             "print(json.dumps({'id': '2', 'kind': 'call', 'origin': 'assistant', 'text': 'ls'}), file=file)",
             Stopped,
-            "in the middle",
+            "the task is not finished",
         ),
     ],
     ids=[

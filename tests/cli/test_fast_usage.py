@@ -94,7 +94,7 @@ def test_where_another_agent_has_been_too_the_answer_is_the_same(cli: CommandLin
 def test_a_strangers_settings_are_spoken_of_all_the_same(cli: CommandLine) -> None:
     (cli.cwd / ".segue.toml").write_text("[limits]\nrecommend = 1\n")
     quick, usual = both(cli, "usage", "--json")
-    assert quick == usual and "left out" in quick[2]
+    assert quick == usual and "ignored limits.recommend" in quick[2]
 
 
 def test_totals_are_told_without_loading_the_command_line(cli: CommandLine) -> None:

@@ -68,7 +68,7 @@ def test_a_brief_follows_its_transcript(cli: CommandLine, talk: Conversation) ->
         (["pack", "aaaa", "--budget", "0"], "the minimum is"),
         (["pack", "aaaa", "--budget", "-5"], "the minimum is"),
         (["pack", "aaaa", "--budget", "9" * 4000], "the maximum is"),
-        (["pack", "aaaa", "--json", "--markdown"], "not as both"),
+        (["pack", "aaaa", "--json", "--markdown"], "cannot be combined"),
         (["pack", "aaaa", "--tier", "SECRET"], "SECRET"),
         (["pack", "aaaa", "--for", "nobody"], "nobody"),
         (["pack", "bbbb"], "bbbb"),

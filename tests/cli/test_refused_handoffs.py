@@ -299,7 +299,7 @@ def test_undo_takes_back_no_earlier_step_in_place_of_a_cancelled_handoff(worked:
     (handoff,) = json.loads(worked("handoff", "list", "--json").out)
     assert worked("handoff", "cancel", handoff["id"]).code == 0
     refused = worked("undo")
-    assert refused.code == 5 and f"handoff {handoff['id']}, which is cancelled" in refused.err, refused
+    assert refused.code == 5 and f"handoff {handoff['id']}, is cancelled" in refused.err, refused
     assert "mine" in worked("session", "list", "--all").out
 
 

@@ -166,7 +166,7 @@ def test_a_run_to_its_end_and_how_it_is_shown(cli: CommandLine, agents: Agents) 
   Check the claims: segue verify · See the changes: git diff
 """)
     assert plain(result.err, cli) == snapshot("""\
-Run r-000000000001. Ctrl-C stops it; segue run resume goes on.
+Run r-000000000001. Press Ctrl-C to stop it; segue run resume resumes it.
 Claude Code gets the task.
 Claude Code says it is done.
 The run is done.
@@ -259,7 +259,7 @@ def test_what_shows_no_sign_of_life_is_given_up(cli: CommandLine, agents: Agents
         (["run", "Mend it", "--chain", "claude", "--week", "0%"], 2, "percentage"),
         (["run", "Mend it", "--chain", "claude", "--pass", "codex=--yolo"], 2, "not an option for an agent"),
         (["run", "Mend it", "--chain", "claude", "--pass", "claude=word"], 2, "not an option for an agent"),
-        (["run", "Mend it", "--chain", "claude", "--pass", "claude"], 2, "names no option"),
+        (["run", "Mend it", "--chain", "claude", "--pass", "claude"], 2, "Invalid --pass"),
         (["run", "status", "r-9"], 1, "no run 'r-9'"),
         (["run", "status", "../../etc"], 1, "no run"),
         (["run", "stop"], 1, "no run in"),
@@ -391,7 +391,7 @@ def test_a_record_that_cannot_be_read_stops_nobody(cli: CommandLine, agents: Age
     cli(*RUN)
     [path] = (cli.home / "data" / run_records.FOLDER).glob(f"*/{run_records.FILE}")
     path.write_text("{")
-    assert cli("run", "status").out.startswith("No runs.")
+    assert cli("run", "status").out.startswith("No runs yet.")
     agents.do("done")
     assert cli("run", "Another", "--chain", "claude").code == 0
 

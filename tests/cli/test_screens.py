@@ -151,7 +151,7 @@ Agents
 This folder  /ada/project
   no sessions here yet
 
-next: segue transcripts lists this machine's transcripts · segue demo shows a handoff · segue help shows the commands
+next: segue transcripts lists this machine's transcripts · segue demo shows a handoff · commands: segue help
 """)
     assert not cli.home.exists()
 
@@ -172,7 +172,7 @@ This folder  /ada/project
   s-000000000001  Invoices a cent off
   it has no transcript yet (segue session link adds one)
 
-next: segue transcripts lists this machine's transcripts · segue demo shows a handoff · segue help shows the commands
+next: segue transcripts lists this machine's transcripts · segue demo shows a handoff · commands: segue help
 """)
 
 
@@ -277,10 +277,10 @@ limits.models.opus = 80%
     )
     assert re.sub(" {2,}", "  ", cli("config", "path").out) == snapshot("""\
 user file  /ada/home/settings.toml
-project file  /ada/project/.segue.toml  (not there)
-policy  /etc/segue/policy-of-the-tests.toml  (not there)
-data  /ada/home/data  (not there)  stores and backups
-log  /ada/home/segue.log  (not there)  full error reports
+project file  /ada/project/.segue.toml  (missing)
+policy  /etc/segue/policy-of-the-tests.toml  (missing)
+data  /ada/home/data  (missing)  stores and backups
+log  /ada/home/segue.log  (missing)  full error reports
 """)
 
 

@@ -349,7 +349,7 @@ def test_a_run_in_this_folder_is_told_of_and_nothing_is_to_be_handed_over_meanwh
         run_records.attended(desk, run),
     ):
         shown = cli().out
-        assert "  Run r-1: working (segue run attach r-1 reads along)\n" in shown
+        assert "  Run r-1: working (follow it: segue run attach r-1)\n" in shown
         assert "\nnext: segue run attach r-1 follows its output · segue run stop r-1 ends it ·" in shown
         assert "segue to AGENT" not in shown
         begun(cli, state=RunState.WAITING, until="2026-11-16T12:00:00.000000Z")

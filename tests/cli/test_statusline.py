@@ -442,7 +442,7 @@ def test_a_state_too_long_to_keep_is_shown(say: Say, home: Path) -> None:
 
 def test_an_option_that_does_not_exist_is_on_record(say: Say, home: Path) -> None:
     assert say(STATUS, "--loud", "--", "printf", "mine").startswith("mine\nsegue: status unavailable")
-    assert "'--loud' is no option" in failures(home)[0]
+    assert "unknown option '--loud'" in failures(home)[0]
 
 
 def test_help_is_given(say: Say) -> None:

@@ -467,7 +467,7 @@ def test_what_is_still_at_work_is_not_taken_back(worked: CommandLine) -> None:
     runs.mkdir()
     with subprocess.Popen(["sleep", "60"], preexec_fn=lambda: process.sign(runs)) as running:
         refused = worked("undo")
-        assert refused.code == 5 and "still at work" in refused.err
+        assert refused.code == 5 and "still running" in refused.err
         running.kill()
     assert worked("undo").code == 0
 

@@ -48,7 +48,7 @@ This folder  /ada/project
   why: 86% of the 5h limit of the account used until 2026-11-16 12:00, past the threshold of 75%
        switching models won't help: the limit covers the whole account
 
-next: segue to AGENT --dry-run previews a handoff, segue to AGENT hands over · segue help shows the commands
+next: segue to AGENT --dry-run previews a handoff, segue to AGENT hands over · commands: segue help
 """)
 
 

@@ -110,5 +110,5 @@ def test_a_lease_that_ran_out_and_a_guard_that_is_broken_let_the_work_go_on(
         run = program.run("Write", worktree, [program.write_file(two, "2"), Reply("Done.")], sandbox=sandbox)
         assert two.read_text() == "2", run.report
         (failure,) = guard.failures(desk.places.data)
-        assert "cannot be read" in failure.error
+        assert "is unreadable" in failure.error
         desk.close()

@@ -375,7 +375,7 @@ def test_a_target_that_stopped_in_mid_work_has_it_and_says_why(household: Househ
     codex = household.programs["codex"]
     script = Script([codex.shell("touch begun")], then=refused(401, "Unauthorized"))
     ran = household.segue("to", "codex", "--headless", "--yes", "--way", "prompt", cwd=project, script=script)
-    said = "Codex has the work, and stopped: it is not signed in; run `codex login`"
+    said = "Codex has the work, but stopped: it is not signed in; run `codex login`"
     assert ran.exit_code == 6 and said in ran.stderr, ran.report
     (one,) = household.segue("handoff", "list", "--json", cwd=project).data
     assert one["state"] == "acknowledged"

@@ -284,6 +284,6 @@ def test_what_was_prepared_in_one_agent_is_known_to_the_next_when_it_begins(
         told = begin()
         assert prepared.data["id"] in told
         assert ("canary-port 4711" in told) is is_allowed
-        assert ("before the person agrees" in told) is not is_allowed
+        assert ("before the user agrees" in told) is not is_allowed
         home.segue("handoff", "cancel", prepared.data["id"], cwd=project)
         assert prepared.data["id"] not in begin()

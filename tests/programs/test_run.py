@@ -410,7 +410,7 @@ def test_in_the_background_it_can_be_watched_and_stopped_and_resumed(household: 
     again = household.segue("run", "resume", "--json", cwd=project, script=Script([Reply("All is done.")]))
     assert again.exit_code == 0, again.report
     assert len((project / "poem.txt").read_text().split()) == 4
-    assert "Go on with the work" in again.requests[0].text
+    assert "Continue the work where you left off" in again.requests[0].text
 
 
 def test_the_next_agent_has_the_context_before_the_switch(household: Household) -> None:

@@ -34,7 +34,7 @@ BLIND = """
 import sys
 from segue.errors import AgentError
 from segue.faces.cli import main
-from segue.ops import arrival
+from segue.ops.handoff import arrival
 
 def refuse(*_):
     raise AgentError(agent="x", what="its records cannot be read just now")

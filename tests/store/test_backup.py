@@ -347,7 +347,7 @@ def test_a_backup_that_cannot_be_read_is_listed_as_such(cli: CommandLine) -> Non
     cli("session", "create")
     cli("backup", "make")
     (cli.home / "data" / "backups" / "old.segue-backup").write_bytes(b"garbage")
-    assert "cannot be read" in cli("backup", "list").out
+    assert "unreadable" in cli("backup", "list").out
     assert cli("backup", "restore", "latest", "--yes").code == 0
 
 

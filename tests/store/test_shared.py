@@ -145,7 +145,7 @@ def test_the_same_content_is_kept_once(shared: Shared) -> None:
 
 
 def test_content_that_is_not_there_is_an_error_that_says_so(shared: Shared) -> None:
-    with pytest.raises(BlobDamaged, match="not there"):
+    with pytest.raises(BlobDamaged, match="is missing"):
         shared.content("0" * 64)
 
 

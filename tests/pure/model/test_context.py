@@ -286,7 +286,7 @@ PACKAGE = msgspec.msgpack.encode(WHOLE)
 def test_a_file_that_is_no_package_is_called_so(tmp_path: Path, damaged: bytes) -> None:
     file = tmp_path / "work.segue"
     file.write_bytes(damaged)
-    with pytest.raises(BadInput, match="is no package"):
+    with pytest.raises(BadInput, match="is not a package"):
         brief_context.unpacked(file)
 
 
