@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 
 
 def __getattr__(name: str) -> object:
-    # Lazy: the version is told, and an agent's hook answered, without loading the rest.
+    # Lazy: `--version` and hooks load nothing else.
     if name in __all__:
         from segue.faces import api
 

@@ -364,7 +364,7 @@ def test_a_target_that_sent_too_many_requests_says_so(household: Household, targ
     command = ("to", target, "--headless", "--yes", "--way", way)
     ran = household.segue(*command, cwd=project, script=Script(then=refused(429, "Too many requests")))
     assert ran.exit_code == 6, ran.report
-    assert "without taking the handoff: its vendor accepts no more requests for now" in ran.stderr, ran.report
+    assert "without taking the handoff: its vendor is rate limiting requests" in ran.stderr, ran.report
     (one,) = household.segue("handoff", "list", "--json", cwd=project).data
     assert one["state"] == "failed" and not one["delivery"]["has_arrived"]
 
@@ -401,7 +401,7 @@ def test_a_signal_ends_the_target_and_the_handoff_can_be_continued(household: Ho
         process.signal(signal.SIGTERM)
         assert process.wait() == 128 + signal.SIGTERM, process.stderr
     assert not processes.is_running(folder)
-    assert "segue to codex continues it" in process.stderr
+    assert "segue to codex resumes it" in process.stderr
     (one,) = household.segue("handoff", "list", "--json", cwd=project).data
     assert one["state"] == "acknowledged"
     again = household.segue("to", "codex", "--headless", cwd=project, script=saying("Taken."))

@@ -179,7 +179,7 @@ def test_a_folder_that_the_next_agent_asks_about_first_gets_the_work_and_leaving
         terminal.type(ENTER)
         assert terminal.end().exit_code == 0
     assert "# Handoff h-" in server.main_requests[0].text
-    assert HAS_IT in terminal.shown and "in the middle of a turn" in terminal.shown
+    assert HAS_IT in terminal.shown and "during a turn" in terminal.shown
 
 
 # And back
@@ -316,7 +316,7 @@ def test_a_brief_that_is_too_long_for_an_argument_is_read_from_a_private_file(ho
     (one,) = handoffs(household, project)
     assert len(text) > 100_000 and text.startswith(f"# Handoff {one['id']}\n") and "m1_999" in text
     assert one["state"] == "completed"
-    assert "where to read the brief" in terminal.shown and "word for word" not in terminal.shown
+    assert "the path of the brief" in terminal.shown and "word for word" not in terminal.shown
     shown = household.segue("handoff", "validate", one["id"], cwd=project)
     assert shown.exit_code == 1 and "may not have" in shown.stdout, shown.report
 

@@ -205,7 +205,7 @@ def test_odd_files_among_the_backups_are_told_and_passed_over(full: CommandLine)
     (folder / "dangling.segue-backup").symlink_to("/nowhere")
     os.mkfifo(folder / "pipe.segue-backup")
     (folder / "folder.segue-backup").mkdir()
-    assert full("backup", "list").out.count("it is no file") == 3
+    assert full("backup", "list").out.count("it is not a file") == 3
     assert full("backup", "restore", "latest", "--yes").code == 0
 
 
@@ -250,7 +250,9 @@ def test_mending_never_follows_a_link(full: CommandLine, tmp_path: Path) -> None
 
 def test_a_data_folder_that_others_may_write_to_is_refused(full: CommandLine) -> None:
     (full.home / "data").chmod(0o777)
-    assert_clear(full("session", "list"), code=4, says="others may write", next_step="segue doctor --mend")
+    assert_clear(
+        full("session", "list"), code=4, says="other users can write", next_step="segue doctor --mend"
+    )
     assert full("doctor", "--mend").code == 0
     assert full("session", "list").code == 0
 
@@ -431,7 +433,7 @@ def test_the_doctor_sees_a_folder_that_cannot_be_written(full: CommandLine) -> N
     full.home.chmod(0o500)
     try:
         result = segue("doctor", env=env, powerless=True)
-        assert result.code == 1 and "cannot be written" in result.out
+        assert result.code == 1 and "is not writable" in result.out
     finally:
         full.home.chmod(0o700)
 

@@ -159,7 +159,7 @@ class Counting(IndexFile):
 
     def _note_counted(self, keys: Iterable[int]) -> None:
         """Write down that answers are counted. Pieces that are short, and not much longer than what comes after them,
-        are joined with it: so there are few, and a few more answers don't have a long one written anew."""
+        are joined with it: so there are few, and a few more answers don't rewrite a long one."""
         ordered = sorted(keys)
         while ordered and (last := self._first("counted_last")):
             if len(last["keys"]) >= min(PIECE, 2 * KEY * len(ordered) + 1):
