@@ -355,7 +355,7 @@ def test_a_run_in_this_folder_is_told_of_and_nothing_is_to_be_handed_over_meanwh
         begun(cli, state=RunState.WAITING, until="2026-11-16T12:00:00.000000Z")
         assert "  Run r-1: waiting until 2026-11-16 12:00 (follow it: segue run attach" in cli().out
     left = cli().out
-    assert "  Run r-1 was left: segue run resume r-1 goes on\n" in left
+    assert "  Run r-1 was abandoned; resume it: segue run resume r-1\n" in left
     assert "\nnext: segue run resume r-1 continues it ·" in left and "segue to AGENT" not in left
     assert json.loads(cli("--json").out)["run"]["is_attended"] is False
 

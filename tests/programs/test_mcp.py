@@ -86,7 +86,7 @@ def test_without_an_id_a_model_reads_of_the_work_before_its_own_conversation(
     register(house, name, project)
     # The folder's only conversation has none to ask about.
     run = asked(house, name, project, call(name, "brief"))
-    assert "no session besides the calling conversation" in run.requests[-1].results[0].text, run.report
+    assert "no session other than the calling one" in run.requests[-1].results[0].text, run.report
 
     before = set(sessions_in(house, project))
     house.work(name, project, WISH, [Reply("I will.")])
