@@ -245,7 +245,12 @@ def test_output_that_cannot_be_written_is_an_error_that_says_so(tmp_path: Path, 
     env = {"SEGUE_HOME": str(tmp_path / "home"), "PATH": os.environ["PATH"]}
     with Path("/dev/full").open("w") as full:
         done = subprocess.run([PROGRAMS / "segue", *arguments], env=env, stdout=full, stderr=subprocess.PIPE)
-    assert done.returncode == 1 and b"error: " in done.stderr and b"No space left on device" in done.stderr and b"Traceback" not in done.stderr
+    assert (
+        done.returncode == 1
+        and b"error: " in done.stderr
+        and b"No space left on device" in done.stderr
+        and b"Traceback" not in done.stderr
+    )
 
 
 def test_a_terminal_that_cannot_show_a_mark_is_no_error(tmp_path: Path) -> None:
